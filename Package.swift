@@ -1,0 +1,93 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours: Swift 6 mode (the tools version's default), no warnings, `any` written out.
+let settings: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+let package = Package(
+    name: "mvi-server",
+    platforms: [.macOS(.v15), .iOS(.v17)],
+    products: [
+        .library(name: "MVI", targets: ["MVI"]),
+        .library(name: "MVITesting", targets: ["MVITesting"]),
+        .library(name: "MVIServer", targets: ["MVIServer"]),
+        .executable(name: "mvi-server", targets: ["mvi-server"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // The one lock; nothing else may be `@unchecked Sendable` outside the C borders.
+        .target(name: "Locking", swiftSettings: settings),
+
+        // Pure code: no I/O, no HTTP.
+        .target(name: "MVI", dependencies: ["Locking"], swiftSettings: settings),
+        .target(name: "MVITesting", dependencies: ["MVI", "Locking"], swiftSettings: settings),
+        .target(name: "WireJSON", swiftSettings: settings),
+        .target(name: "EventStream", swiftSettings: settings),
+        .target(
+            name: "Sessions",
+            dependencies: [
+                "MVI", "WireJSON", "EventStream", "Locking",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+
+        // The C borders.
+        .systemLibrary(
+            name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+        .target(
+            name: "MicroHTTP",
+            dependencies: ["CMicroHTTPD", "Locking", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "SQLite", dependencies: ["CSQLite", "Locking"], swiftSettings: settings),
+        .target(name: "CResources"),
+
+        // The server.
+        .target(
+            name: "MVIServer",
+            dependencies: [
+                "MVI", "Sessions", "MicroHTTP", "WireJSON", "EventStream", "Locking", "CResources",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "DemoFeatures", dependencies: ["MVI", "MVIServer", "SQLite", "CResources"], swiftSettings: settings),
+        .executableTarget(
+            name: "mvi-server",
+            dependencies: [
+                "DemoFeatures", "MVIServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+
+        .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting"], swiftSettings: settings),
+        .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
+        .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
+        .testTarget(name: "SessionsTests", dependencies: ["Sessions", "MVITesting"], swiftSettings: settings),
+        .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
+        .testTarget(
+            name: "MVIServerTests",
+            dependencies: ["MVIServer", "MVITesting", .product(name: "Yams", package: "Yams")],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting"], swiftSettings: settings),
+    ]
+)
