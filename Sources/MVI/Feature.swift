@@ -1,0 +1,115 @@
+/// One screen's logic, written once: what clients may intend, what they see, what happens in between.
+///
+/// The flow is `intent → execute → messages → reduce → state → labels`. `execute` holds the side effects and never
+/// changes state; `reduce` is pure and the only place where state changes. What one accepted intent, action or step of
+/// launched work does synchronously is a *turn*, and a turn is a transaction: it is run, committed, and only then
+/// shown, answered, and followed by the work that it launched.
+///
+/// A feature is a value that holds the services it needs. One value serves many stores at once, hence `Sendable`.
+/// A feature without effects needs a state, an intent, its examples and `reduce`; all else has a default:
+///
+/// ```swift
+/// struct Counter: Feature {
+///     struct State: Codable, Equatable, Sendable { var count = 0 }
+///     enum Intent: Codable, Sendable { case increment, add(amount: Int) }
+///     static let examples: [Intent] = [.increment, .add(amount: 5)]
+///     let initialState = State()
+///     func reduce(_ state: inout State, _ intent: Intent) {
+///         switch intent {
+///         case .increment: state.count += 1
+///         case .add(let amount): state.count += amount
+///         }
+///     }
+/// }
+/// ```
+public protocol Feature: Sendable {
+    /// What the store keeps. Only `reduce` changes it.
+    associatedtype State: Codable & Equatable & Sendable
+    /// What a client may ask for.
+    associatedtype Intent: Codable & Sendable
+    /// What the feature asks of itself, through the store, so that middleware sees it. None by default.
+    associatedtype Action: Codable & Sendable = Never
+    /// What happened, as `reduce` is told it. By default the intents are the messages.
+    associatedtype Message: Codable & Sendable = Intent
+    /// One-off events for clients: a toast, a navigation. None by default.
+    associatedtype Label: Codable & Equatable & Sendable = Never
+    /// What clients see of the state. By default all of it.
+    associatedtype ViewState: Codable & Equatable & Sendable = State
+
+    /// The feature's name on the wire, `[a-z][a-z0-9-]{0,47}`. By default the type's name, `LessonDetail` becoming
+    /// `lesson-detail`.
+    static var name: String { get }
+    /// One sentence for the list of features.
+    static var summary: String { get }
+    /// One value for each case of `Intent`: they describe the feature to clients, name the known intents where an
+    /// unknown one is refused, and are checked against the JSON mapping when a server starts.
+    static var examples: [Intent] { get }
+    /// One value for each case of `Label`, for the feature's description.
+    static var labelExamples: [Label] { get }
+
+    /// The state of a store that was never started before.
+    var initialState: State { get }
+    /// What watches or guards this feature's stores, beside what a server installs for all.
+    var middleware: Middleware<Self> { get }
+
+    /// Called once in a store's life, before the first intent. A store that comes back from a journal is `.restored`
+    /// and finds its old state: one saved as "loading" must not stay so for ever.
+    ///
+    /// A throw is reported and leaves the store usable.
+    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) throws
+    /// Decides what an intent does: dispatches messages, publishes labels, launches work. Must not block.
+    ///
+    /// A throw undoes the turn: nothing of it is kept or shown, the caller is told, `onFailure` is called.
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws
+    /// The same for an action that a turn sent.
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws
+    /// The next state. Pure, quick, total: it cannot throw and must not read clocks, randomness or services.
+    func reduce(_ state: inout State, _ message: Message)
+    /// What clients see of a state. Pure.
+    func view(_ state: State) -> ViewState
+    /// Called in a turn of its own after a throw in `bootstrap`, `execute`, `perform` or launched work, so that the
+    /// feature can show it.
+    func onFailure(_ failure: Failure, _ turn: inout Turn<Self>)
+    /// How long a label waits for a client that is not connected. By default 5 minutes.
+    func timeToLive(of label: Label) -> Duration
+}
+
+extension Feature {
+    public static var name: String { kebabCase(String(describing: Self.self)) }
+    public static var summary: String { "" }
+    public static var labelExamples: [Label] { [] }
+    public var middleware: Middleware<Self> { Middleware() }
+
+    public func bootstrap(_ life: Life, _ turn: inout Turn<Self>) throws {}
+    public func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) {}
+    public func timeToLive(of label: Label) -> Duration { .seconds(300) }
+}
+
+extension Feature where Message == Intent {
+    /// A reducer is enough: the intent is the message.
+    public func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws { turn.dispatch(intent) }
+}
+
+extension Feature where Action == Never {
+    public func perform(_ action: Never, _ turn: inout Turn<Self>) throws {}
+}
+
+extension Feature where ViewState == State {
+    @inlinable
+    public func view(_ state: State) -> State { state }
+}
+
+/// `LessonDetail` → `lesson-detail`; a run of capitals is one word (`URLList` → `url-list`).
+func kebabCase(_ typeName: String) -> String {
+    // A generic type's arguments are no part of the name.
+    let letters = Array(typeName.prefix { $0 != "<" })
+    var result = ""
+    for (index, letter) in letters.enumerated() {
+        let startsWord =
+            letter.isUppercase && index > 0
+            && (!letters[index - 1].isUppercase || (index + 1 < letters.count && letters[index + 1].isLowercase))
+        if startsWord { result.append("-") }
+        result.append(contentsOf: letter.lowercased())
+    }
+    return result
+}

@@ -1,0 +1,76 @@
+/// What stands beside a feature: observers, who see everything and change nothing, and interceptors, who may refuse or
+/// rewrite an intent before it is executed.
+public struct Middleware<F: Feature>: Sendable {
+    /// Sees what happened, after its commit, in order, on a task of its own: a slow or throwing observer cannot hurt
+    /// the store, and one that lags far behind misses observations, which is counted in the store's diagnostics.
+    public typealias Observer = @Sendable (Observation<F>) throws -> Void
+    /// Returns the intent to execute, the given one or another; throws a `Refusal` to refuse it. Runs where the intent
+    /// runs and must not block.
+    public typealias Interceptor = @Sendable (F.Intent, Interception<F>) throws -> F.Intent
+
+    let observers: [Observer]
+    let interceptors: [Interceptor]
+
+    /// None of either, or those given, in order.
+    public init(observers: [Observer] = [], interceptors: [Interceptor] = []) {
+        self.observers = observers
+        self.interceptors = interceptors
+    }
+
+    /// Middleware that observes.
+    public static func observing(_ observer: @escaping Observer) -> Middleware {
+        Middleware(observers: [observer])
+    }
+
+    /// Middleware that intercepts.
+    public static func intercepting(_ interceptor: @escaping Interceptor) -> Middleware {
+        Middleware(interceptors: [interceptor])
+    }
+
+    /// Both, this one first; every hook of either is kept.
+    public func combined(with next: Middleware) -> Middleware {
+        Middleware(observers: observers + next.observers, interceptors: interceptors + next.interceptors)
+    }
+}
+
+/// Middleware for every feature of a server, such as logging.
+public protocol CommonMiddleware: Sendable {
+    /// What to install in a store of `feature`.
+    func middleware<F: Feature>(for feature: F.Type) -> Middleware<F>
+}
+
+/// What an interceptor may look at.
+public struct Interception<F: Feature>: Sendable {
+    /// The state on which the intent would run.
+    public let state: F.State
+    /// The intent's id.
+    public let intentID: IntentID
+    /// The feature instance, such as `counter` or `order-detail:42`.
+    public let instance: String
+    /// Who sent the intent: the id of the session, empty for a store outside a server.
+    public let session: String
+}
+
+/// An interceptor's no. Over HTTP it is a problem document with the status of its code.
+public struct Refusal: Error, Sendable, Equatable {
+    /// Why.
+    public enum Code: Sendable, Equatable {
+        /// The sender may not do this (403).
+        case forbidden
+        /// The intent makes no sense as it is (422).
+        case invalid
+        /// Too often; to be tried again after that time (429).
+        case tooMany(retryAfter: Duration)
+    }
+
+    /// Why.
+    public let code: Code
+    /// A sentence for the person who wrote the client.
+    public let detail: String
+
+    /// A refusal with a sentence for the client's author.
+    public init(_ code: Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+}

@@ -1,0 +1,73 @@
+/// What a store needs of the world, so that a test can give it another.
+public struct StoreEnvironment: Sendable {
+    /// The feature instance, such as `counter` or `order-detail:42`.
+    public var instance: String
+    /// Whose store it is: the id of the session, empty outside a server.
+    public var session: String
+    /// What `debounce`, `throttle`, `timer` and `Work.sleep` wait on.
+    public var clock: any Clock<Duration>
+    /// Where launched work runs; nil for the global pool.
+    public var executor: (any TaskExecutor)?
+    /// How many intents may wait while others run; one more is refused as `busy`.
+    public var queueLimit: Int
+    /// How many labels a store keeps in memory while nobody subscribes; the oldest goes first.
+    public var labelLimit: Int
+    /// A turn that takes longer is reported.
+    public var slowTurn: Duration
+    /// Records the events of each turn even if nobody observes.
+    public var isRecording: Bool
+    /// Told of what should be in somebody's log. Called from any thread, never under a lock; must not block.
+    public var report: @Sendable (StoreReport) -> Void
+
+    /// The defaults: continuous time, the global pool, 1,024 waiting intents, 256 waiting labels, 50 ms.
+    public init(
+        instance: String = "", session: String = "", clock: any Clock<Duration> = ContinuousClock(),
+        executor: (any TaskExecutor)? = nil, queueLimit: Int = 1024, labelLimit: Int = 256,
+        slowTurn: Duration = .milliseconds(50), isRecording: Bool = false,
+        report: @escaping @Sendable (StoreReport) -> Void = { _ in }
+    ) {
+        self.instance = instance
+        self.session = session
+        self.clock = clock
+        self.executor = executor
+        self.queueLimit = queueLimit
+        self.labelLimit = labelLimit
+        self.slowTurn = slowTurn
+        self.isRecording = isRecording
+        self.report = report
+    }
+}
+
+/// What a store reports beside its states and labels.
+public enum StoreReport: Sendable {
+    /// An author's code threw.
+    case failure(Failure, instance: String)
+    /// A handler kept its thread too long.
+    case slowTurn(Duration, IntentID, instance: String)
+    /// Labels were given up because nobody came for them and the bound was reached.
+    case undelivered(count: Int, instance: String)
+    /// A step of launched work could not be committed and will be tried again.
+    case commitFailed(CommitFailure, instance: String)
+}
+
+/// What a store can tell of its own condition.
+public struct StoreDiagnostics: Sendable {
+    /// Whether `bootstrap` threw.
+    public var bootstrapFailure: Failure?
+    /// Turns that took longer than the limit.
+    public var slowTurns = 0
+    /// Throws in the author's code.
+    public var failures = 0
+    /// Labels given up because nobody came for them.
+    public var undeliveredLabels = 0
+    /// Intents, steps and labels that came after the end.
+    public var droppedAfterEnd = 0
+    /// Observations that observers were too slow for.
+    public var missedObservations = 0
+    /// Throws of observers.
+    public var observerFailures = 0
+    /// Subscriptions in this process.
+    public var subscribers = 0
+    /// Pieces of launched work that run now.
+    public var runningWork = 0
+}

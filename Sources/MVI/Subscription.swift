@@ -1,0 +1,107 @@
+import Locking
+
+/// Names a subscription inside its store.
+struct SubscriptionID: Hashable, Sendable {
+    let number: UInt64
+}
+
+/// A subscriber's end of a subscription: an asynchronous sequence for one consumer. It ends with `cancel`, with the
+/// store, or when nobody holds it any more.
+public final class Subscription<F: Feature>: AsyncSequence, Sendable {
+    public typealias Element = StoreEvent<F>
+    public typealias Failure = Never
+
+    private let store: Store<F>
+    private let id: SubscriptionID?
+    private let mailbox: Mailbox<F>
+
+    init(store: Store<F>, id: SubscriptionID?, mailbox: Mailbox<F>) {
+        self.store = store
+        self.id = id
+        self.mailbox = mailbox
+    }
+
+    deinit { cancel() }
+
+    /// Ends it. The others go on.
+    public func cancel() {
+        if let id { store.unsubscribe(id) }
+        mailbox.finish()
+    }
+
+    /// Takes one event after the other.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        let subscription: Subscription<F>
+
+        /// The next event; nil when the store has ended, the subscription was cancelled or the calling task is.
+        public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> StoreEvent<F>? {
+            let subscription = subscription
+            return await withTaskCancellationHandler {
+                await subscription.mailbox.next()
+            } onCancel: {
+                subscription.cancel()
+            }
+        }
+
+        /// The same; isolation makes no difference.
+        public mutating func next() async -> StoreEvent<F>? { await next(isolation: nil) }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: self) }
+}
+
+/// What a subscription is told of.
+public struct SubscriptionKinds: OptionSet, Sendable {
+    public let rawValue: Int
+
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// View states: the one now, then every later one.
+    public static let states = SubscriptionKinds(rawValue: 1)
+    /// Labels: those that nobody was there for, then every later one.
+    public static let labels = SubscriptionKinds(rawValue: 2)
+}
+
+extension Store {
+    /// The view state now and every later one, each before the labels of its turn, with no gap and no repeat.
+    public func subscribe(_ kinds: SubscriptionKinds = [.states, .labels]) -> Subscription<F> {
+        subscribe(kinds, sink: nil)
+    }
+
+    /// The same by callback: `sink` is called in order, one call at a time, on the threads that run the store, never
+    /// under a lock. The subscription lasts as long as it is held.
+    public func subscribe(
+        _ kinds: SubscriptionKinds = [.states, .labels], sink: @escaping @Sendable (StoreEvent<F>) -> Void
+    ) -> Subscription<F> {
+        subscribe(kinds, sink: Optional(sink))
+    }
+
+    private func subscribe(
+        _ kinds: SubscriptionKinds, sink: (@Sendable (StoreEvent<F>) -> Void)?
+    ) -> Subscription<F> {
+        let mailbox = Mailbox<F>(
+            takesStates: kinds.contains(.states), takesLabels: kinds.contains(.labels), sink: sink)
+        let id = core.withLock { core -> SubscriptionID? in
+            guard core.phase != .disposed else { return nil }
+            if mailbox.takesStates { mailbox.append(.state(core.view)) }
+            if mailbox.takesLabels {
+                for label in core.undelivered { mailbox.append(.label(label)) }
+                core.undelivered = []
+            }
+            core.nextSubscription += 1
+            let id = SubscriptionID(number: core.nextSubscription)
+            core.subscribers[id] = mailbox
+            return id
+        }
+        if id == nil {
+            mailbox.finish()
+        } else {
+            mailbox.drain()
+        }
+        return Subscription(store: self, id: id, mailbox: mailbox)
+    }
+
+    func unsubscribe(_ id: SubscriptionID) {
+        core.withLock { $0.subscribers[id] = nil }
+    }
+}

@@ -1,0 +1,65 @@
+/// A turn that has run and is to be committed.
+public struct TurnRecord<F: Feature>: Sendable {
+    /// The intent that led to it.
+    public let intentID: IntentID
+    /// The state after it.
+    public let state: F.State
+    /// What clients see of that state.
+    public let view: F.ViewState
+    /// Whether `view` differs from that of the turn before.
+    public let viewChanged: Bool
+    /// Its labels, in order.
+    public let labels: [F.Label]
+    /// Everything that happened in it, in order; empty unless the store is observed or records.
+    public let events: [Observation<F>.Event]
+    /// What the caller of `accept` gave along.
+    public let attachment: (any Sendable)?
+}
+
+/// Where turns become permanent. A store has one commit in flight at a time and runs nothing meanwhile.
+public protocol TurnLog<F>: Sendable {
+    /// The feature whose turns it takes.
+    associatedtype F: Feature
+
+    /// Commits the turns as one unit. Called by one thread at a time, never under a lock.
+    ///
+    /// Returns the result if it is at hand; else returns nil and calls `done` once, later, from any thread that may
+    /// run handlers.
+    func commit(
+        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult) -> Void
+    ) -> CommitResult?
+}
+
+/// How a commit ended.
+public enum CommitResult: Sendable {
+    /// The turns are permanent.
+    case committed
+    /// They certainly are not, and nothing of them may be shown.
+    case failed(CommitFailure)
+}
+
+/// Why turns could not be made permanent.
+public struct CommitFailure: Error, Sendable, Equatable {
+    /// What is the matter.
+    public enum Code: Sendable, Equatable {
+        /// The log cannot be written now.
+        case unavailable
+        /// The log's medium is full.
+        case full
+        /// A bound was exceeded, for instance the bytes of a view state.
+        case tooLarge
+        /// The store is gone.
+        case disposed
+    }
+
+    /// What is the matter.
+    public let code: Code
+    /// A sentence for an operator or a client's author.
+    public let detail: String
+
+    /// A failure with a sentence about it.
+    public init(_ code: Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+}
