@@ -46,7 +46,7 @@ extension Store {
             ran.reserveCapacity(jobs.count)
             for job in jobs { execute(job, on: &working, into: &ran) }
 
-            let records = ran.compactMap(\.record)
+            let records = ran.compactMap { $0.record }
             guard !records.isEmpty, let log else {
                 finish(ran, .committed)
                 continue
@@ -224,13 +224,13 @@ extension Store {
         }
         if lost > 0 { environment.report(.undelivered(count: lost, instance: environment.instance)) }
         for start in started { begin(start) }
-        for (item, isSettled) in zip(ran, settled) {
+        for (index, item) in ran.enumerated() {
             switch item.job {
             case .intent(let job):
                 if let rejection = item.rejection {
                     job.completion(.failure(rejection))
                 } else {
-                    job.completion(.success(IntentOutcome(id: job.id, isSettled: isSettled)))
+                    job.completion(.success(IntentOutcome(id: job.id, isSettled: settled[index])))
                 }
             case .step(let job): job.completion(item.stepError)
             case .failure(_, let then): then?()

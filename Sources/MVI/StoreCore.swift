@@ -71,7 +71,7 @@ struct StoreCore<F: Feature> {
             for mailbox in subscribers.values where mailbox.takesStates { mailbox.append(.state(record.view)) }
         }
         guard !record.labels.isEmpty else { return }
-        let takers = subscribers.values.filter(\.takesLabels)
+        let takers = subscribers.values.filter { $0.takesLabels }
         if takers.isEmpty {
             // With a log, labels wait in its outbox, and a second copy here would be delivered twice.
             guard labelLimit > 0 else { return }

@@ -191,7 +191,7 @@ struct WorkTable<F: Feature> {
         guard !waiters.isEmpty else { return [] }
         var actions: [@Sendable () -> Void] = []
         for intentID in waiters.keys where counted[intentID] == nil {
-            actions += waiters.removeValue(forKey: intentID)?.map(\.action) ?? []
+            actions += waiters.removeValue(forKey: intentID)?.map { $0.action } ?? []
         }
         return actions
     }
@@ -210,7 +210,7 @@ struct WorkTable<F: Feature> {
     mutating func endWatching() -> (generation: UInt64, graces: [WorkID: Duration]) {
         watchers -= 1
         guard watchers == 0 else { return (watchGeneration, [:]) }
-        return (watchGeneration, watched.mapValues(\.grace))
+        return (watchGeneration, watched.mapValues { $0.grace })
     }
 
     /// A grace period is over: the work to cancel, unless somebody came back.
@@ -225,7 +225,7 @@ struct WorkTable<F: Feature> {
     // MARK: The end
 
     mutating func removeAll() -> (tasks: [Task<Void, Never>], waiters: [@Sendable () -> Void]) {
-        let tasks = running.values.compactMap(\.task)
+        let tasks = running.values.compactMap { $0.task }
         running = [:]
         queues = [:]
         throttled = [:]
