@@ -16,4 +16,11 @@ public struct Failure: Error, Sendable {
     public let intentID: IntentID
     /// What was thrown.
     public let error: any Error
+
+    /// A failure of that stage.
+    public init(stage: Stage, intentID: IntentID, error: any Error) {
+        self.stage = stage
+        self.intentID = intentID
+        self.error = error
+    }
 }

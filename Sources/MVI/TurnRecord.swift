@@ -48,6 +48,8 @@ public struct CommitFailure: Error, Sendable, Equatable {
         case full
         /// A bound was exceeded, for instance the bytes of a view state.
         case tooLarge
+        /// What the turns led to cannot be written down, for instance a number that is not finite.
+        case invalid
         /// The store is gone.
         case disposed
     }

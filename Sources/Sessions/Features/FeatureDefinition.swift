@@ -1,0 +1,113 @@
+import MVI
+import WireJSON
+
+/// A feature as a server holds it: described, and able to make stores, without its Swift types.
+public struct FeatureDefinition: Sendable {
+    /// The name on the wire.
+    public let name: String
+    /// One sentence about it.
+    public let summary: String
+    /// Whether an instance is named by a key.
+    public let isKeyed: Bool
+    /// One JSON object for each intent, from the feature's examples.
+    public let intentExamples: [[UInt8]]
+    /// One JSON object for each label, from the feature's examples.
+    public let labelExamples: [[UInt8]]
+    /// The view state of a new store as JSON; nil for a keyed feature, whose instances differ.
+    public let stateExample: [UInt8]?
+    /// The `type`s of the intents, for a refusal of an unknown one.
+    public let intentTypes: [String]
+
+    let make: @Sendable (_ key: String?, _ seed: StoreSeed) throws -> StoreHandle?
+
+    /// A feature without a key.
+    ///
+    /// Throws `FeatureDefinitionError` when its name or the JSON of its examples is not fit for the wire.
+    public init<F: Feature>(_ feature: F) throws {
+        try self.init(of: F.self, isKeyed: false, stateExample: feature.view(feature.initialState)) { key in
+            key == nil ? feature : nil
+        }
+    }
+
+    /// A feature with a key: `make` returns the instance for a key, nil if there is none of that key. It is called on
+    /// the thread of a request, for the first request that names the key in a session, and must not block.
+    public init<F: Feature>(keyed make: @escaping @Sendable (_ key: String) throws -> F?) throws {
+        try self.init(of: F.self, isKeyed: true, stateExample: nil) { key in
+            try key.flatMap { try make($0) }
+        }
+    }
+
+    private init<F: Feature>(
+        of type: F.Type, isKeyed: Bool, stateExample: F.ViewState?,
+        instance: @escaping @Sendable (String?) throws -> F?
+    ) throws {
+        guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
+        name = F.name
+        summary = F.summary
+        self.isKeyed = isKeyed
+        do {
+            for example in F.examples { try WireJSON.checkMapping(of: example) }
+            for example in F.labelExamples { try WireJSON.checkMapping(of: example) }
+            intentExamples = try F.examples.map { try WireJSON.encode($0) }
+            labelExamples = try F.labelExamples.map { try WireJSON.encode($0) }
+            self.stateExample = try stateExample.map { try WireJSON.encode($0) }
+            intentTypes = try intentExamples.map { try WireJSON.decode(Typed.self, from: $0).type }
+        } catch {
+            throw FeatureDefinitionError.mapping(feature: F.name, error)
+        }
+        make = { key, seed in
+            try instance(key).map { try StoreHandle($0, seed: seed) }
+        }
+    }
+
+    private struct Typed: Decodable { let type: String }
+}
+
+/// Why a feature cannot be served.
+public enum FeatureDefinitionError: Error, CustomStringConvertible {
+    /// Its name is no name on the wire.
+    case name(String)
+    /// Two features have that name.
+    case duplicate(String)
+    /// An example cannot be mapped to JSON and back.
+    case mapping(feature: String, any Error)
+
+    public var description: String {
+        switch self {
+        case .name(let name):
+            "the feature name '\(name)' is not [a-z][a-z0-9-]{0,47}; give the feature a `static let name` that is"
+        case .duplicate(let name):
+            "two features are called '\(name)'; give one of them a `static let name` of its own"
+        case .mapping(let feature, let error):
+            "the feature '\(feature)' cannot be mapped to JSON: \(error)"
+        }
+    }
+}
+
+/// The features of a server, by name.
+public struct FeatureRegistry: Sendable {
+    /// In the order in which they were given.
+    public let definitions: [FeatureDefinition]
+    private let byName: [String: FeatureDefinition]
+
+    /// Throws `FeatureDefinitionError.duplicate`.
+    public init(_ definitions: [FeatureDefinition]) throws {
+        self.definitions = definitions
+        var byName: [String: FeatureDefinition] = [:]
+        for definition in definitions {
+            guard byName.updateValue(definition, forKey: definition.name) == nil else {
+                throw FeatureDefinitionError.duplicate(definition.name)
+            }
+        }
+        self.byName = byName
+    }
+
+    /// The feature of that name.
+    public subscript(name: String) -> FeatureDefinition? { byName[name] }
+
+    /// The feature that the id names, if it takes a key exactly when the id has one.
+    public func definition(for id: FeatureID) -> FeatureDefinition? {
+        guard let definition = byName[id.name], definition.isKeyed == (id.key != nil) else { return nil }
+        return definition
+    }
+}

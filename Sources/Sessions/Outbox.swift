@@ -1,0 +1,60 @@
+import DequeModule
+import MVI
+
+/// The labels of a session that clients may still have to be told, oldest first. Bounded in number and bytes.
+struct Outbox {
+    struct Entry {
+        let feature: FeatureID
+        /// Of the turn that published it.
+        let sequence: UInt64
+        /// Which of that turn's labels it is.
+        let index: Int
+        /// The store's version after that turn.
+        let version: UInt64
+        let intentID: IntentID
+        let json: [UInt8]
+        /// On the monotonic clock.
+        let expiry: Duration
+        /// Whether some stream's socket took it.
+        var isWritten = false
+
+        /// What it counts against the bound in bytes: the text, and about what surrounds it on the wire.
+        var size: Int { json.count + 128 }
+    }
+
+    private var entries: Deque<Entry> = []
+    private var bytes = 0
+    /// The number of the first entry; numbers are consecutive and never used again.
+    private(set) var firstNumber: UInt64 = 0
+
+    /// The number that the next label will get.
+    var endNumber: UInt64 { firstNumber + UInt64(entries.count) }
+    var count: Int { entries.count }
+
+    subscript(number: UInt64) -> Entry { entries[Int(number - firstNumber)] }
+
+    mutating func append(_ entry: Entry) {
+        entries.append(entry)
+        bytes += entry.size
+    }
+
+    mutating func markWritten(_ number: UInt64) {
+        guard number >= firstNumber, number < endNumber else { return }
+        entries[Int(number - firstNumber)].isWritten = true
+    }
+
+    /// Forgets what is past its time at the front, which nobody loses, then drops the oldest until the bounds hold and
+    /// returns those with their numbers: whoever was owed one of them has lost it.
+    mutating func trim(now: Duration, maxCount: Int, maxBytes: Int) -> [(number: UInt64, entry: Entry)] {
+        var dropped: [(number: UInt64, entry: Entry)] = []
+        while let first = entries.first {
+            let isExpired = first.expiry <= now
+            guard isExpired || entries.count > maxCount || bytes > maxBytes else { break }
+            if !isExpired { dropped.append((firstNumber, first)) }
+            entries.removeFirst()
+            bytes -= first.size
+            firstNumber += 1
+        }
+        return dropped
+    }
+}

@@ -1,0 +1,36 @@
+/// Why the server ends a stream; the client is told before.
+public enum GoAwayReason: String, Sendable, CaseIterable {
+    /// The server goes away; another, or the same one anew, will be there.
+    case drain
+    /// The stream is old; connect again.
+    case rotate
+    /// The session has a newer stream and no room for both.
+    case superseded
+    /// The session has expired.
+    case expired
+    /// The session was deleted.
+    case ended
+    /// The server has no room for the stream now.
+    case busy
+
+    /// When the client should come back, in milliseconds; random, so that many of them come back spread out.
+    public func retry() -> Int {
+        switch self {
+        case .superseded: 60_000
+        case .busy: Int.random(in: 5_000...15_000)
+        case .drain, .rotate, .expired, .ended: Int.random(in: 1_000...5_000)
+        }
+    }
+}
+
+/// What went wrong with a stream's position in the log.
+public enum ResetReason: String, Sendable, CaseIterable {
+    /// The cursor is none of this session's.
+    case unknownCursor = "unknown-cursor"
+    /// The cursor is older than labels that are gone.
+    case expired
+    /// The stream was so slow that labels it was owed had to go.
+    case overflow
+    /// A store could not be read and started over.
+    case storeReplaced = "store-replaced"
+}

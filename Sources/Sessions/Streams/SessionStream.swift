@@ -1,0 +1,165 @@
+import EventStream
+import Locking
+import MVI
+
+/// What a stream's connection is to do.
+public enum SessionStreamStep: Sendable, Equatable {
+    /// Write this, then ask again.
+    case write([UInt8])
+    /// Nothing now; `wake` will say when.
+    case wait
+    /// Write this, then end.
+    case finish([UInt8])
+}
+
+/// One client's stream of one session: says what to write next, as bytes of server-sent events.
+///
+/// `next` is called by one thread at a time, and only after all it returned before was taken by the socket: that is
+/// how a label counts as written.
+public final class SessionStream: Sendable {
+    /// Whose it is.
+    public let session: Session
+    let number: UInt64
+
+    init(session: Session, number: UInt64) {
+        self.session = session
+        self.number = number
+    }
+
+    /// The connection is there: `waker` is told of news from now on.
+    public func opened(_ waker: any StreamWaker) {
+        session.core.withLock { core in
+            guard let index = core.index(of: number) else { return }
+            core.streams[index].waker = waker
+        }
+    }
+
+    /// What to write next.
+    public func next() -> SessionStreamStep {
+        let now = session.environment.time.monotonic()
+        return session.core.withLock { $0.nextStep(of: number, session: session, now: now) }
+    }
+
+    /// Something that shows the client that the connection lives.
+    public func heartbeat() -> [UInt8] {
+        let now = session.environment.time.sinceEpoch().components
+        return StreamEvents.ping(
+            milliseconds: UInt64(now.seconds) * 1_000 + UInt64(now.attoseconds / 1_000_000_000_000_000))
+    }
+
+    /// Asks the stream to say farewell and end.
+    public func goAway(_ reason: GoAwayReason) {
+        let waker = session.core.withLock { core -> (any StreamWaker)? in
+            guard let index = core.index(of: number) else { return nil }
+            core.streams[index].finish(reason)
+            return core.streams[index].waker
+        }
+        waker?.wake()
+    }
+
+    /// The connection is gone, or never came. A second call does nothing.
+    public func closed() {
+        let now = session.environment.time.monotonic()
+        let removed = session.core.withLock { core -> StreamState? in
+            guard let index = core.index(of: number) else { return nil }
+            core.lastTouch = now
+            return core.streams.remove(at: index)
+        }
+        guard let removed else { return }
+        session.environment.leaveStreamPlace()
+        for watched in removed.watched.values { watched.handle.endWatching() }
+    }
+}
+
+extension SessionCore {
+    /// A batch holds about this many bytes of labels at most, so that catching up takes bounded memory.
+    private static var batchBytes: Int { 64 * 1024 }
+
+    func index(of stream: UInt64) -> Int? { streams.firstIndex { $0.number == stream } }
+
+    fileprivate mutating func nextStep(of number: UInt64, session: Session, now: Duration) -> SessionStreamStep {
+        guard let index = index(of: number), !streams[index].isOver else { return .finish([]) }
+        for label in streams[index].handedOut { outbox.markWritten(label) }
+        streams[index].handedOut = []
+
+        var bytes = streams[index].opening
+        streams[index].opening = []
+        appendControl(index, into: &bytes)
+        appendBatch(index, epoch: session.epoch, now: now, into: &bytes)
+        if let reason = streams[index].goAway, streams[index].nextLabel >= outbox.endNumber {
+            streams[index].isOver = true
+            bytes.append(contentsOf: StreamEvents.goAway(reason))
+            return .finish(bytes)
+        }
+        return bytes.isEmpty ? .wait : .write(bytes)
+    }
+
+    private mutating func appendControl(_ index: Int, into bytes: inout [UInt8]) {
+        if let reset = streams[index].reset {
+            StreamEvents.reset(reset.reason, labelsLost: reset.labelsLost, into: &bytes)
+            streams[index].reset = nil
+        }
+        for feature in streams[index].ended { StreamEvents.end(feature, into: &bytes) }
+        streams[index].ended = []
+    }
+
+    /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of
+    /// the batch the batch's: everything that the stream shows up to there has been written with it.
+    private mutating func appendBatch(_ index: Int, epoch: String, now: Duration, into bytes: inout [UInt8]) {
+        let labels = takeLabels(index, now: now)
+        let isCaughtUp = streams[index].nextLabel >= outbox.endNumber
+        let dirty = streams[index].dirty
+        streams[index].dirty = []
+        var remaining = dirty.count
+        for feature in dirty {
+            remaining -= 1
+            guard var slot = stores[feature] else { continue }
+            let event: [UInt8]
+            if let made = slot.stateEvent {
+                event = made
+            } else {
+                event = StreamEvents.state(feature, slot)
+                slot.stateEvent = event
+                stores[feature] = slot
+            }
+            if remaining == 0, labels.isEmpty, isCaughtUp {
+                StreamEvents.id(epoch: epoch, sequence: sequence, into: &bytes)
+            }
+            bytes.append(contentsOf: event)
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        for (place, number) in labels.enumerated() {
+            let entry = outbox[number]
+            let isLast = place == labels.count - 1
+            if isLast {
+                StreamEvents.id(epoch: epoch, sequence: isCaughtUp ? sequence : entry.sequence, into: &bytes)
+            } else if outbox[labels[place + 1]].sequence != entry.sequence {
+                StreamEvents.id(epoch: epoch, sequence: entry.sequence, into: &bytes)
+            }
+            let isReplay =
+                entry.sequence <= streams[index].replayThrough && (streams[index].startedResumed || entry.isWritten)
+            StreamEvents.label(entry, epoch: epoch, isReplay: isReplay, into: &bytes)
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        streams[index].handedOut = labels
+    }
+
+    /// The numbers of the labels to write now; moves the stream's position behind them. It ends between turns, never
+    /// inside one: a cursor stands for whole turns.
+    private mutating func takeLabels(_ index: Int, now: Duration) -> [UInt64] {
+        var labels: [UInt64] = []
+        var size = 0
+        var number = max(streams[index].nextLabel, outbox.firstNumber)
+        while number < outbox.endNumber {
+            let entry = outbox[number]
+            if size >= Self.batchBytes, let last = labels.last, outbox[last].sequence != entry.sequence { break }
+            if entry.expiry > now, streams[index].shows(entry.feature) {
+                labels.append(number)
+                size += entry.size
+            }
+            number += 1
+        }
+        streams[index].nextLabel = number
+        return labels
+    }
+}

@@ -1,0 +1,145 @@
+import EventStream
+import MVI
+import WireJSON
+
+/// The events of a stream as bytes. Their names and members are those of the HTTP contract, section 4.
+public enum StreamEvents {
+    /// Every event name that a stream can show.
+    public static let names = ["hello", "state", "label", "ping", "reset", "goaway", "end"]
+
+    static func opening(into bytes: inout [UInt8]) {
+        bytes.append(literal: ": ok\nretry: ")
+        bytes.append(number: UInt64.random(in: 2_000...4_000))
+        bytes.append(literal: "\n\n")
+    }
+
+    static func hello(
+        session: String, epoch: String, resumed: Bool, cursor: Cursor, heartbeat: Int, features: [FeatureID],
+        into bytes: inout [UInt8]
+    ) {
+        var data: [UInt8] = []
+        data.append(literal: "{\"session\":")
+        WireJSON.appendString(session, to: &data)
+        data.append(literal: ",\"epoch\":")
+        WireJSON.appendString(epoch, to: &data)
+        data.append(literal: resumed ? ",\"resumed\":true,\"cursor\":" : ",\"resumed\":false,\"cursor\":")
+        WireJSON.appendString(cursor.description, to: &data)
+        data.append(literal: ",\"heartbeat\":")
+        data.append(number: UInt64(heartbeat))
+        data.append(literal: ",\"features\":[")
+        for (index, feature) in features.enumerated() {
+            if index > 0 { data.append(UInt8(ascii: ",")) }
+            WireJSON.appendString(feature.text, to: &data)
+        }
+        data.append(literal: "]}")
+        append("hello", id: cursor.description, data, to: &bytes)
+    }
+
+    static func reset(_ reason: ResetReason, labelsLost: Bool, into bytes: inout [UInt8]) {
+        var data: [UInt8] = []
+        data.append(literal: "{\"reason\":\"\(reason.rawValue)\",\"labelsLost\":\(labelsLost)}")
+        append("reset", id: nil, data, to: &bytes)
+    }
+
+    static func end(_ feature: FeatureID, into bytes: inout [UInt8]) {
+        var data: [UInt8] = []
+        data.append(literal: "{\"feature\":")
+        WireJSON.appendString(feature.text, to: &data)
+        data.append(literal: "}")
+        append("end", id: nil, data, to: &bytes)
+    }
+
+    static func ping(milliseconds: UInt64) -> [UInt8] {
+        var bytes: [UInt8] = []
+        append("ping", id: nil, Array("{\"t\":\(milliseconds)}".utf8), to: &bytes)
+        return bytes
+    }
+
+    /// The farewell, with a `retry:` of its own. Also the whole of a stream that is refused for now.
+    public static func goAway(_ reason: GoAwayReason) -> [UInt8] {
+        let retry = reason.retry()
+        var bytes: [UInt8] = []
+        bytes.append(literal: "retry: \(retry)\n")
+        append(
+            "goaway", id: nil, Array("{\"reason\":\"\(reason.rawValue)\",\"retry\":\(retry)}".utf8), to: &bytes)
+        return bytes
+    }
+
+    /// The `state` event of a store, from `event:` to the end of its data line: what follows is an `id` or its end.
+    static func state(_ feature: FeatureID, _ slot: StoreSlot) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(slot.view.count + 128)
+        bytes.append(literal: "event: state\ndata: ")
+        storePrefix(feature, version: slot.version, intent: slot.intentID, into: &bytes)
+        bytes.append(literal: ",\"state\":")
+        bytes.append(contentsOf: slot.view)
+        bytes.append(literal: "}\n")
+        return bytes
+    }
+
+    static func label(_ entry: Outbox.Entry, epoch: String, isReplay: Bool, into bytes: inout [UInt8]) {
+        bytes.append(literal: "event: label\ndata: ")
+        storePrefix(
+            entry.feature, version: entry.version, intent: entry.intentID == .bootstrap ? nil : entry.intentID,
+            into: &bytes)
+        bytes.append(literal: ",\"id\":\"")
+        bytes.append(contentsOf: epoch.utf8)
+        bytes.append(UInt8(ascii: "."))
+        bytes.append(number: entry.sequence)
+        bytes.append(UInt8(ascii: "."))
+        bytes.append(number: UInt64(entry.index))
+        bytes.append(literal: isReplay ? "\",\"replay\":true,\"label\":" : "\",\"replay\":false,\"label\":")
+        bytes.append(contentsOf: entry.json)
+        bytes.append(literal: "}\n")
+    }
+
+    /// An event's `id` line. Session epochs hold nothing that would end it.
+    static func id(epoch: String, sequence: UInt64, into bytes: inout [UInt8]) {
+        bytes.append(literal: "id: ")
+        bytes.append(contentsOf: epoch.utf8)
+        bytes.append(UInt8(ascii: "."))
+        bytes.append(number: sequence)
+        bytes.append(UInt8(ascii: "\n"))
+    }
+
+    private static func storePrefix(
+        _ feature: FeatureID, version: UInt64, intent: IntentID?, into bytes: inout [UInt8]
+    ) {
+        bytes.append(literal: "{\"feature\":\"")
+        bytes.append(contentsOf: feature.text.utf8)
+        bytes.append(literal: "\",\"version\":")
+        bytes.append(number: version)
+        if let intent {
+            bytes.append(literal: ",\"intent\":")
+            WireJSON.appendString(intent.text, to: &bytes)
+        }
+    }
+
+    private static func append(_ name: String, id: String?, _ data: [UInt8], to bytes: inout [UInt8]) {
+        do throws(EventEncodingError) {
+            try EventEncoder.append(event: name, id: id, data: data, to: &bytes)
+        } catch {
+            // Names are constants, ids are cursors, data is JSON of ours, in which control characters are escaped.
+            preconditionFailure("a control event could not be encoded: \(error)")
+        }
+    }
+}
+
+extension [UInt8] {
+    @inline(__always)
+    mutating func append(literal text: String) { append(contentsOf: text.utf8) }
+
+    mutating func append(number: UInt64) {
+        if number < 10 {
+            append(UInt8(ascii: "0") + UInt8(number))
+            return
+        }
+        let start = count
+        var rest = number
+        while rest > 0 {
+            append(UInt8(ascii: "0") + UInt8(rest % 10))
+            rest /= 10
+        }
+        self[start...].reverse()
+    }
+}

@@ -1,0 +1,82 @@
+import MVI
+
+/// What tells a stream's connection that there may be something to write.
+public protocol StreamWaker: Sendable {
+    /// Called from any thread, never under a lock; must not block.
+    func wake()
+}
+
+/// What a stream shows.
+public enum StreamFilter: Sendable, Equatable {
+    /// Every store that the session has, and those it makes later.
+    case all
+    /// These.
+    case features(Set<FeatureID>)
+}
+
+/// A stream's place in its session: a position in the outbox, and the features whose newest state it has not shown.
+/// It holds no copies of either, so a slow client costs no memory.
+struct StreamState {
+    let number: UInt64
+    let filter: StreamFilter
+    let startedResumed: Bool
+    /// Labels of turns up to this one are replays.
+    let replayThrough: UInt64
+    /// The number of the next label to look at.
+    var nextLabel: UInt64
+    /// The labels handed out last, which the socket may not have taken yet: their numbers.
+    var handedOut: [UInt64] = []
+    /// Features whose newest state is to be shown, in the order in which they changed first.
+    var dirty: [FeatureID] = []
+    /// Features whose store is gone, to be told.
+    var ended: [FeatureID] = []
+    var reset: (reason: ResetReason, labelsLost: Bool)?
+    /// What comes before anything else.
+    var opening: [UInt8] = []
+    var goAway: GoAwayReason?
+    var isOver = false
+    var waker: (any StreamWaker)?
+    /// Whom to tell when nobody watches any more.
+    var watched: [FeatureID: (handle: StoreHandle, number: UInt64)] = [:]
+
+    func shows(_ feature: FeatureID) -> Bool {
+        switch filter {
+        case .all: true
+        case .features(let features): features.contains(feature)
+        }
+    }
+
+    mutating func markDirty(_ feature: FeatureID) {
+        if !dirty.contains(feature) { dirty.append(feature) }
+    }
+
+    mutating func watch(_ feature: FeatureID, handle: StoreHandle, number: UInt64) {
+        markDirty(feature)
+        watched[feature] = (handle, number)
+    }
+
+    /// How many `end`s may wait for a client that does not read; one more and the stream goes.
+    private static let endLimit = 256
+
+    mutating func storeEnded(_ feature: FeatureID) {
+        dirty.removeAll { $0 == feature }
+        watched[feature] = nil
+        guard !ended.contains(feature) else { return }
+        if ended.count >= Self.endLimit {
+            finish(.busy)
+        } else {
+            ended.append(feature)
+        }
+    }
+
+    /// A label is gone from the outbox: if it was still owed, the client must hear of it.
+    mutating func dropped(_ label: UInt64) {
+        guard label >= nextLabel else { return }
+        nextLabel = label + 1
+        reset = (.overflow, true)
+    }
+
+    mutating func finish(_ reason: GoAwayReason) {
+        if goAway == nil, !isOver { goAway = reason }
+    }
+}

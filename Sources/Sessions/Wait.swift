@@ -1,0 +1,111 @@
+import Locking
+import MVI
+
+/// A request that waits: it ends once, by what it waits for or by its time.
+final class Wait: Sendable {
+    private struct State {
+        var isOver = false
+        var timer: Task<Void, Never>?
+        var cleanUp: (@Sendable () -> Void)?
+    }
+
+    let number: UInt64
+    private let finish: @Sendable (Bool) -> Void
+    private let state = Lock(State())
+
+    init(number: UInt64, finish: @escaping @Sendable (Bool) -> Void) {
+        self.number = number
+        self.finish = finish
+    }
+
+    /// Ends it; the argument says whether what it waited for came. Only the first call counts.
+    func end(_ came: Bool) {
+        let ended = state.withLock { state -> State? in
+            guard !state.isOver else { return nil }
+            let old = state
+            state = State(isOver: true)
+            return old
+        }
+        guard let ended else { return }
+        ended.timer?.cancel()
+        if !came { ended.cleanUp?() }
+        finish(came)
+    }
+
+    func start(_ timer: Task<Void, Never>) {
+        let isOver = state.withLock { state in
+            if !state.isOver { state.timer = timer }
+            return state.isOver
+        }
+        if isOver { timer.cancel() }
+    }
+
+    /// Says what to undo when the time is over first.
+    func onTimeout(_ cleanUp: @escaping @Sendable () -> Void) {
+        state.withLock { if !$0.isOver { $0.cleanUp = cleanUp } }
+    }
+}
+
+extension Session {
+    /// Takes a place among those that wait; nil if there is none.
+    func beginWait(for duration: Duration, then finish: @escaping @Sendable (Bool) -> Void) -> Wait? {
+        let limits = environment.limits
+        let duration = min(duration, limits.longestWait)
+        guard duration > .zero, environment.takeWaitPlace() else { return nil }
+        let number = environment.nextNumber()
+        let wait = Wait(number: number) { [self] came in
+            core.withLock { _ = $0.waits.removeValue(forKey: number) }
+            environment.leaveWaitPlace()
+            finish(came)
+        }
+        let hasPlace = core.withLock { core in
+            guard core.waits.count < limits.waitsPerSession, !core.isEnded else { return false }
+            core.waits[number] = wait
+            return true
+        }
+        guard hasPlace else {
+            environment.leaveWaitPlace()
+            return nil
+        }
+        let clock = environment.clock
+        wait.start(
+            Task(executorPreference: environment.executor) {
+                do {
+                    try await clock.sleep(for: duration)
+                    wait.end(false)
+                } catch {
+                    // Cancelled: what it waited for came first.
+                }
+            })
+        return wait
+    }
+
+    /// Waits until a store's view state satisfies `isNews`, at most for `wait`, then hands it over; at once if it does
+    /// already. The store is made if the session has none yet.
+    public func state(
+        of feature: FeatureID, wait: Duration, until isNews: @escaping @Sendable (StateSnapshot) -> Bool,
+        completion: @escaping @Sendable (Result<StateSnapshot, StoreRefusal>) -> Void
+    ) {
+        let now: StateSnapshot
+        do { now = try state(of: feature) } catch { return completion(.failure(error)) }
+        guard !isNews(now) else { return completion(.success(now)) }
+        let waiting = beginWait(for: wait) { [self] _ in
+            completion(isEnded ? .failure(.sessionEnded) : .success(existingState(of: feature) ?? now))
+        }
+        guard let waiting else { return completion(.success(now)) }
+        waitForChange(of: feature, since: now.version, waiting)
+        waiting.onTimeout { [self] in
+            core.withLock { core in core.stores[feature]?.waiters.removeAll { $0.number == waiting.number } }
+        }
+    }
+
+    private func waitForChange(of feature: FeatureID, since version: UInt64, _ waiting: Wait) {
+        let isWaiting = core.withLock { core in
+            guard core.stores[feature]?.version == version else { return false }
+            core.stores[feature]?.waiters.append(
+                StateWaiter(number: waiting.number) { waiting.end(true) })
+            return true
+        }
+        if !isWaiting { waiting.end(true) }
+    }
+}
