@@ -1,0 +1,90 @@
+/// Writes `text/event-stream` (WHATWG HTML, section 9.2): UTF-8 bytes appended to a buffer of the caller's.
+///
+/// Every line ends with LF. What cannot be written as one line is refused before anything is appended, so that no
+/// value of an author's can forge a line, an event or an id.
+public enum EventEncoder {
+    private static let lineFeed = UInt8(ascii: "\n")
+
+    /// Appends one event: its `id` line if it has an id, the `event` line, one `data` line, the blank line.
+    public static func append(
+        _ event: ServerSentEvent, to output: inout [UInt8]
+    ) throws(EventEncodingError) {
+        try append(event: event.name, id: event.id, data: event.data, to: &output)
+    }
+
+    /// Appends one event: `id` (unless nil), `event`, one `data` line, the blank line.
+    ///
+    /// - Throws: ``EventEncodingError`` when a part holds CR, LF or NUL, or when the name or the id is empty; the
+    ///   output is then as it was.
+    public static func append(
+        event: String, id: String?, data: [UInt8], to output: inout [UInt8]
+    ) throws(EventEncodingError) {
+        guard isOneLine(data) else { throw .forbiddenByte(.data) }
+        try appendHead(event: event, id: id, to: &output)
+        output.append(contentsOf: data)
+        appendTail(to: &output)
+    }
+
+    /// Appends one event whose `data` line is the pieces one after the other, for envelopes round bytes that many
+    /// streams share: nothing is joined in between.
+    ///
+    /// - Throws: as ``append(event:id:data:to:)``.
+    public static func append(
+        event: String, id: String?, joining pieces: [[UInt8]], to output: inout [UInt8]
+    ) throws(EventEncodingError) {
+        for piece in pieces where !isOneLine(piece) { throw .forbiddenByte(.data) }
+        try appendHead(event: event, id: id, to: &output)
+        for piece in pieces { output.append(contentsOf: piece) }
+        appendTail(to: &output)
+    }
+
+    /// Appends a comment line, which clients ignore and which browsers do not show to a page.
+    ///
+    /// - Throws: ``EventEncodingError/forbiddenByte(_:)`` when the text holds CR, LF or NUL.
+    public static func appendComment(_ text: String, to output: inout [UInt8]) throws(EventEncodingError) {
+        guard isOneLine(text.utf8) else { throw .forbiddenByte(.comment) }
+        output.append(contentsOf: ": ".utf8)
+        output.append(contentsOf: text.utf8)
+        output.append(lineFeed)
+    }
+
+    /// Appends the time that a client waits before it connects again, with a blank line behind it.
+    ///
+    /// - Throws: ``EventEncodingError/negativeRetry(_:)``.
+    public static func appendRetry(milliseconds: Int, to output: inout [UInt8]) throws(EventEncodingError) {
+        guard milliseconds >= 0 else { throw .negativeRetry(milliseconds) }
+        output.append(contentsOf: "retry: \(milliseconds)\n\n".utf8)
+    }
+
+    private static func appendHead(
+        event: String, id: String?, to output: inout [UInt8]
+    ) throws(EventEncodingError) {
+        guard isOneLine(event.utf8) else { throw .forbiddenByte(.event) }
+        guard !event.utf8.isEmpty else { throw .empty(.event) }
+        if let id {
+            guard isOneLine(id.utf8) else { throw .forbiddenByte(.id) }
+            guard !id.utf8.isEmpty else { throw .empty(.id) }
+            output.append(contentsOf: "id: ".utf8)
+            output.append(contentsOf: id.utf8)
+            output.append(lineFeed)
+        }
+        output.append(contentsOf: "event: ".utf8)
+        output.append(contentsOf: event.utf8)
+        output.append(contentsOf: "\ndata: ".utf8)
+    }
+
+    private static func appendTail(to output: inout [UInt8]) {
+        output.append(lineFeed)
+        output.append(lineFeed)
+    }
+
+    /// Compares bytes, not Characters: in Swift `"\r\n"` is one Character that equals neither `"\r"` nor `"\n"`.
+    private static func isOneLine(_ bytes: some Sequence<UInt8>) -> Bool {
+        // Without an early exit the compiler turns this into vector code; data is almost always good.
+        var found: UInt8 = 0
+        for byte in bytes {
+            found |= (byte == 0x0A ? 1 : 0) | (byte == 0x0D ? 1 : 0) | (byte == 0 ? 1 : 0)
+        }
+        return found == 0
+    }
+}

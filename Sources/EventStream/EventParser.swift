@@ -1,0 +1,141 @@
+/// Reads `text/event-stream` in whatever pieces it arrives (WHATWG HTML, section 9.2.6).
+///
+/// A value: one owner feeds it and takes what it returns. It keeps one unfinished line and one unfinished event, both
+/// bounded.
+public struct EventParser: Sendable {
+    /// What a client that reconnects sends as `Last-Event-ID`; empty while the stream gave none. As in browsers it
+    /// changes with the event that carries the id, not before that event's blank line.
+    public private(set) var lastEventID = ""
+    /// The stream's last valid `retry`, in milliseconds.
+    public private(set) var retryMilliseconds: Int?
+
+    private let maximumLineLength: Int
+    private let maximumEventLength: Int
+    private var failure: EventParsingError?
+
+    private var line: [UInt8] = []
+    private var sawCarriageReturn = false
+    private var byteOrderMark = ByteOrderMark.awaited(0)
+
+    private var eventName: [UInt8] = []
+    private var eventID: String?
+    private var data: [UInt8] = []
+    private var hasData = false
+
+    private enum ByteOrderMark {
+        case awaited(Int)
+        case past
+    }
+
+    /// A parser at the start of a stream.
+    ///
+    /// - Parameters:
+    ///   - maximumLineLength: The most bytes of one line, without its end.
+    ///   - maximumEventLength: The most bytes that one event's data lines have together.
+    public init(maximumLineLength: Int = 16 << 20, maximumEventLength: Int = 32 << 20) {
+        self.maximumLineLength = maximumLineLength
+        self.maximumEventLength = maximumEventLength
+    }
+
+    /// Takes the next bytes and returns the events that they complete, in order.
+    ///
+    /// - Throws: ``EventParsingError`` when a bound is passed, for good: the stream has to be opened anew. Events
+    ///   that the same bytes completed before that are returned first, and the next call throws.
+    public mutating func feed(_ bytes: some Sequence<UInt8>) throws(EventParsingError) -> [ParsedEvent] {
+        if let failure { throw failure }
+        var events: [ParsedEvent] = []
+        do throws(EventParsingError) {
+            for byte in bytes { try take(byte, &events) }
+        } catch {
+            failure = error
+            if events.isEmpty { throw error }
+        }
+        return events
+    }
+
+    /// Readies the parser for a new connection: an unfinished line or event is discarded, as at the end of a stream;
+    /// ``lastEventID`` and ``retryMilliseconds`` are kept.
+    public mutating func reconnect() {
+        var fresh = EventParser(maximumLineLength: maximumLineLength, maximumEventLength: maximumEventLength)
+        fresh.lastEventID = lastEventID
+        fresh.retryMilliseconds = retryMilliseconds
+        self = fresh
+    }
+
+    private mutating func take(_ byte: UInt8, _ events: inout [ParsedEvent]) throws(EventParsingError) {
+        if case .awaited(let count) = byteOrderMark {
+            let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+            if byte == mark[count] {
+                byteOrderMark = count == 2 ? .past : .awaited(count + 1)
+                return
+            }
+            // The start of a mark that is none belongs to the first line.
+            byteOrderMark = .past
+            for byte in mark[..<count] { try take(byte, &events) }
+        }
+        let followsCarriageReturn = sawCarriageReturn
+        sawCarriageReturn = false
+        switch byte {
+        case UInt8(ascii: "\n"):
+            if !followsCarriageReturn { try endLine(&events) }
+        case UInt8(ascii: "\r"):
+            // The line ends here: a CR may be all that comes for a long time, and an LF behind it is skipped.
+            sawCarriageReturn = true
+            try endLine(&events)
+        default:
+            guard line.count < maximumLineLength else { throw .lineTooLong(limit: maximumLineLength) }
+            line.append(byte)
+        }
+    }
+
+    private mutating func endLine(_ events: inout [ParsedEvent]) throws(EventParsingError) {
+        defer { line.removeAll(keepingCapacity: true) }
+        if line.isEmpty {
+            dispatch(&events)
+            return
+        }
+        let name: ArraySlice<UInt8>
+        var value: ArraySlice<UInt8>
+        if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+            name = line[..<colon]
+            value = line[(colon + 1)...]
+            if value.first == UInt8(ascii: " ") { value.removeFirst() }
+        } else {
+            name = line[...]
+            value = []
+        }
+        try process(name: name, value: value)
+    }
+
+    private mutating func process(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) throws(EventParsingError) {
+        if name.elementsEqual("data".utf8) {
+            guard data.count + value.count < maximumEventLength else { throw .eventTooLong(limit: maximumEventLength) }
+            if hasData { data.append(UInt8(ascii: "\n")) }
+            data.append(contentsOf: value)
+            hasData = true
+        } else if name.elementsEqual("event".utf8) {
+            eventName = Array(value)
+        } else if name.elementsEqual("id".utf8) {
+            if !value.contains(0) { eventID = String(decoding: value, as: UTF8.self) }
+        } else if name.elementsEqual("retry".utf8) {
+            let isDigits = value.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+            if isDigits, let milliseconds = Int(String(decoding: value, as: UTF8.self)) {
+                retryMilliseconds = milliseconds
+            }
+        }
+        // Anything else, a comment with its empty name among it, is ignored.
+    }
+
+    private mutating func dispatch(_ events: inout [ParsedEvent]) {
+        // "Set the last event ID string" comes before the test for data: an id alone moves it as well.
+        if let eventID { lastEventID = eventID }
+        if hasData {
+            let name = eventName.isEmpty ? "message" : String(decoding: eventName, as: UTF8.self)
+            events.append(ParsedEvent(name: name, id: eventID, lastEventID: lastEventID, data: data))
+        }
+        eventName = []
+        eventID = nil
+        data = []
+        hasData = false
+    }
+}
