@@ -1,1 +1,84 @@
-// WireJSON
+/// `Codable` values as the flat JSON of the wire, and back; UTF-8 bytes on both sides (RFC 8259).
+///
+/// An enum whose `Codable` the compiler writes is one object: `case add(amount: Int)` is
+/// `{"type":"add","amount":5}`, a single unlabelled value is the member `value`. Everything else is as in any JSON
+/// coder: raw-value enums are their raw value, structs and dictionaries with string keys are objects, `nil` members
+/// are absent. Dictionaries and sets are written in the order of their bytes, so that equal values give equal bytes.
+///
+/// All functions may be called from any thread.
+public enum WireJSON {
+    /// Decodes a value from a JSON text.
+    ///
+    /// Unknown members are ignored, and `null` is taken for `nil`. Integers are exact; `1.0` and `1e2` are integers,
+    /// `1.5` is none.
+    ///
+    /// - Throws: ``WireDecodingError``. An error that an `init(from:)` throws becomes a mismatch at the value's place.
+    public static func decode<T: Decodable>(
+        _ type: T.Type, from bytes: [UInt8], limits: WireLimits = .default
+    ) throws(WireDecodingError) -> T {
+        try DecodingSession(bytes: bytes, limits: limits).decodeDocument(type)
+    }
+}
+
+extension WireJSON {
+    /// Encodes a value as a JSON text without blanks.
+    ///
+    /// - Throws: ``WireEncodingError`` for NaN and infinities, for values nested deeper than 128 levels, for enum
+    ///   cases that the wire cannot hold, and for whatever an `encode(to:)` throws.
+    public static func encode<T: Encodable>(_ value: T) throws(WireEncodingError) -> [UInt8] {
+        var output: [UInt8] = []
+        try encode(value, into: &output)
+        return output
+    }
+
+    /// Encodes a value behind what `output` holds; when it throws, the output is as it was.
+    public static func encode<T: Encodable>(
+        _ value: T, into output: inout [UInt8]
+    ) throws(WireEncodingError) {
+        // The session takes the buffer over and gives it back, so that nothing is copied.
+        let session = EncodingSession(appendingTo: output)
+        output = []
+        defer { swap(&output, &session.bytes) }
+        try session.encodeDocument(value)
+    }
+
+    /// Appends a JSON string literal with its quotes, for envelopes written by hand.
+    public static func appendString(_ string: String, to output: inout [UInt8]) {
+        EscapedText.append(string, to: &output)
+    }
+
+    /// Checks one example of an enum at start-up: whether it travels as flat JSON and comes back the same.
+    ///
+    /// Looks at all values that the example's case may have, also those that are nil here, and at the enums inside.
+    ///
+    /// - Throws: ``WireMappingError`` naming the case: two unlabelled values, a value labelled `type`, another value
+    ///   that is called as one already there, no object with a `type`, or other bytes after encode, decode, encode.
+    public static func checkMapping<T: Codable>(of example: T) throws(WireMappingError) {
+        let session = EncodingSession()
+        let check = KeyCheck()
+        session.check = check
+        do {
+            try session.encodeDocument(example)
+        } catch {
+            throw WireMappingError(caseName: check.failedCase ?? check.firstCase, detail: error.detail)
+        }
+        let bytes = session.bytes
+        let again: [UInt8]
+        do {
+            again = try encode(decode(T.self, from: bytes))
+        } catch {
+            throw WireMappingError(caseName: check.firstCase, detail: "its own JSON cannot be read back: \(error)")
+        }
+        guard let name = try? decode(Discriminated.self, from: bytes).type else {
+            throw WireMappingError(
+                caseName: nil, detail: "is not a JSON object with a \"type\"; it must be an enum with cases")
+        }
+        guard again == bytes else {
+            throw WireMappingError(caseName: name, detail: "its JSON reads back as another value")
+        }
+    }
+
+    private struct Discriminated: Decodable {
+        let type: String
+    }
+}

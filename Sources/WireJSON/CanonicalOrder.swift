@@ -1,0 +1,31 @@
+/// Gives what the standard library writes in hash order one order: that of the bytes.
+enum CanonicalOrder {
+    /// Sorts the members or elements of the container that reaches from `start` to the output's end, `group` of them
+    /// staying together.
+    static func sort(_ bytes: inout [UInt8], from start: Int, group: Int) {
+        var items: [ArraySlice<UInt8>] = []
+        var itemStart = start + 1
+        var commas = 0
+        var depth = 0
+        var index = start
+        while index < bytes.count {
+            switch bytes[index] {
+            case UInt8(ascii: "\""): index = OutputPath.endOfString(bytes[...], from: index) - 1
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            case UInt8(ascii: ",") where depth == 1:
+                commas += 1
+                if commas.isMultiple(of: group) {
+                    items.append(bytes[itemStart..<index])
+                    itemStart = index + 1
+                }
+            default: break
+            }
+            index += 1
+        }
+        items.append(bytes[itemStart..<bytes.count - 1])
+        items.sort { $0.lexicographicallyPrecedes($1) }
+        let sorted = Array(items.joined(separator: [UInt8(ascii: ",")]))
+        bytes.replaceSubrange(start + 1..<bytes.count - 1, with: sorted)
+    }
+}

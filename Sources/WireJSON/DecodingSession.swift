@@ -1,0 +1,66 @@
+/// One document while values are made of it.
+///
+/// Values are told apart by their node's number. What containers remember about a document is kept here and not in
+/// them: the standard library's boxes do not let them change.
+final class DecodingSession {
+    let bytes: [UInt8]
+    var nodes: [Node]
+
+    /// The keys that were last found to be a case's, so that an array of enums asks for their name once.
+    var payloadKeys: ObjectIdentifier?
+    /// Why the object last asked for its case has none. It becomes an error only when the compiler's decoding then
+    /// complains; what a person wrote may do without a case.
+    var missingCase: Mismatch?
+    /// Where an error of an author's own came from, so that passing it on does not lose the place.
+    private var located: WireDecodingError.Issue?
+
+    init(bytes: [UInt8], limits: WireLimits) throws(WireDecodingError) {
+        nodes = try Scanner.scan(bytes, limits: limits)
+        self.bytes = bytes
+    }
+
+    /// Decodes the whole document.
+    func decodeDocument<T: Decodable>(_ type: T.Type) throws(WireDecodingError) -> T {
+        do {
+            return try decode(type, at: 0)
+        } catch {
+            throw .mismatch([issue(of: error)])
+        }
+    }
+
+    /// Decodes one value. Errors of authors pass through unchanged, so that authors can catch them further out.
+    func decode<T: Decodable>(_ type: T.Type, at node: Int) throws -> T {
+        located = nil
+        do {
+            return try T(from: ValueDecoder(session: self, node: node, owner: type))
+        } catch {
+            if located == nil, Mismatch(error) == nil { located = locate(error, at: node, type) }
+            throw error
+        }
+    }
+
+    private func issue(of error: any Error) -> WireDecodingError.Issue {
+        if let mismatch = Mismatch(error) { return issue(mismatch) }
+        // Every way out of `decode` has set it.
+        return located ?? .init(pointer: "", detail: "not a valid value")
+    }
+
+    private func issue(_ mismatch: Mismatch) -> WireDecodingError.Issue {
+        var path: [any CodingKey] = path(to: mismatch.node)
+        if let member = mismatch.member { path.append(PathKey.member(member)) }
+        return .init(
+            pointer: PathKey.pointer(path), detail: mismatch.detail, unknownType: mismatch.unknownType)
+    }
+
+    private func locate(_ error: any Error, at node: Int, _ type: any Any.Type) -> WireDecodingError.Issue {
+        if let missingCase, missingCase.node == node, ForeignError.isComplaintAboutCase(error) {
+            return issue(missingCase)
+        }
+        let own = path(to: node)
+        // An author's `dataCorruptedError(forKey:in:debugDescription:)` names the member.
+        let named = ForeignError.path(of: error)
+        let startsHere = zip(own, named).allSatisfy { $0.stringValue == $1.stringValue }
+        let path: [any CodingKey] = named.count > own.count && startsHere ? named : own
+        return .init(pointer: PathKey.pointer(path), detail: ForeignError.detail(of: error, type))
+    }
+}

@@ -1,0 +1,118 @@
+/// The output of one encoding, and the values that are open in it.
+///
+/// Values are written straight into one buffer, innermost last. Only a container that an author nests by hand may be
+/// written to while its parent goes on: it gets a session of its own, whose bytes are put in when the parent's value
+/// ends.
+final class EncodingSession {
+    var bytes: [UInt8]
+    var frames: [Frame] = []
+    /// Looks at the keys of every case that is encoded, for ``WireJSON/checkMapping(of:)``.
+    var check: KeyCheck?
+    /// The keys that were last found to be a case's.
+    var payloadKeys: ObjectIdentifier?
+    /// What went wrong where nothing can be thrown; thrown when the value ends.
+    var failure: WireEncodingError?
+
+    let base: Int
+    private(set) weak var parent: EncodingSession?
+    private(set) var offsetInParent = 0
+    private var serial: UInt32 = 0
+    var depth: Int
+    var nested: [(offset: Int, session: EncodingSession)] = []
+    /// Where an error of an author's own came from.
+    private(set) var located: WireEncodingError?
+
+    /// A session that appends to `output`.
+    init(appendingTo output: consuming [UInt8] = [], depth: Int = 0) {
+        base = output.count
+        bytes = output
+        self.depth = depth
+    }
+
+    /// Encodes a whole document; leaves the output as it was when that fails.
+    func encodeDocument<T: Encodable>(_ value: T) throws(WireEncodingError) {
+        do {
+            try encode(value)
+        } catch {
+            bytes.removeSubrange(base...)
+            throw wireError(of: error)
+        }
+    }
+
+    /// Encodes one value where the output ends. Errors of authors pass through unchanged.
+    func encode<T: Encodable>(_ value: T) throws {
+        let encoder = try push(T.self)
+        located = nil
+        do {
+            try value.encode(to: encoder)
+            try endValue(encoder)
+        } catch {
+            if located == nil, WireEncodingError(inside: error) == nil { located = locate(error, encoder) }
+            throw error
+        }
+    }
+
+    /// A session for a container nested by hand at the output's end, and the encoder of its value.
+    func nest(_ owner: any Any.Type = Void.self) -> ValueEncoder {
+        let child = EncodingSession(depth: depth)
+        child.parent = self
+        child.offsetInParent = bytes.count
+        child.check = check
+        nested.append((bytes.count, child))
+        return child.root(owner)
+    }
+
+    func root(_ owner: any Any.Type) -> ValueEncoder {
+        serial &+= 1
+        frames.append(Frame(owner: owner, serial: serial, start: bytes.count))
+        return ValueEncoder(session: self, frame: Int32(frames.count - 1), serial: serial)
+    }
+
+    private func push(_ owner: any Any.Type) throws -> ValueEncoder {
+        if let failure { throw failure.thrown }
+        // Values without a container of their own, one in the other, recurse too.
+        guard depth <= WireLimits.default.maximumDepth, frames.count < 4 * WireLimits.default.maximumDepth else {
+            throw error("nested deeper than \(WireLimits.default.maximumDepth) levels").thrown
+        }
+        return root(owner)
+    }
+
+    private func endValue(_ encoder: ValueEncoder) throws {
+        try close(frame: Int(encoder.frame))
+        frames.removeLast(frames.count - Int(encoder.frame))
+    }
+
+    private func close(frame index: Int) throws {
+        if !nested.isEmpty { try insertNested(from: frames[index].start) }
+        if let failure { throw failure.thrown }
+        switch frames[index].form {
+        case .open:
+            // The compiler asks for no container for a struct without members.
+            bytes.append(UInt8(ascii: "{"))
+            bytes.append(UInt8(ascii: "}"))
+        case .object:
+            bytes.append(UInt8(ascii: "}"))
+            depth -= 1
+            if frames[index].count > 1, frames[index].keys == Self.dictionaryKeys {
+                CanonicalOrder.sort(&bytes, from: frames[index].start, group: 1)
+            }
+        case .array:
+            bytes.append(UInt8(ascii: "]"))
+            depth -= 1
+            if frames[index].count > 1, let type = frames[index].owner as? any UnorderedCollection.Type {
+                CanonicalOrder.sort(&bytes, from: frames[index].start, group: type.valuesPerElement)
+            }
+        case .single: break
+        }
+    }
+
+    private func insertNested(from start: Int) throws {
+        while let last = nested.last, last.offset >= start {
+            nested.removeLast()
+            let child = last.session
+            try child.close(frame: 0)
+            child.frames.removeAll()
+            bytes.insert(contentsOf: child.bytes, at: last.offset)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// Strings as JSON writes them (RFC 8259 section 7).
+enum EscapedText {
+    /// Appends a string in quotes. Escaped is what must be: quote, backslash, control characters.
+    static func append(_ string: String, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        let text = string.utf8
+        if text.contains(where: mustBeEscaped) {
+            for byte in text { append(byte, to: &output) }
+        } else {
+            output.append(contentsOf: text)
+        }
+        output.append(UInt8(ascii: "\""))
+    }
+
+    /// The bytes of a string literal whose escapes were checked before, resolved.
+    static func unescaped(_ raw: ArraySlice<UInt8>) -> [UInt8] {
+        var text: [UInt8] = []
+        text.reserveCapacity(raw.count)
+        var index = raw.startIndex
+        while index < raw.endIndex {
+            guard raw[index] == UInt8(ascii: "\\") else {
+                text.append(raw[index])
+                index += 1
+                continue
+            }
+            let letter = raw[index + 1]
+            index += 2
+            switch letter {
+            case UInt8(ascii: "b"): text.append(0x08)
+            case UInt8(ascii: "f"): text.append(0x0C)
+            case UInt8(ascii: "n"): text.append(0x0A)
+            case UInt8(ascii: "r"): text.append(0x0D)
+            case UInt8(ascii: "t"): text.append(0x09)
+            case UInt8(ascii: "u"):
+                var units = [codeUnit(raw[index..<index + 4])]
+                index += 4
+                if UTF16.isLeadSurrogate(units[0]) {
+                    units.append(codeUnit(raw[index + 2..<index + 6]))
+                    index += 6
+                }
+                text.append(contentsOf: String(decoding: units, as: UTF16.self).utf8)
+            default: text.append(letter)
+            }
+        }
+        return text
+    }
+
+    static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    private static func codeUnit(_ digits: ArraySlice<UInt8>) -> UInt16 {
+        digits.reduce(0) { $0 << 4 | UInt16(hexValue($1) ?? 0) }
+    }
+
+    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private static func append(_ byte: UInt8, to output: inout [UInt8]) {
+        let letter: UInt8
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): letter = byte
+        case 0x08: letter = UInt8(ascii: "b")
+        case 0x0C: letter = UInt8(ascii: "f")
+        case 0x0A: letter = UInt8(ascii: "n")
+        case 0x0D: letter = UInt8(ascii: "r")
+        case 0x09: letter = UInt8(ascii: "t")
+        case ..<0x20:
+            let low = byte & 0x0F
+            output.append(contentsOf: (byte < 0x10 ? "\\u000" : "\\u001").utf8)
+            output.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
+            return
+        default:
+            output.append(byte)
+            return
+        }
+        output.append(UInt8(ascii: "\\"))
+        output.append(letter)
+    }
+}

@@ -1,0 +1,43 @@
+/// Errors that come out of `init(from:)` and are not ours: an author's, the compiler's, the standard library's.
+enum ForeignError {
+    /// What to tell whoever sent the document.
+    ///
+    /// The text of an author's `dataCorrupted` is meant for that; any other text may hold names of types and is
+    /// replaced.
+    static func detail(of error: any Error, _ type: any Any.Type) -> String {
+        let fallback = type is any RawRepresentable.Type ? "not one of the values allowed" : "not a valid value"
+        switch error as? DecodingError {
+        case .dataCorrupted(let context):
+            return isPresentable(context.debugDescription, type) ? context.debugDescription : fallback
+        case .keyNotFound: return "a member is missing"
+        case .valueNotFound: return "expected a value, found none"
+        case .typeMismatch: return "expected a value of another kind"
+        default: return fallback
+        }
+    }
+
+    /// Where the error itself says that it belongs.
+    static func path(of error: any Error) -> [any CodingKey] {
+        guard let error = error as? DecodingError, let context = error.context else { return [] }
+        if case .keyNotFound(let key, _) = error { return context.codingPath + [key] }
+        return context.codingPath
+    }
+
+    /// Whether the compiler's decoding of an enum found no case, or several.
+    static func isComplaintAboutCase(_ error: any Error) -> Bool {
+        guard case .typeMismatch(_, let context) = error as? DecodingError else { return false }
+        return context.debugDescription.hasPrefix("Invalid number of keys found")
+    }
+
+    private static func isPresentable(_ text: String, _ type: any Any.Type) -> Bool {
+        // "Cannot initialize Mode from invalid String value x" is what raw-value enums throw.
+        !text.isEmpty && text.utf8.count <= 256 && !text.hasPrefix("Cannot initialize ")
+            && !contains(text, _typeName(type, qualified: false))
+    }
+
+    private static func contains(_ text: String, _ part: String) -> Bool {
+        let (text, part) = (Array(text.utf8), Array(part.utf8))
+        guard part.count <= text.count else { return false }
+        return (0...text.count - part.count).contains { text[$0...].starts(with: part) }
+    }
+}

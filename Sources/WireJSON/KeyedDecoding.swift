@@ -1,0 +1,122 @@
+/// An object's members. The enum's container of the case and the container of its payload are the same object.
+struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let session: DecodingSession
+    let node: Int
+    /// The type that is being decoded.
+    let owner: any Any.Type
+    /// Whether the keys are those of one case's associated values.
+    var isPayload = false
+
+    var codingPath: [any CodingKey] { session.path(to: node) }
+
+    /// For an enum that the compiler decodes, the one case that `type` names.
+    var allKeys: [Key] {
+        if !isPayload, let key = caseKey() { return [key] }
+        return session.names(of: node).compactMap { Key(stringValue: $0) }
+    }
+
+    func contains(_ key: Key) -> Bool { find(key) != nil }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try session.kind(value(key)) == .null }
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try session.bool(value(key)) }
+    func decode(_ type: String.Type, forKey key: Key) throws -> String { try session.string(value(key)) }
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try session.double(value(key)) }
+    func decode(_ type: Float.Type, forKey key: Key) throws -> Float { try session.float(value(key)) }
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try session.integer(value(key)) }
+    func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try session.integer(value(key)) }
+    func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try session.integer(value(key)) }
+    func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try session.integer(value(key)) }
+    func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try session.integer(value(key)) }
+    func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try session.integer(value(key)) }
+    func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try session.integer(value(key)) }
+    func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try session.integer(value(key)) }
+    func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try session.integer(value(key)) }
+    func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try session.integer(value(key)) }
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+        try session.decode(type, at: value(key))
+    }
+
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 { try session.integer(value(key)) }
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 { try session.integer(value(key)) }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        if !isPayload, isPayloadKeys(type) {
+            guard let named = caseKey(), named.stringValue == key.stringValue else {
+                throw session.missingCase?.corrupted ?? missing(EnumShape.discriminator)
+            }
+            return KeyedDecodingContainer(
+                KeyedDecoding<Nested>(session: session, node: node, owner: owner, isPayload: true))
+        }
+        return try nestedDecoder(value(key)).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try nestedDecoder(value(key)).unkeyedContainer()
+    }
+
+    func superDecoder() throws -> any Decoder {
+        guard let value = session.value(of: node, named: "super") else { throw missing("super") }
+        return nestedDecoder(value)
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { try nestedDecoder(value(key)) }
+
+    /// A decoder of no enum, as far as known.
+    private func nestedDecoder(_ node: Int) -> ValueDecoder {
+        ValueDecoder(session: session, node: node, owner: Void.self)
+    }
+
+    private func name(_ key: Key) -> String {
+        isPayload ? EnumShape.memberName(key.stringValue) : key.stringValue
+    }
+
+    private func find(_ key: Key) -> Int? { session.value(of: node, named: name(key)) }
+
+    private func value(_ key: Key) throws -> Int {
+        if let value = find(key) { return value }
+        let mismatch = Mismatch(node: node, member: name(key), detail: "this member is missing")
+        throw DecodingError.keyNotFound(key, mismatch.context)
+    }
+
+    private func missing(_ name: String) -> DecodingError {
+        Mismatch(node: node, member: name, detail: "this member is missing").corrupted
+    }
+}
+
+extension KeyedDecoding {
+    /// The case that the object's `type` names; nil, with the reason left in the session, when there is none.
+    ///
+    /// Asked of all keys that are a closed set: a wrapper that hands its decoder on to an enum is none itself. What is
+    /// not an enum and has a member `type` of its own reads that as any other.
+    private func caseKey() -> Key? {
+        guard EnumShape.isEnum(owner) || Key(stringValue: EnumShape.discriminator) == nil,
+            EnumShape.isClosed(Key.self)
+        else { return nil }
+        let member = EnumShape.discriminator
+        guard let type = session.value(of: node, named: member) else {
+            session.missingCase = Mismatch(node: node, member: member, detail: "this member is missing")
+            return nil
+        }
+        guard session.kind(type) == .string else {
+            session.missingCase = Mismatch(node: node, member: member, detail: "expected a string")
+            return nil
+        }
+        let name = session.text(type)
+        if let key = Key(stringValue: name) { return key }
+        let short = String(name.prefix(64))
+        session.missingCase = Mismatch(
+            node: node, member: member, detail: "unknown type \"\(short)\"", unknownType: short)
+        return nil
+    }
+
+    private func isPayloadKeys(_ type: any CodingKey.Type) -> Bool {
+        if session.payloadKeys == ObjectIdentifier(type) { return true }
+        guard EnumShape.isPayload(type, in: Key.self, of: owner) else { return false }
+        session.payloadKeys = ObjectIdentifier(type)
+        return true
+    }
+}

@@ -1,0 +1,161 @@
+/// An object's members. The enum's container of the case and the container of its payload are the same object.
+struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoder: ValueEncoder
+    /// Whether the keys are those of one case's associated values.
+    var isPayload = false
+
+    var codingPath: [any CodingKey] { encoder.codingPath }
+
+    func encodeNil(forKey key: Key) throws { try member(key) { $0.append(contentsOf: "null".utf8) } }
+    func encode(_ value: Bool, forKey key: Key) throws {
+        try member(key) { $0.append(contentsOf: (value ? "true" : "false").utf8) }
+    }
+    func encode(_ value: String, forKey key: Key) throws { try member(key) { EscapedText.append(value, to: &$0) } }
+    func encode(_ value: Double, forKey key: Key) throws { try finite(value, key) }
+    func encode(_ value: Float, forKey key: Key) throws { try finite(value, key) }
+    func encode(_ value: Int, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: Int8, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: Int16, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: Int32, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: Int64, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: UInt, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: UInt8, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: UInt16, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: UInt32, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: UInt64, forKey key: Key) throws { try integer(value, key) }
+    func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+        try beginning(key) { try $0.encode(value) }
+    }
+
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    func encode(_ value: Int128, forKey key: Key) throws { try integer(value, key) }
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    func encode(_ value: UInt128, forKey key: Key) throws { try integer(value, key) }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> {
+        if beginsCase(type, key) {
+            return KeyedEncodingContainer(KeyedEncoding<Nested>(encoder: encoder, isPayload: true))
+        }
+        return nestedEncoder(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        nestedEncoder(key).unkeyedContainer()
+    }
+
+    func superEncoder() -> any Encoder { nestedEncoder(named: "super") }
+    func superEncoder(forKey key: Key) -> any Encoder { nestedEncoder(key) }
+
+    private func integer<Integer: FixedWidthInteger>(_ value: Integer, _ key: Key) throws {
+        try member(key) { NumberText.append(value, to: &$0) }
+    }
+
+    private func finite<Value: BinaryFloatingPoint & CustomStringConvertible>(_ value: Value, _ key: Key) throws {
+        try beginning(key) { session in
+            guard NumberText.append(value, to: &session.bytes) else {
+                throw session.error(ValueEncoder.notFinite).thrown
+            }
+        }
+    }
+
+    private func member(_ key: Key, _ write: (inout [UInt8]) -> Void) throws {
+        try begin(name(key))
+        write(&encoder.session.bytes)
+    }
+
+    /// As `member`, for values that may fail: then the member is as if it had never been begun.
+    private func beginning(_ key: Key, _ write: (EncodingSession) throws -> Void) throws {
+        let name = try name(key)
+        guard encoder.session.isCurrent(encoder) else { throw tooLate }
+        let mark = encoder.session.mark()
+        do {
+            try begin(name)
+            try write(encoder.session)
+        } catch {
+            encoder.session.restore(mark, frame: Int(encoder.frame))
+            throw error
+        }
+    }
+
+    private func begin(_ name: String) throws {
+        let session = encoder.session
+        let frame = Int(encoder.frame)
+        guard session.isCurrent(encoder), session.frames[frame].form == .object else { throw tooLate }
+        if session.frames[frame].count > 0 { session.bytes.append(UInt8(ascii: ",")) }
+        session.frames[frame].count += 1
+        EscapedText.append(name, to: &session.bytes)
+        session.bytes.append(UInt8(ascii: ":"))
+    }
+
+    private var tooLate: EncodingError { encoder.session.error(ValueEncoder.usedTooLate).thrown }
+
+    private func nestedEncoder(_ key: Key) -> ValueEncoder {
+        do {
+            return try nestedEncoder(named: name(key))
+        } catch {
+            return failed(error)
+        }
+    }
+
+    private func nestedEncoder(named name: String) -> ValueEncoder {
+        do {
+            try begin(name)
+        } catch {
+            return failed(error)
+        }
+        return encoder.session.nest()
+    }
+
+    /// An encoder whose output goes nowhere, where an error cannot be thrown: the value fails when it ends.
+    private func failed(_ error: any Error) -> ValueEncoder {
+        encoder.session.failure = encoder.session.failure ?? WireEncodingError(inside: error)
+        return EncodingSession().nest()
+    }
+}
+
+extension KeyedEncoding {
+    /// Writes `type` when the compiler begins the payload of a case; false for everything else.
+    private func beginsCase<Nested: CodingKey>(_ type: Nested.Type, _ key: Key) -> Bool {
+        let session = encoder.session
+        // An object that has members already is no enum of the compiler's.
+        guard !isPayload, session.isCurrent(encoder), session.frames[Int(encoder.frame)].count == 0 else {
+            return false
+        }
+        if session.payloadKeys != ObjectIdentifier(type) {
+            let owner = session.frames[Int(encoder.frame)].owner
+            guard EnumShape.isPayload(type, in: Key.self, of: owner) else { return false }
+            session.payloadKeys = ObjectIdentifier(type)
+        }
+        do {
+            try begin(EnumShape.discriminator)
+            EscapedText.append(key.stringValue, to: &session.bytes)
+        } catch {
+            session.failure = session.failure ?? WireEncodingError(inside: error)
+        }
+        if let problem = session.check?.problem(of: key.stringValue, keys: type) { session.fail(problem) }
+        return true
+    }
+
+    /// The wire's name of a member, refused when the object would hold it twice.
+    private func name(_ key: Key) throws -> String {
+        let name = key.stringValue
+        guard isPayload else { return name }
+        let session = encoder.session
+        guard session.isCurrent(encoder) else { throw tooLate }
+        let frame = Int(encoder.frame)
+        if EnumShape.isUnlabelled(name) {
+            if session.frames[frame].hasUnlabelled { throw session.error(KeyCheck.twoUnlabelled).thrown }
+            if session.frames[frame].hasValueLabel { throw session.error(KeyCheck.twoValues).thrown }
+            session.frames[frame].hasUnlabelled = true
+            return EnumShape.unlabelled
+        }
+        if name == EnumShape.discriminator { throw session.error(KeyCheck.labelledType).thrown }
+        if name == EnumShape.unlabelled {
+            if session.frames[frame].hasUnlabelled { throw session.error(KeyCheck.twoValues).thrown }
+            session.frames[frame].hasValueLabel = true
+        }
+        return name
+    }
+}

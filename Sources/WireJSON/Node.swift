@@ -1,0 +1,24 @@
+/// One value of a scanned document. Nodes lie in document order: an array's elements, and an object's names and
+/// values in turn, follow their container directly.
+struct Node {
+    enum Kind: UInt8 {
+        case null, `true`, `false`
+        /// A number without fraction and exponent.
+        case integer
+        /// Any other number.
+        case real
+        case string
+        case array
+        case object
+    }
+
+    /// The first byte: of a string behind its quote. For a container, where nobody needs it, the member found last.
+    var start: UInt32
+    /// Bytes of a scalar, elements of an array, members of an object.
+    var length: UInt32 = 0
+    /// The node behind this value and all that it contains.
+    var next: UInt32
+    var kind: Kind
+    /// Whether a string holds escapes, so that its bytes are not its text.
+    var isEscaped = false
+}

@@ -1,0 +1,65 @@
+extension Scanner {
+    /// Refuses a member that is there twice (RFC 8259 section 4: names should be unique, and receivers differ in what
+    /// they make of it). Names are the same when their characters are the same code points, however escaped.
+    func checkMemberNames(of object: Int) throws(WireDecodingError) {
+        let count = Int(nodes[object].length)
+        guard count > 1 else { return }
+        if count <= 8 {
+            try checkFewNames(of: object)
+        } else {
+            try checkManyNames(of: object, count: count)
+        }
+    }
+
+    private func checkFewNames(of object: Int) throws(WireDecodingError) {
+        let end = Int(nodes[object].next)
+        var name = object + 1
+        while name < end {
+            var earlier = object + 1
+            while earlier < name {
+                if isSame(earlier, name) { throw duplicate(name) }
+                earlier = Int(nodes[earlier + 1].next)
+            }
+            name = Int(nodes[name + 1].next)
+        }
+    }
+
+    /// Sorting rather than hashing: nobody can choose names that make it slow.
+    private func checkManyNames(of object: Int, count: Int) throws(WireDecodingError) {
+        var names: [(node: Int, text: ArraySlice<UInt8>)] = []
+        names.reserveCapacity(count)
+        var name = object + 1
+        while name < Int(nodes[object].next) {
+            names.append((name, text(name)))
+            name = Int(nodes[name + 1].next)
+        }
+        names.sort { first, second in
+            if first.text.lexicographicallyPrecedes(second.text) { return true }
+            return first.node < second.node && first.text == second.text
+        }
+        var earliest: Int?
+        for (first, second) in zip(names, names.dropFirst()) where first.text == second.text {
+            earliest = min(earliest ?? .max, second.node)
+        }
+        if let earliest { throw duplicate(earliest) }
+    }
+
+    private func isSame(_ first: Int, _ second: Int) -> Bool {
+        let (a, b) = (nodes[first], nodes[second])
+        if a.isEscaped || b.isEscaped { return text(first) == text(second) }
+        guard a.length == b.length else { return false }
+        for offset in 0..<Int(a.length) where bytes[Int(a.start) + offset] != bytes[Int(b.start) + offset] {
+            return false
+        }
+        return true
+    }
+
+    private func text(_ node: Int) -> ArraySlice<UInt8> {
+        let raw = bytes[Int(nodes[node].start)..<Int(nodes[node].start + nodes[node].length)]
+        return nodes[node].isEscaped ? EscapedText.unescaped(raw)[...] : raw
+    }
+
+    private func duplicate(_ name: Int) -> WireDecodingError {
+        .malformed(offset: Int(nodes[name].start) - 1, reason: "a member of this name was there before")
+    }
+}

@@ -1,0 +1,79 @@
+/// An array's elements in order. An element that cannot be decoded is not passed over, as the protocol asks.
+struct UnkeyedDecoding: UnkeyedDecodingContainer {
+    private let session: DecodingSession
+    private let node: Int
+    private let elements: Int
+    private var next: Int
+    private(set) var currentIndex = 0
+
+    init(session: DecodingSession, node: Int) throws {
+        guard session.kind(node) == .array else { throw session.wrongKind(node, expected: "an array", [Any].self) }
+        self.session = session
+        self.node = node
+        elements = Int(session.nodes[node].length)
+        next = node + 1
+    }
+
+    var codingPath: [any CodingKey] { session.path(to: node) }
+    var count: Int? { elements }
+    var isAtEnd: Bool { currentIndex == elements }
+
+    mutating func decodeNil() throws -> Bool {
+        let isNil = try session.kind(element()) == .null
+        if isNil { advance() }
+        return isNil
+    }
+
+    mutating func decode(_ type: Bool.Type) throws -> Bool { try take { try $0.bool($1) } }
+    mutating func decode(_ type: String.Type) throws -> String { try take { try $0.string($1) } }
+    mutating func decode(_ type: Double.Type) throws -> Double { try take { try $0.double($1) } }
+    mutating func decode(_ type: Float.Type) throws -> Float { try take { try $0.float($1) } }
+    mutating func decode(_ type: Int.Type) throws -> Int { try take { try $0.integer($1) } }
+    mutating func decode(_ type: Int8.Type) throws -> Int8 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: Int16.Type) throws -> Int16 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: Int32.Type) throws -> Int32 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: Int64.Type) throws -> Int64 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: UInt.Type) throws -> UInt { try take { try $0.integer($1) } }
+    mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try take { try $0.integer($1) } }
+    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try take { try $0.decode(type, at: $1) } }
+
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    mutating func decode(_ type: Int128.Type) throws -> Int128 { try take { try $0.integer($1) } }
+    @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try take { try $0.integer($1) } }
+
+    mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        try take { try Self.nestedDecoder($0, $1).container(keyedBy: type) }
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try take { try Self.nestedDecoder($0, $1).unkeyedContainer() }
+    }
+
+    mutating func superDecoder() throws -> any Decoder { try take { Self.nestedDecoder($0, $1) } }
+
+    private static func nestedDecoder(_ session: DecodingSession, _ node: Int) -> ValueDecoder {
+        ValueDecoder(session: session, node: node, owner: Void.self)
+    }
+
+    private func element() throws -> Int {
+        guard isAtEnd else { return next }
+        let mismatch = Mismatch(
+            node: node, member: String(elements), detail: "expected an element, found the end of the array")
+        throw DecodingError.valueNotFound(Any.self, mismatch.context)
+    }
+
+    private mutating func advance() {
+        next = Int(session.nodes[next].next)
+        currentIndex += 1
+    }
+
+    private mutating func take<Value>(_ read: (DecodingSession, Int) throws -> Value) throws -> Value {
+        let value = try read(session, element())
+        advance()
+        return value
+    }
+}
