@@ -76,6 +76,9 @@ extension Store {
         core.withLock { $0.work.stopWaiting(for: intentID, id: id) }
     }
 
+    /// The names of the work that runs, for tests; the windows of `throttle` are not work of the author's.
+    package var workInProgress: [String] { core.withLock { $0.work.inProgress } }
+
     // MARK: Watching
 
     /// Somebody looks at the store now: work that runs `whileWatched` starts with the first.

@@ -50,7 +50,13 @@ struct WorkTable<F: Feature> {
     }
 
     var runningCount: Int { running.count }
-    var isIdle: Bool { running.isEmpty && queues.isEmpty }
+
+    var inProgress: [String] {
+        let windows = Set(throttled.values)
+        return running.filter { !windows.contains($0.key) }
+            .sorted { $0.key.number < $1.key.number }
+            .map { $0.value.request.id?.name ?? "work without an id" }
+    }
 
     func isLive(_ token: WorkToken) -> Bool { running[token] != nil }
 

@@ -1,0 +1,51 @@
+import Locking
+
+/// Holds tasks back until a test opens it; once open it stays so.
+///
+/// ```swift
+/// let gate = Gate()
+/// let feature = Loader { try await gate.wait(); return 42 }
+/// …                       // the state says "loading" now
+/// gate.open()
+/// ```
+public final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting = 0
+    }
+
+    private let state = Lock(State())
+    private let signal = Signal()
+
+    /// A closed gate.
+    public init() {}
+
+    /// Whether it was opened.
+    public var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    /// Lets everybody through, now and later. A second call does nothing.
+    public func open() {
+        state.withLock { $0.isOpen = true }
+        signal.send()
+    }
+
+    /// Returns when the gate is open.
+    ///
+    /// - Throws: `CancellationError` if the calling task is cancelled while it waits.
+    public func wait() async throws {
+        state.withLock { $0.waiting += 1 }
+        signal.send()
+        defer { state.withLock { $0.waiting -= 1 } }
+        if await !signal.wait(until: { isOpen }) { throw CancellationError() }
+    }
+
+    /// Returns when the gate is open, also in a cancelled task: for work that does not listen.
+    public func waitDespiteCancellation() async {
+        await Task.detached { try? await self.wait() }.value
+    }
+
+    /// Returns when at least that many tasks wait at the gate, or when the calling task is cancelled.
+    public func waiters(atLeast count: Int = 1) async {
+        _ = await signal.wait(until: { state.withLock { $0.waiting >= count } })
+    }
+}

@@ -1,0 +1,72 @@
+import Locking
+
+/// Wakes whoever waits for something to have changed. What changed lives elsewhere: read `version`, look, wait.
+final class Signal: Sendable {
+    private struct State {
+        var version: UInt64 = 0
+        var lastWaiter: UInt64 = 0
+        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let state = Lock(State())
+
+    var version: UInt64 { state.withLock { $0.version } }
+
+    /// Says that something has changed. Call it after the change, under no lock.
+    func send() {
+        let waiters = state.withLock { state in
+            state.version += 1
+            let waiters = state.waiters
+            state.waiters = [:]
+            return waiters
+        }
+        for waiter in waiters.values { waiter.resume() }
+    }
+
+    /// Returns when something has changed since `version` was read, or when the calling task is cancelled.
+    func changed(since version: UInt64) async {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = state.withLock { state in
+                    // Read under the lock: `onCancel` comes after the flag is set, so one of the two sees the other.
+                    let waits = state.version == version && !Task.isCancelled
+                    if waits { state.waiters[id] = continuation }
+                    return waits
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+
+    /// Returns true once `condition` holds, false if the calling task is cancelled first. `condition` is asked again
+    /// after each `send`.
+    func wait(until condition: () -> Bool) async -> Bool {
+        while true {
+            let seen = version
+            if condition() { return true }
+            if Task.isCancelled { return false }
+            await changed(since: seen)
+        }
+    }
+
+    /// The same with a deadline.
+    func wait(atMost limit: Duration, until condition: @escaping @Sendable () -> Bool) async -> Bool {
+        if condition() { return true }
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await self.wait(until: condition) }
+            group.addTask {
+                try? await ContinuousClock().sleep(for: limit)
+                return false
+            }
+            let isMet = await group.next() ?? false
+            group.cancelAll()
+            return isMet
+        }
+    }
+}
