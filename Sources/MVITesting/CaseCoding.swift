@@ -1,0 +1,105 @@
+/// The coding keys of an enum, one for each case, as the coders below come across them.
+final class CaseKeys {
+    /// All of them, in order; nil if they are no plain enum.
+    private(set) var names: [String]?
+    /// The first that a value was encoded under.
+    var used: String?
+
+    func take<Key: CodingKey>(_: Key.Type) {
+        if names == nil { names = allCases(of: Key.self)?.map(\.stringValue) }
+    }
+}
+
+/// All values of an enum without payloads, which the compiler writes as coding keys of an enum.
+///
+/// The compiler lists them nowhere, so this goes by the layout that the ABI fixes: one case takes no byte; else the
+/// values are the bytes from 0 on, in order of declaration, and the first byte that is no value stands for the
+/// optional's nil. Nil for anything that is not laid out so: more bytes, or all 256 in use, or no enum.
+private func allCases<Key: CodingKey>(of _: Key.Type) -> [Key]? {
+    let keys: [Key]
+    switch (MemoryLayout<Key>.size, MemoryLayout<Key?>.size) {
+    case (0, _): keys = [unsafeBitCast((), to: Key.self)]
+    case (1, 1): keys = (0..<unsafeBitCast(Key?.none, to: UInt8.self)).map { unsafeBitCast($0, to: Key.self) }
+    default: return nil
+    }
+    guard let first = keys.first, Mirror(reflecting: first).displayStyle == .enum else { return nil }
+    return keys
+}
+
+/// Notes which keys a type reads, and reads nothing.
+struct CaseDecoder: Decoder {
+    struct Nothing: Error {}
+
+    let keys = CaseKeys()
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        keys.take(type)
+        throw Nothing()
+    }
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer { throw Nothing() }
+    func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Nothing() }
+}
+
+/// Notes under which key a value is written, and writes nothing.
+struct CaseEncoder: Encoder {
+    let keys = CaseKeys()
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    func container<Key: CodingKey>(keyedBy _: Key.Type) -> KeyedEncodingContainer<Key> {
+        KeyedEncodingContainer(Keyed(encoder: self))
+    }
+    func unkeyedContainer() -> any UnkeyedEncodingContainer { Unkeyed(encoder: self) }
+    func singleValueContainer() -> any SingleValueEncodingContainer { Single(encoder: self) }
+
+    private func note(_ key: any CodingKey) {
+        if keys.used == nil { keys.used = key.stringValue }
+    }
+
+    private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
+        let encoder: CaseEncoder
+        var codingPath: [any CodingKey] { [] }
+
+        func encodeNil(forKey key: Key) { encoder.note(key) }
+        func encode<Value: Encodable>(_ value: Value, forKey key: Key) { encoder.note(key) }
+        func nestedContainer<Nested: CodingKey>(
+            keyedBy _: Nested.Type, forKey key: Key
+        ) -> KeyedEncodingContainer<Nested> {
+            encoder.note(key)
+            return encoder.container(keyedBy: Nested.self)
+        }
+        func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+            encoder.note(key)
+            return encoder.unkeyedContainer()
+        }
+        func superEncoder() -> any Encoder { encoder }
+        func superEncoder(forKey key: Key) -> any Encoder {
+            encoder.note(key)
+            return encoder
+        }
+    }
+
+    private struct Unkeyed: UnkeyedEncodingContainer {
+        let encoder: CaseEncoder
+        var codingPath: [any CodingKey] { [] }
+        var count: Int { 0 }
+
+        func encodeNil() {}
+        func encode<Value: Encodable>(_ value: Value) {}
+        func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
+            encoder.container(keyedBy: type)
+        }
+        func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { self }
+        func superEncoder() -> any Encoder { encoder }
+    }
+
+    private struct Single: SingleValueEncodingContainer {
+        let encoder: CaseEncoder
+        var codingPath: [any CodingKey] { [] }
+
+        func encodeNil() {}
+        func encode<Value: Encodable>(_ value: Value) {}
+    }
+}
