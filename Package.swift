@@ -83,6 +83,7 @@ let package = Package(
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
         .testTarget(name: "SessionsTests", dependencies: ["Sessions", "MVITesting"], swiftSettings: settings),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
+        .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: settings),
         .testTarget(
             name: "MVIServerTests",
             dependencies: ["MVIServer", "MVITesting", .product(name: "Yams", package: "Yams")],

@@ -1,1 +1,18 @@
+#pragma once
+
 #include <sqlite3.h>
+
+// SQLITE_TRANSIENT is a cast of -1 to a function pointer, which Swift cannot import. It tells SQLite to take a copy
+// before the call returns, so the caller's bytes need to live no longer than the call.
+
+/// Binds a copy of `count` bytes of UTF-8 at `bytes`, which may hold NULs.
+static inline int csqlite_bind_text_copy(
+    sqlite3_stmt *_Nonnull statement, int index, const char *_Nullable bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_text64(statement, index, bytes, count, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+/// Binds a copy of `count` bytes at `bytes`, which must not be NULL: SQLite takes NULL for the SQL value NULL.
+static inline int csqlite_bind_blob_copy(
+    sqlite3_stmt *_Nonnull statement, int index, const void *_Nonnull bytes, sqlite3_uint64 count) {
+    return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
+}

@@ -1,0 +1,157 @@
+import CSQLite
+
+/// One open database, for one thread at a time.
+///
+/// It cannot be copied, so there is one owner, and all but a few of its methods need exclusive access: while a query
+/// hands out rows, no other statement can run. That is why SQLite's own mutexes are off (`SQLITE_OPEN_NOMUTEX`).
+///
+/// Pointers: `handle` is opened in `init` and closed in `deinit`, never elsewhere, and does not leave this target.
+/// The cached statements are finalized after `deinit` ran; `sqlite3_close_v2` waits for the last of them.
+public struct Connection: ~Copyable {
+    /// Where a database is.
+    public enum Location: Sendable, Equatable {
+        /// In a file, which is made if it is not there; its folder must be.
+        case file(String)
+        /// In memory, gone with the connection.
+        case memory
+    }
+
+    /// How a transaction begins, https://sqlite.org/lang_transaction.html.
+    public enum TransactionKind: String, Sendable {
+        /// Takes the write lock at once, so that it cannot fail half way because another writer was first.
+        case immediate = "BEGIN IMMEDIATE"
+        /// Takes locks when the first statement needs them: for reading.
+        case deferred = "BEGIN DEFERRED"
+    }
+
+    private let handle: OpaquePointer
+    private var statements: StatementCache
+
+    /// Opens a database, with foreign keys enforced.
+    ///
+    /// - Parameters:
+    ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `busy`.
+    ///   - statementLimit: how many compiled statements are kept.
+    public init(
+        _ location: Location, busyTimeout: Duration = .seconds(5), statementLimit: Int = 64
+    ) throws(SQLiteError) {
+        handle = try Self.open(location)
+        statements = StatementCache(limit: statementLimit)
+        sqlite3_busy_timeout(handle, busyTimeout.milliseconds)
+    }
+
+    deinit { sqlite3_close_v2(handle) }
+
+    /// The row id of the last row inserted through this connection.
+    public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    /// Whether a transaction is open.
+    public var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// How many compiled statements are kept now.
+    var cachedStatements: Int { statements.count }
+
+    /// Runs one statement to its end and returns how many rows it changed. Rows that it returns are skipped.
+    ///
+    /// - Parameter values: one for each `?` in `sql`.
+    @discardableResult
+    public mutating func execute(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        while try statement.step() {}
+        return statement.isReadOnly ? 0 : Int(sqlite3_changes64(handle))
+    }
+
+    /// Runs one statement and makes a value of each row. `body` cannot keep the row or use the connection.
+    public mutating func query<Value>(
+        _ sql: String, _ values: [SQLiteValue] = [], _ body: (borrowing Row) throws -> Value
+    ) throws -> [Value] {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        var result: [Value] = []
+        while try statement.step() { result.append(try body(Row(statement: statement))) }
+        return result
+    }
+
+    /// Makes a value of the first row; nil if there is none. A statement that writes is run to its end.
+    public mutating func first<Value>(
+        _ sql: String, _ values: [SQLiteValue] = [], _ body: (borrowing Row) throws -> Value
+    ) throws -> Value? {
+        let statement = try prepared(sql)
+        defer { statement.reset() }
+        try statement.bind(values)
+        guard try statement.step() else { return nil }
+        let value = try body(Row(statement: statement))
+        // `RETURNING` commits what was written only when the statement is done.
+        if !statement.isReadOnly { while try statement.step() {} }
+        return value
+    }
+
+    /// Runs several statements, separated by semicolons, without values: a schema, say.
+    public mutating func script(_ sql: String) throws(SQLiteError) {
+        let result = sqlite3_exec(handle, sql, nil, nil, nil)
+        guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle, sql: sql) }
+    }
+
+    /// Runs `body` as one transaction: committed if it returns, undone if it or the commit throws.
+    ///
+    /// It cannot be nested; the inner one throws `error`.
+    public mutating func transaction<Value>(
+        _ kind: TransactionKind = .immediate, _ body: (inout Connection) throws -> Value
+    ) throws -> Value {
+        try execute(kind.rawValue)
+        do {
+            let value = try body(&self)
+            try execute("COMMIT")
+            return value
+        } catch {
+            // Some errors (a full disk, for one) have undone it already; then there is nothing to roll back. A failure
+            // of the rollback itself would hide the reason, and leaves nothing committed either.
+            if isInTransaction { _ = try? execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Opens `location` with foreign keys enforced. The caller owns the handle.
+    private static func open(_ location: Location) throws(SQLiteError) -> OpaquePointer {
+        let path =
+            switch location {
+            case .file(let path): path
+            case .memory: ":memory:"
+            }
+        // C would stop at the NUL and open another file; an empty path means a temporary database.
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw SQLiteError(.cannotOpen, "a database's path must not be empty or hold a NUL")
+        }
+        // A file may be called ":memory:", too.
+        let name = location == .memory || path.hasPrefix("/") ? path : "./" + path
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        var opened: OpaquePointer?
+        var result = sqlite3_open_v2(name, &opened, flags, nil)
+        if result == SQLITE_OK { result = sqlite3_exec(opened, "PRAGMA foreign_keys = ON", nil, nil, nil) }
+        guard result == SQLITE_OK, let handle = opened else {
+            let error = SQLiteError(result: result, handle: opened)
+            // SQLite hands out a handle on most failures too, for its message; it must be closed all the same.
+            sqlite3_close_v2(opened)
+            throw SQLiteError(error.code, "cannot open \(path): \(error.message)")
+        }
+        return handle
+    }
+
+    private mutating func prepared(_ sql: String) throws(SQLiteError) -> Statement {
+        let handle = handle
+        return try statements.statement(for: sql) { sql throws(SQLiteError) in try Statement(sql, on: handle) }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds within what a C `int` holds.
+    fileprivate var milliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        let whole = seconds.multipliedReportingOverflow(by: 1000)
+        let sum = whole.overflow ? Int64.max : whole.partialValue + attoseconds / 1_000_000_000_000_000
+        return Int32(clamping: max(0, sum))
+    }
+}

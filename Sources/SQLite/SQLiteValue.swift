@@ -1,0 +1,31 @@
+/// A value as SQLite keeps it: one of its five storage classes.
+public enum SQLiteValue: Sendable, Hashable {
+    /// SQL NULL.
+    case null
+    /// A signed integer of up to 64 bits.
+    case integer(Int64)
+    /// A double. SQLite keeps a NaN as NULL.
+    case real(Double)
+    /// Text, stored as UTF-8; NULs in it are kept.
+    case text(String)
+    /// Bytes as they are.
+    case blob([UInt8])
+
+    /// An integer that came as `Int`.
+    public static func integer(_ value: Int) -> SQLiteValue { .integer(Int64(value)) }
+
+    /// Text, or NULL for nil.
+    public init(_ text: String?) { self = text.map(SQLiteValue.text) ?? .null }
+
+    /// An integer, or NULL for nil.
+    public init(_ integer: Int64?) { self = integer.map(SQLiteValue.integer) ?? .null }
+}
+
+extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
+    ExpressibleByNilLiteral
+{
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .real(value) }
+    public init(stringLiteral value: String) { self = .text(value) }
+    public init(nilLiteral: ()) { self = .null }
+}

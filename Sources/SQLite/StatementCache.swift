@@ -1,0 +1,32 @@
+/// The statements that a connection has compiled, by their SQL; the one longest unused goes when there are too many.
+struct StatementCache {
+    private struct Entry {
+        let statement: Statement
+        var lastUse: UInt64
+    }
+
+    let limit: Int
+    private var entries: [String: Entry] = [:]
+    private var uses: UInt64 = 0
+
+    init(limit: Int) { self.limit = max(1, limit) }
+
+    var count: Int { entries.count }
+
+    /// The statement for `sql`, compiled by `make` if it is not here.
+    mutating func statement(
+        for sql: String, make: (String) throws(SQLiteError) -> Statement
+    ) throws(SQLiteError) -> Statement {
+        uses += 1
+        if let index = entries.index(forKey: sql) {
+            entries.values[index].lastUse = uses
+            return entries.values[index].statement
+        }
+        let statement = try make(sql)
+        if entries.count >= limit, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
+            entries[oldest] = nil
+        }
+        entries[sql] = Entry(statement: statement, lastUse: uses)
+        return statement
+    }
+}
