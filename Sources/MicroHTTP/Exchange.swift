@@ -1,0 +1,68 @@
+import CMicroHTTPD
+import Locking
+
+/// The place for one request's answer.
+public final class Exchange: Sendable {
+    private let state = Lock(ExchangeState<OpaquePointer>())
+    private let register: SuspendedExchanges
+
+    init(_ register: SuspendedExchanges) {
+        self.register = register
+    }
+
+    /// Answers the request, from any thread, within `RequestHandler.handle` or later. Exactly once: a second call
+    /// traps in debug builds and is ignored in release ones. If the client has left, nothing is sent and a stream's
+    /// source is closed with `.peerClosed`.
+    public func respond(_ response: Response) {
+        precondition(200...599 ~= response.status, "a response's status is 200 to 599, not \(response.status)")
+        switch state.withLock({ $0.respond(response) }) {
+        case .none: break
+        case .resume(let connection): resume(connection)
+        case .drop: response.discard(.shutdown)
+        case .refuse:
+            assertionFailure("cannot respond twice: the exchange is \(state.withLock { $0.name })")
+            response.discard(.error)
+        }
+    }
+
+    // MARK: For this layer
+
+    /// Answers in the handler's stead, unless it has answered.
+    func overrule(_ response: Response) {
+        if case .resume(let connection) = state.withLock({ $0.respond(response, overruling: true) }) {
+            resume(connection)
+        }
+    }
+
+    func handlerReturned() -> Response? { state.withLock { $0.handlerReturned() } }
+
+    /// Suspends the connection until there is an answer. On libmicrohttpd's thread, in its handler. False: the server
+    /// is stopping, nothing may be suspended any more.
+    func suspend(_ connection: OpaquePointer) -> Bool {
+        guard register.insert(self) else { return false }
+        MHD_suspend_connection(connection)
+        // From here on any thread may resume it; libmicrohttpd frees nothing that is suspended.
+        if state.withLock({ $0.suspended(connection) }) { resume(connection) }
+        return true
+    }
+
+    func answerWithoutSuspending(_ response: Response) -> Response { state.withLock { $0.notSuspended(response) } }
+
+    private func resume(_ connection: OpaquePointer) {
+        MHD_resume_connection(connection)
+        // Only now: the call still uses the daemon after its thread may have seen the connection, and the daemon is
+        // not stopped before the register is empty.
+        register.remove(self)
+    }
+
+    func resumed() -> Response { state.withLock { $0.resumed() } }
+
+    func abandon() { state.withLock { $0.abandon() }?.discard(.peerClosed) }
+}
+
+extension Response {
+    /// Tells the source of a stream that will not be shown.
+    func discard(_ reason: StreamEnd) {
+        if case .stream(let source) = body { source.closed(reason) }
+    }
+}

@@ -1,0 +1,202 @@
+import Glibc
+import Locking
+import Logging
+import Synchronization
+
+/// An HTTP/1.1 server over libmicrohttpd, whose streams leave it once their head has been sent.
+public final class HTTPServer: Sendable {
+    private struct Running {
+        var core: ServerCore
+        var daemon: Daemon
+        var port: UInt16
+    }
+
+    private enum State {
+        case new
+        case starting
+        case running(Running)
+        case stopping(Running, waiting: [CheckedContinuation<Void, Never>])
+        case stopped(port: UInt16)
+    }
+
+    private let configuration: HTTPServerConfiguration
+    private let logger: Logger
+    private let handler: any RequestHandler
+    private let testsHandOver: Bool
+    private let state = Lock(State.new)
+
+    /// A server that is not started yet.
+    public convenience init(configuration: HTTPServerConfiguration, logger: Logger, handler: any RequestHandler) {
+        self.init(configuration, logger, handler, testsHandOver: true)
+    }
+
+    init(
+        _ configuration: HTTPServerConfiguration, _ logger: Logger, _ handler: any RequestHandler, testsHandOver: Bool
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.handler = handler
+        self.testsHandOver = testsHandOver
+    }
+
+    /// Listens, and serves from the moment it returns. Once per server.
+    ///
+    /// The first start in a process checks over loopback that this libmicrohttpd lets a handed-over socket live.
+    /// `SIGPIPE` is ignored from here on, in the whole process. A server that was started must be shut down.
+    public func start() throws(HTTPServerError) {
+        let isNew = state.withLock { state in
+            guard case .new = state else { return false }
+            state = .starting
+            return true
+        }
+        guard isNew else {
+            throw HTTPServerError(.alreadyStarted, "The server was started before. Make a new one to start again.")
+        }
+        do {
+            let running = try launch()
+            state.withLock { $0 = .running(running) }
+        } catch {
+            state.withLock { $0 = .stopped(port: 0) }
+            throw error
+        }
+    }
+
+    private func launch() throws(HTTPServerError) -> Running {
+        try check()
+        signal(SIGPIPE, SIG_IGN)
+        if testsHandOver { try HandOverTest.run() }
+        let (listenSocket, port) = try ListenSocket.open(host: configuration.host, port: configuration.port)
+        do throws(HTTPServerError) {
+            let core = try ServerCore(configuration, logger, handler)
+            guard let daemon = Daemon(core, listenSocket: listenSocket) else {
+                core.reactor.stop()
+                throw HTTPServerError(
+                    .cannotListen,
+                    "libmicrohttpd refused to start; its reason is in the log. Check the limits of threads and files.")
+            }
+            return Running(core: core, daemon: daemon, port: port)
+        } catch {
+            close(listenSocket)
+            throw error
+        }
+    }
+
+    private func check() throws(HTTPServerError) {
+        func need(_ holds: Bool, _ message: String) throws(HTTPServerError) {
+            if !holds { throw HTTPServerError(.invalidConfiguration, message) }
+        }
+        try need(configuration.threads >= 1, "threads is \(configuration.threads); it must be at least 1.")
+        try need(configuration.headLimit >= 1024, "headLimit is \(configuration.headLimit); it must be at least 1024.")
+        try need(configuration.bodyLimit >= 0, "bodyLimit is \(configuration.bodyLimit); it must not be negative.")
+        try need(
+            configuration.connectionLimit >= 1,
+            "connectionLimit is \(configuration.connectionLimit); it must be at least 1.")
+    }
+
+    /// The port that was bound; 0 before `start`.
+    public var port: UInt16 {
+        state.withLock { state in
+            switch state {
+            case .new, .starting: 0
+            case .running(let running), .stopping(let running, _): running.port
+            case .stopped(let port): port
+            }
+        }
+    }
+
+    /// What the server holds now; all zero before `start` and after `shutdown`.
+    public var statistics: HTTPServerStatistics {
+        let core = state.withLock { state -> ServerCore? in
+            switch state {
+            case .new, .starting, .stopped: nil
+            case .running(let running), .stopping(let running, _): running.core
+            }
+        }
+        return core?.statistics ?? HTTPServerStatistics()
+    }
+
+    /// Stops accepting, lets what has begun end by itself for `grace`, then answers what still waits with 503, cuts
+    /// the streams that are left, and closes everything. Meanwhile every response closes its connection.
+    ///
+    /// Returns when nothing of the server is left. May be called again, also at the same time: each call returns when
+    /// it is done. Not from a handler.
+    public func shutdown(grace: Duration) async {
+        let running = state.withLock { state -> Running? in
+            guard case .running(let running) = state else { return nil }
+            state = .stopping(running, waiting: [])
+            return running
+        }
+        guard let running else { return await waitForShutdown() }
+        await drain(running, grace)
+        await stop(running)
+        let waiting = state.withLock { state in
+            guard case .stopping(_, let waiting) = state else { preconditionFailure("cannot stop twice") }
+            state = .stopped(port: running.port)
+            return waiting
+        }
+        waiting.forEach { $0.resume() }
+    }
+
+    private func waitForShutdown() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                guard case .stopping(let running, let waiting) = state else { return true }
+                state = .stopping(running, waiting: waiting + [continuation])
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func drain(_ running: Running, _ grace: Duration) async {
+        let core = running.core
+        core.isDraining.store(true, ordering: .sequentiallyConsistent)
+        running.daemon.quiesce()
+        let isIdle: @Sendable () -> Bool = {
+            core.openRequests.load(ordering: .acquiring) == 0 && core.reactor.count(of: .stream) == 0
+        }
+        guard await !core.progress.wait(atMost: grace, until: isIdle) else { return }
+        core.isStopping.store(true, ordering: .sequentiallyConsistent)
+        core.reactor.members(of: .stream).forEach { ($0 as? StreamHandle)?.abort(.shutdown) }
+    }
+
+    /// The end of the hand-over test's server, whose one stream is over: blocks until nothing of it is left.
+    func stopAfterTest() {
+        let running = state.withLock { state -> Running? in
+            guard case .running(let running) = state else { return nil }
+            state = .stopped(port: running.port)
+            return running
+        }
+        guard let running else { return }
+        running.daemon.quiesce()
+        finish(running)
+    }
+
+    private func finish(_ running: Running) {
+        running.daemon.stop()
+        running.core.reactor.members(of: .stream).forEach { ($0 as? StreamHandle)?.abort(.shutdown) }
+        running.core.reactor.stop()
+    }
+
+    private func stop(_ running: Running) async {
+        let core = running.core
+        core.isStopping.store(true, ordering: .sequentiallyConsistent)
+        let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
+        for exchange in core.suspended.close() { exchange.overrule(core.response(to: fault)) }
+        // Without limit: the daemon must not be stopped before, and each of them has its answer.
+        while await !core.progress.wait(atMost: .seconds(1), until: { core.suspended.count == 0 }) {}
+        // A moment for the answers to be sent and for refused clients to hear them.
+        _ = await core.progress.wait(atMost: .seconds(1)) {
+            core.openRequests.load(ordering: .acquiring) == 0 && core.reactor.count(of: .linger) == 0
+        }
+        await withCheckedContinuation { continuation in
+            // Joining threads blocks, which no thread of the task pool may.
+            let isStarted =
+                SystemThread {
+                    self.finish(running)
+                    continuation.resume()
+                } != nil
+            precondition(isStarted, "the system gives no thread to stop the server with")
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Glibc
+
+/// How an `HTTPServer` listens, and what it bears.
+public struct HTTPServerConfiguration: Sendable {
+    /// Address to listen on: an IPv4 or IPv6 literal, `0.0.0.0` and `::` for every interface (`::` takes IPv4 too).
+    /// Default `127.0.0.1`.
+    public var host: String
+
+    /// Port to listen on, 0 for any free one. Default 0; `HTTPServer.port` has the one that was bound.
+    public var port: UInt16
+
+    /// Threads that parse requests and run the handler. Default: one per active core. At least 1.
+    public var threads: Int
+
+    /// Bytes of request line and fields together; more is 431. Default 16 KiB. At least 1 KiB.
+    ///
+    /// Each connection has twice this as its memory, which also holds the response's head.
+    public var headLimit: Int
+
+    /// Bytes of a request body; more is 413. A verdict may lower it for one request. Default 1 MiB.
+    public var bodyLimit: Int
+
+    /// Connections that are served at once, streams not counted; requests on more of them get 503. Default 20,000.
+    ///
+    /// A few more are accepted so that they get that answer.
+    public var connectionLimit: Int
+
+    /// From a request's first byte to its head's end. Default 15 s, which is also the most.
+    public var headTimeout: Duration
+
+    /// From the head's end to the body's end; then 408. Default 30 s.
+    public var bodyTimeout: Duration
+
+    /// For how long an answered connection may wait for its next request. Default 60 s.
+    public var idleTimeout: Duration
+
+    /// For how long `RequestHandler.handle` may leave a request unanswered; then 503. Default 60 s.
+    public var answerTimeout: Duration
+
+    /// `TCP_USER_TIMEOUT`: for how long sent bytes may stay unacknowledged. Default 60 s.
+    public var tcpUserTimeout: Duration
+
+    /// For how long a stream's socket may take nothing of what waits to be written. Default 60 s.
+    public var streamWriteDeadline: Duration
+
+    /// A stream on which nothing was written for this long, give or take 10 %, is asked for a heartbeat.
+    /// Default 20 s.
+    public var heartbeat: Duration
+
+    /// The defaults, listening on `host` and `port`.
+    public init(host: String = "127.0.0.1", port: UInt16 = 0) {
+        self.host = host
+        self.port = port
+        threads = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+        headLimit = 16 * 1024
+        bodyLimit = 1024 * 1024
+        connectionLimit = 20_000
+        headTimeout = .seconds(15)
+        bodyTimeout = .seconds(30)
+        idleTimeout = .seconds(60)
+        answerTimeout = .seconds(60)
+        tcpUserTimeout = .seconds(60)
+        streamWriteDeadline = .seconds(60)
+        heartbeat = .seconds(20)
+    }
+}

@@ -1,0 +1,97 @@
+/// The checks of a head that libmicrohttpd 0.9 does not make.
+///
+/// Each is here for 1.x too, which makes most of them itself.
+enum HeadCheck {
+    /// How long the body is.
+    enum Framing: Equatable {
+        case none
+        case length(UInt64)
+        case chunked
+
+        var hasBody: Bool { self != .none && self != .length(0) }
+    }
+
+    /// Names are tokens, values hold no control characters: a bare CR would be a line's end to somebody else.
+    static func fields(_ fields: HeaderFields) -> RequestFault? {
+        for entry in fields.entries {
+            guard !entry.name.isEmpty, fields.bytes[entry.name].allSatisfy(\.isTokenByte) else {
+                return RequestFault(.malformedHead, "A field's name has a character that no name may have.")
+            }
+            guard fields.bytes[entry.value].allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+                return RequestFault(.malformedHead, "A field's value has a control character.")
+            }
+        }
+        return nil
+    }
+
+    /// "A server MUST respond with a 400 (Bad Request) status code to any HTTP/1.1 request message that lacks a Host
+    /// header field and to any request message that contains more than one Host header field line or a Host header
+    /// field with an invalid field value" (RFC 9112 section 3.2).
+    static func host(_ fields: HeaderFields, target: RequestTarget, isHTTP10: Bool) -> RequestFault? {
+        switch fields.occurrences(of: "host") {
+        case 0:
+            return isHTTP10 ? nil : RequestFault(.badHost, "The field Host is missing.")
+        case 1:
+            guard let host = fields.bytes(of: "host"), isHost(host) else {
+                return RequestFault(.badHost, "The field Host does not name a host and an optional port.")
+            }
+            // Whoever routed the request by its target and whoever reads Host must have meant the same server.
+            if let authority = target.authority, !authority.map(\.lowercased).elementsEqual(host.map(\.lowercased)) {
+                return RequestFault(.badHost, "The target names another host than the field Host.")
+            }
+            return nil
+        default:
+            return RequestFault(.badHost, "The field Host is there more than once.")
+        }
+    }
+
+    /// How long the body is, if that can be read in one way only (RFC 9112 section 6.3).
+    static func framing(_ fields: HeaderFields, isHTTP10: Bool) -> Result<Framing, RequestFault> {
+        let lengths = fields.occurrences(of: "content-length")
+        let codings = fields.occurrences(of: "transfer-encoding")
+        guard lengths <= 1, codings <= 1, lengths + codings <= 1 else {
+            return ambiguous("The body's length is given more than once.")
+        }
+        if let length = fields.bytes(of: "content-length") {
+            var value: UInt64 = 0
+            for byte in length {
+                let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
+                let (sum, carry) = shifted.addingReportingOverflow(UInt64(byte &- 0x30))
+                guard byte.isDigit, !overflow, !carry else { return ambiguous("Content-Length is not a number.") }
+                value = sum
+            }
+            return length.isEmpty ? ambiguous("Content-Length is empty.") : .success(.length(value))
+        }
+        guard let coding = fields.bytes(of: "transfer-encoding") else { return .success(.none) }
+        guard !isHTTP10 else { return ambiguous("HTTP/1.0 has no Transfer-Encoding.") }
+        let names = coding.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
+            String(decoding: part.drop(while: \.isBlank).reversed().drop(while: \.isBlank).reversed(), as: UTF8.self)
+                .lowercased()
+        }
+        if names == ["chunked"] { return .success(.chunked) }
+        if names.allSatisfy({ ["chunked", "identity", ""].contains($0) }) {
+            return ambiguous("Transfer-Encoding must be \"chunked\", once.")
+        }
+        return .failure(RequestFault(.unknownTransferCoding, "The only transfer coding here is \"chunked\"."))
+    }
+
+    private static func ambiguous(_ detail: String) -> Result<Framing, RequestFault> {
+        .failure(RequestFault(.ambiguousLength, detail))
+    }
+
+    /// `uri-host [ ":" port ]`: a name, an IPv4 address, or an IPv6 one in brackets.
+    private static func isHost(_ value: ArraySlice<UInt8>) -> Bool {
+        guard let first = value.first, value.allSatisfy(\.isHostByte) else { return false }
+        let open = UInt8(ascii: "[")
+        let shut = UInt8(ascii: "]")
+        let colon = UInt8(ascii: ":")
+        if first == open {
+            guard let end = value.firstIndex(of: shut), end > value.startIndex + 1 else { return false }
+            let rest = value[(end + 1)...]
+            return rest.isEmpty || rest.first == colon && rest.dropFirst().allSatisfy(\.isDigit)
+        }
+        guard !value.contains(open), !value.contains(shut) else { return false }
+        let parts = value.split(separator: colon, maxSplits: 1, omittingEmptySubsequences: false)
+        return !parts[0].isEmpty && (parts.count == 1 || parts[1].allSatisfy(\.isDigit))
+    }
+}

@@ -1,0 +1,121 @@
+import CMicroHTTPD
+
+/// Reads a request's head out of libmicrohttpd's memory, in the first call of the handler.
+///
+/// libmicrohttpd 0.9 parses in place: from the method on, the head's bytes lie in one block of known size, with NULs
+/// where the separators were. So one copy takes them all. And what its parser lets pass shows in the gaps: after each
+/// value there must be exactly one CRLF before the next name, else a line was folded, ended in a bare LF, or holds a
+/// NUL that cut a C string short.
+enum HeadReader {
+    /// What the library hands to its handler. The pointers are NUL-terminated and live until the request's end.
+    struct Raw {
+        var connection: OpaquePointer
+        var method: UnsafePointer<CChar>
+        var target: UnsafePointer<CChar>
+        var version: UnsafePointer<CChar>
+    }
+
+    private struct Collector {
+        var base: UnsafeRawPointer
+        var size: Int
+        var entries: [HeaderFields.Entry] = []
+        var isWhole = true
+
+        mutating func add(_ name: UnsafeRawPointer, _ nameSize: Int, _ value: UnsafeRawPointer?, _ valueSize: Int) {
+            let nameStart = name - base
+            let valueStart = value.map { $0 - base } ?? -1
+            guard 0 <= nameStart, nameStart + nameSize < valueStart, valueStart + valueSize <= size else {
+                isWhole = false
+                return
+            }
+            entries.append(
+                HeaderFields.Entry(
+                    nameStart: UInt32(nameStart), nameEnd: UInt32(nameStart + nameSize),
+                    valueStart: UInt32(valueStart), valueEnd: UInt32(valueStart + valueSize)))
+        }
+    }
+
+    /// The head and how long its body is, or what is wrong with it.
+    static func read(
+        _ raw: Raw, target: RequestTarget?, limit: Int
+    ) -> Result<(head: RequestHead, framing: HeadCheck.Framing), RequestFault> {
+        let size = cmhd_head_size(raw.connection)
+        guard size <= limit else {
+            return .failure(RequestFault(.headTooLarge, "The request's line and fields have more than \(limit) bytes."))
+        }
+        guard let target else {
+            return .failure(
+                RequestFault(.malformedTarget, "The request's target is neither a path nor an absolute http address."))
+        }
+        let base = UnsafeRawPointer(raw.method)
+        var collector = Collector(base: base, size: size)
+        collector.entries.reserveCapacity(16)
+        withUnsafeMutablePointer(to: &collector) { collector in
+            _ = MHD_get_connection_values_n(
+                raw.connection, .HEADER_KIND,
+                { context, _, name, nameSize, value, valueSize in
+                    guard let context, let name else { return .NO }
+                    context.assumingMemoryBound(to: Collector.self).pointee.add(name, nameSize, value, valueSize)
+                    return .YES
+                }, collector)
+        }
+        let bytes = [UInt8](UnsafeRawBufferPointer(start: base, count: size))
+        guard collector.isWhole, isWellSpaced(raw, bytes, collector.entries, target) else {
+            return .failure(
+                RequestFault(
+                    .malformedHead, "A line of the head is folded, holds a NUL, or does not end in CR and LF."))
+        }
+        let method = bytes.prefix { $0 != 0 }
+        guard !method.isEmpty, method.allSatisfy(\.isTokenByte) else {
+            return .failure(RequestFault(.malformedHead, "The method has a character that no method may have."))
+        }
+        let isHTTP10 = bytes[UnsafeRawPointer(raw.version) - base + 7] == UInt8(ascii: "0")
+        let fields = HeaderFields(bytes: bytes, entries: collector.entries.map { trimmed($0, bytes) })
+        if let fault = HeadCheck.fields(fields) ?? HeadCheck.host(fields, target: target, isHTTP10: isHTTP10) {
+            return .failure(fault)
+        }
+        return HeadCheck.framing(fields, isHTTP10: isHTTP10).map { framing in
+            let head = RequestHead(
+                method: String(decoding: method, as: UTF8.self), path: target.path, query: target.query,
+                isHTTP10: isHTTP10, fields: fields, peer: PeerAddress(cmhd_peer(raw.connection)))
+            return (head, framing)
+        }
+    }
+
+    /// Whether every byte of the block is part of the line, a name, a value, or the one separator due there.
+    private static func isWellSpaced(
+        _ raw: Raw, _ bytes: [UInt8], _ entries: [HeaderFields.Entry], _ target: RequestTarget
+    ) -> Bool {
+        let base = UnsafeRawPointer(raw.method)
+        let targetStart = UnsafeRawPointer(raw.target) - base
+        let versionStart = UnsafeRawPointer(raw.version) - base
+        // `HTTP/1.1` has eight bytes.
+        guard
+            (bytes.firstIndex(of: 0) ?? bytes.count) + 1 == targetStart,
+            targetStart + target.length + 1 == versionStart, versionStart + 8 <= bytes.count
+        else { return false }
+        var lineEnd = versionStart + 8
+        for entry in entries {
+            guard isLineEnd(bytes, lineEnd, Int(entry.nameStart)) else { return false }
+            // Between the colon and the value only blanks.
+            guard bytes[(Int(entry.nameEnd) + 1)..<Int(entry.valueStart)].allSatisfy(\.isBlank) else { return false }
+            lineEnd = Int(entry.valueEnd)
+        }
+        return isLineEnd(bytes, lineEnd, bytes.count - 2)
+    }
+
+    /// Whether from `start` to `end` there are only blanks and one CRLF, which the library may have overwritten.
+    private static func isLineEnd(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
+        guard start <= end - 2, end <= bytes.count else { return false }
+        return bytes[start..<(end - 2)].allSatisfy(\.isBlank) && bytes[(end - 2)..<end].allSatisfy {
+            $0 == 0 || $0 == 0x0D || $0 == 0x0A
+        }
+    }
+
+    /// Without blanks at the value's end, which 0.9 leaves there.
+    private static func trimmed(_ entry: HeaderFields.Entry, _ bytes: [UInt8]) -> HeaderFields.Entry {
+        var entry = entry
+        while entry.valueEnd > entry.valueStart, bytes[Int(entry.valueEnd) - 1].isBlank { entry.valueEnd -= 1 }
+        return entry
+    }
+}

@@ -1,0 +1,47 @@
+import Locking
+import Logging
+
+/// libmicrohttpd's log, in ours: at most ten lines in ten seconds, since a client can cause one per request.
+final class LibraryLog: Sendable {
+    private struct Window {
+        var start: UInt64 = 0
+        var lines = 0
+        var dropped = 0
+    }
+
+    private static let length: UInt64 = 10_000_000_000
+    private static let linesPerWindow = 10
+
+    /// What our own way of ending a connection makes it say: a handed-over stream, a request we cut.
+    private static let expected = [
+        "Closing connection (application error generating response).",
+        "Closing connection (application reported error generating data).",
+        "Application reported internal error, closing connection.",
+    ]
+
+    private let logger: Logger
+    private let window = Lock(Window())
+
+    init(_ logger: Logger) {
+        self.logger = logger
+    }
+
+    /// Takes one line, from any thread.
+    func write(_ line: String, now: UInt64 = monotonicNow()) {
+        guard !Self.expected.contains(where: line.hasPrefix) else { return }
+        let (passes, dropped) = window.withLock { window in
+            if window.start == 0 || now >= window.start + Self.length {
+                defer { window = Window(start: now, lines: 1) }
+                return (true, window.dropped)
+            }
+            window.lines += 1
+            guard window.lines > Self.linesPerWindow else { return (true, 0) }
+            window.dropped += 1
+            return (false, 0)
+        }
+        if dropped > 0 { logger.notice("libmicrohttpd said more", metadata: ["dropped-lines": "\(dropped)"]) }
+        guard passes else { return }
+        let text = line.hasSuffix("\n") ? String(line.dropLast()) : line
+        logger.notice("libmicrohttpd: \(text)")
+    }
+}

@@ -1,0 +1,89 @@
+import Glibc
+
+/// Makes the listening socket ourselves, so that a failure can say what is the matter.
+enum ListenSocket {
+    /// A socket that listens on `host` and `port`, and the port it got. The caller owns it.
+    static func open(host: String, port: UInt16) throws(HTTPServerError) -> (descriptor: Int32, port: UInt16) {
+        var v4 = in_addr()
+        var v6 = in6_addr()
+        if inet_pton(AF_INET, host, &v4) == 1 {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr = v4
+            return try open(AF_INET, &address, host: host, port: port)
+        }
+        if inet_pton(AF_INET6, host, &v6) == 1 {
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            address.sin6_addr = v6
+            return try open(AF_INET6, &address, host: host, port: port)
+        }
+        throw HTTPServerError(
+            .invalidConfiguration,
+            "Cannot listen on \"\(host)\": it is no IP address. Give an IPv4 or IPv6 address such as 127.0.0.1, ::1,"
+                + " 0.0.0.0 or ::.")
+    }
+
+    private static func open<Address>(
+        _ family: Int32, _ address: inout Address, host: String, port: UInt16
+    ) throws(HTTPServerError) -> (descriptor: Int32, port: UInt16) {
+        let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(family, type, 0)
+        guard descriptor >= 0 else { throw failure("open a socket for", host, port) }
+        var done = false
+        defer { if !done { close(descriptor) } }
+
+        set(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+        if family == AF_INET6 { set(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 0) }
+        var length = socklen_t(MemoryLayout<Address>.size)
+        guard withSocketAddress(&address, { bind(descriptor, $0, length) }) == 0 else {
+            throw failure("bind to", host, port)
+        }
+        guard listen(descriptor, 4096) == 0 else { throw failure("listen on", host, port) }
+        guard withSocketAddress(&address, { getsockname(descriptor, $0, &length) }) == 0 else {
+            throw failure("learn the port of", host, port)
+        }
+        done = true
+        // Both kinds of address have the port at the same place.
+        let bound = withSocketAddress(&address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
+        }
+        return (descriptor, bound)
+    }
+
+    private static func withSocketAddress<Address, Result>(
+        _ address: inout Address, _ body: (UnsafeMutablePointer<sockaddr>) -> Result
+    ) -> Result {
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1, body)
+        }
+    }
+
+    private static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
+    private static func failure(_ verb: String, _ host: String, _ port: UInt16) -> HTTPServerError {
+        let number = errno
+        let reason = String(cString: strerror(number))
+        switch number {
+        case EADDRINUSE:
+            return HTTPServerError(
+                .addressInUse,
+                "Cannot \(verb) \(host) port \(port): another process listens there. Stop it or choose another port.")
+        case EACCES:
+            return HTTPServerError(
+                .cannotListen,
+                "Cannot \(verb) \(host) port \(port): \(reason). Ports below 1024 need a privilege; choose a higher one.")
+        case EADDRNOTAVAIL:
+            return HTTPServerError(
+                .cannotListen,
+                "Cannot \(verb) \(host) port \(port): this machine has no such address. Use one of its own, or 0.0.0.0.")
+        default:
+            return HTTPServerError(.cannotListen, "Cannot \(verb) \(host) port \(port): \(reason).")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Glibc
+
+/// A peer's IP address, kept as its bytes; text is made only when asked for.
+public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
+    private enum Family { case unknown, v4, v6 }
+    private var family = Family.unknown
+    private var high: UInt64 = 0
+    private var low: UInt64 = 0
+
+    /// No address: a request that came from no socket.
+    public static let unknown = PeerAddress()
+
+    private init() {}
+
+    init(_ address: UnsafePointer<sockaddr>?) {
+        guard let address else { return }
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            family = .v4
+            low = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                UInt64(UInt32(bigEndian: $0.pointee.sin_addr.s_addr))
+            }
+        case AF_INET6:
+            let (high, low) = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
+                withUnsafeBytes(of: $0.pointee.sin6_addr) { bytes in
+                    (
+                        UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+                    )
+                }
+            }
+            // An IPv4 peer of a socket that listens on both: ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2).
+            if high == 0, low >> 32 == 0xFFFF {
+                family = .v4
+                self.low = low & 0xFFFF_FFFF
+            } else {
+                family = .v6
+                self.high = high
+                self.low = low
+            }
+        default: break
+        }
+    }
+
+    /// `192.0.2.1`, `2001:db8::1` (RFC 5952), or `unknown`.
+    public var description: String {
+        switch family {
+        case .unknown: return "unknown"
+        case .v4: return "\(low >> 24 & 255).\(low >> 16 & 255).\(low >> 8 & 255).\(low & 255)"
+        case .v6:
+            var address = in6_addr()
+            withUnsafeMutableBytes(of: &address) { bytes in
+                bytes.storeBytes(of: high.bigEndian, as: UInt64.self)
+                bytes.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+            }
+            return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+                guard
+                    let text = text.baseAddress,
+                    inet_ntop(AF_INET6, &address, text, socklen_t(INET6_ADDRSTRLEN)) != nil
+                else { return "unknown" }
+                return String(cString: text)
+            }
+        }
+    }
+}

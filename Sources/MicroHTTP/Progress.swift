@@ -1,0 +1,50 @@
+import Locking
+import Synchronization
+
+/// Lets a stopping server wait until something has come to its end, without polling.
+final class Progress: Sendable {
+    private struct Waiter {
+        var condition: @Sendable () -> Bool
+        var continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var waiters: [Int: Waiter] = [:]
+        var last = 0
+    }
+
+    private let state = Lock(State())
+    /// Spares the busy server a lock at each change.
+    private let isAwaited = Atomic<Bool>(false)
+
+    /// Something that a condition looks at has changed. Not under a lock that a condition takes.
+    func changed() {
+        guard isAwaited.load(ordering: .acquiring) else { return }
+        let waiting = state.withLock { $0.waiters }
+        for (number, waiter) in waiting where waiter.condition() { finish(number, true) }
+    }
+
+    /// Waits until `condition` holds, at most for `limit`; whether it held.
+    func wait(atMost limit: Duration, until condition: @escaping @Sendable () -> Bool) async -> Bool {
+        isAwaited.store(true, ordering: .sequentiallyConsistent)
+        if condition() { return true }
+        let number = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        let alarm = Task {
+            try? await Task.sleep(for: limit)
+            finish(number, condition())
+        }
+        defer { alarm.cancel() }
+        return await withCheckedContinuation { continuation in
+            state.withLock { $0.waiters[number] = Waiter(condition: condition, continuation: continuation) }
+            // It may have come true, or the time have passed, before there was a waiter.
+            if condition() || alarm.isCancelled { finish(number, true) }
+        }
+    }
+
+    private func finish(_ number: Int, _ result: Bool) {
+        state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume(returning: result)
+    }
+}

@@ -1,0 +1,194 @@
+import CMicroHTTPD
+import Glibc
+import Locking
+
+/// One epoll loop on one thread, with its timer wheel.
+///
+/// Members are found by a number that is never used again, not by pointer or descriptor, so an event that was
+/// already fetched for a member that has left meets nothing.
+final class ReactorThread: Sendable {
+    private struct Member {
+        var object: any ReactorMember
+        var kind: ReactorMemberKind
+    }
+
+    private struct State {
+        var members: [UInt64: Member] = [:]
+        var counts = [Int](repeating: 0, count: ReactorMemberKind.allCases.count)
+        var wheel: TimerWheel
+        var queue: [UInt64] = []
+        var lastID: UInt64 = 0
+        /// When the loop will look at the wheel again; an earlier deadline has to wake it.
+        var sleepsUntil: UInt64 = 0
+        var stopping = false
+        var thread: SystemThread?
+    }
+
+    private let state: Lock<State>
+    private let epoll: Int32
+    private let alarm: Int32
+    private let changed: @Sendable () -> Void
+
+    init?(granularity: UInt64, changed: @escaping @Sendable () -> Void) {
+        epoll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        alarm = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        state = Lock(State(wheel: TimerWheel(granularity: granularity, slotCount: 512, now: monotonicNow())))
+        self.changed = changed
+        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(u64: 0))
+        guard epoll >= 0, alarm >= 0, epoll_ctl(epoll, EPOLL_CTL_ADD, alarm, &event) == 0 else { return nil }
+        guard let thread = SystemThread({ [self] in loop() }) else { return nil }
+        state.withLock { $0.thread = thread }
+    }
+
+    deinit {
+        if epoll >= 0 { close(epoll) }
+        if alarm >= 0 { close(alarm) }
+    }
+
+    // MARK: For any thread
+
+    /// Takes a member in, with its first deadline, and returns its number.
+    func add(_ member: any ReactorMember, _ kind: ReactorMemberKind, deadline: UInt64) -> UInt64 {
+        let (id, wakes) = state.withLock { state in
+            state.lastID += 1
+            state.members[state.lastID] = Member(object: member, kind: kind)
+            state.counts[kind.rawValue] += 1
+            state.wheel.insert(state.lastID, at: deadline)
+            return (state.lastID, deadline < state.sleepsUntil)
+        }
+        if wakes { ring() }
+        return id
+    }
+
+    /// Reports readiness of `descriptor` to member `id`, by edges. False if the system refuses.
+    func watch(_ descriptor: Int32, for id: UInt64) -> Bool {
+        var event = epoll_event(
+            events: EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue,
+            data: epoll_data(u64: id))
+        return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
+    }
+
+    /// Stops reporting; before the descriptor is closed, since another descriptor may share the socket.
+    func unwatch(_ descriptor: Int32) {
+        var event = epoll_event()
+        epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, &event)
+    }
+
+    /// Lets a member go. What its events and timers still bring is dropped.
+    func remove(_ id: UInt64) {
+        let removed = state.withLock { state in
+            let member = state.members.removeValue(forKey: id)
+            if let member { state.counts[member.kind.rawValue] -= 1 }
+            return member
+        }
+        if removed != nil { changed() }
+    }
+
+    /// Has the loop call the member's `run`.
+    func enqueue(_ id: UInt64) {
+        state.withLock { $0.queue.append(id) }
+        ring()
+    }
+
+    /// Brings a member's deadline forward; the later one that is set stays and is asked about too.
+    func setDeadline(_ deadline: UInt64, for id: UInt64) {
+        let wakes = state.withLock { state in
+            state.wheel.insert(id, at: deadline)
+            return deadline < state.sleepsUntil
+        }
+        if wakes { ring() }
+    }
+
+    func count(of kind: ReactorMemberKind) -> Int { state.withLock { $0.counts[kind.rawValue] } }
+
+    func members(of kind: ReactorMemberKind) -> [any ReactorMember] {
+        state.withLock { $0.members.values.filter { $0.kind == kind }.map(\.object) }
+    }
+
+    /// Ends the loop and waits for its thread; not from the loop itself.
+    func stop() {
+        let thread = state.withLock { state in
+            state.stopping = true
+            defer { state.thread = nil }
+            return state.thread
+        }
+        ring()
+        thread?.join()
+        state.withLock { $0.members.removeAll() }
+    }
+
+    private func ring() {
+        eventfd_write(alarm, 1)
+    }
+
+    // MARK: The loop
+
+    private func loop() {
+        withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 256) { events in
+            guard let first = events.baseAddress else { return }
+            while let pause = pauseBeforeNextDeadline() {
+                let count = epoll_wait(epoll, first, Int32(events.count), pause)
+                for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
+                runQueue()
+                runTimers()
+            }
+        }
+    }
+
+    /// Milliseconds to wait for events: -1 without a deadline; nil when the loop is over.
+    private func pauseBeforeNextDeadline() -> Int32? {
+        let now = monotonicNow()
+        return state.withLock { state in
+            guard !state.stopping else { return nil }
+            guard state.queue.isEmpty else {
+                state.sleepsUntil = 0
+                return 0
+            }
+            guard let deadline = state.wheel.nextDeadline else {
+                state.sleepsUntil = .max
+                return -1
+            }
+            state.sleepsUntil = deadline
+            guard deadline > now else { return 0 }
+            return Int32(min((deadline - now + 999_999) / 1_000_000, UInt64(Int32.max)))
+        }
+    }
+
+    private func dispatch(_ event: epoll_event) {
+        let id = event.data.u64
+        guard id != 0 else {
+            var value: eventfd_t = 0
+            eventfd_read(alarm, &value)
+            return
+        }
+        guard let member = state.withLock({ $0.members[id]?.object }) else { return }
+        var events: SocketEvents = []
+        if event.events & EPOLLIN.rawValue != 0 { events.insert(.readable) }
+        if event.events & EPOLLOUT.rawValue != 0 { events.insert(.writable) }
+        if event.events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0 {
+            events.insert(.hangUp)
+        }
+        member.ready(events)
+    }
+
+    private func runQueue() {
+        let members = state.withLock { state in
+            defer { state.queue.removeAll(keepingCapacity: true) }
+            return state.queue.compactMap { state.members[$0]?.object }
+        }
+        members.forEach { $0.run() }
+    }
+
+    private func runTimers() {
+        let now = monotonicNow()
+        let due = state.withLock { state in
+            state.wheel.advance(to: now).compactMap { id in state.members[id].map { (id, $0.object) } }
+        }
+        for (id, member) in due {
+            guard let next = member.timeReached(now) else { continue }
+            state.withLock { state in
+                if state.members[id] != nil { state.wheel.insert(id, at: next) }
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import CMicroHTTPD
+import Glibc
+
+/// One request on libmicrohttpd's side, from its line to its completion.
+///
+/// Lives on the one library thread that its connection belongs to and is used nowhere else; what other threads may
+/// touch is in `Exchange`. It is not `Sendable` and never captured.
+final class RequestContext {
+    private enum Stage {
+        /// The line has arrived, the head has not.
+        case head
+        /// The body is arriving.
+        case body
+        /// Refused, no body to come: answered in the call after the head's, which keeps the connection.
+        case refused(Response)
+        /// The handler has the request.
+        case handled(Exchange)
+        /// A response is queued, or the library was told to cut.
+        case over
+    }
+
+    private let core: ServerCore
+    private let watch: ConnectionWatch?
+    private let target: RequestTarget?
+    private var stage = Stage.head
+    private var head: RequestHead?
+    private var body: [UInt8] = []
+    private var bodyLimit = 0
+    private var userContext: (any Sendable)?
+    /// A stream whose head is being sent, then its socket.
+    private var source: (any StreamSource)?
+    private var handedOver: Int32?
+    private var descriptor: Int32 = -1
+    /// What the client is still to be told when the library has let go of the connection; empty to only hear it out.
+    private var lastWords: [UInt8]?
+
+    init(_ core: ServerCore, _ connection: OpaquePointer, target: UnsafePointer<CChar>) {
+        self.core = core
+        watch = cmhd_socket_context(connection).map {
+            Unmanaged<ConnectionWatch>.fromOpaque($0).takeUnretainedValue()
+        }
+        self.target = target.withMemoryRebound(to: UInt8.self, capacity: 1) { start in
+            RequestTarget(UnsafeBufferPointer(start: start, count: strlen(target)))
+        }
+        core.openRequests.add(1, ordering: .relaxed)
+        watch?.enter(.head)
+    }
+
+    /// The library's handler call: first with the head, then with parts of the body, then with nothing once the body
+    /// is complete and again after each resume.
+    func advance(_ raw: HeadReader.Raw, _ part: UnsafePointer<CChar>?, _ partSize: UnsafeMutablePointer<Int>)
+        -> MHD_Result
+    {
+        switch stage {
+        case .head: return receiveHead(raw)
+        case .body where partSize.pointee > 0:
+            let bytes = UnsafeRawBufferPointer(start: part, count: partSize.pointee)
+            partSize.pointee = 0
+            return receiveBody(bytes)
+        case .body: return handle(raw.connection)
+        case .refused(let response): return answer(response, raw.connection)
+        case .handled(let exchange): return answer(exchange.resumed(), raw.connection)
+        case .over: return .NO
+        }
+    }
+
+    private func receiveHead(_ raw: HeadReader.Raw) -> MHD_Result {
+        switch HeadReader.read(raw, target: target, limit: core.configuration.headLimit) {
+        case .failure(let fault): return refuseAndClose(core.response(to: fault), raw.connection)
+        case .success(let (head, framing)):
+            self.head = head
+            if core.isStopping.load(ordering: .acquiring) {
+                let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
+                return refuseAndClose(core.response(to: fault), raw.connection)
+            }
+            if watch?.isSurplus == true {
+                let fault = RequestFault(.tooManyConnections, "The server has no room for another connection.")
+                return refuseAndClose(core.response(to: fault), raw.connection)
+            }
+            switch core.handler.receive(head) {
+            case .refuse(let response):
+                if framing.hasBody { return refuseAndClose(response, raw.connection) }
+                stage = .refused(response)
+            case .accept(let limit, let context):
+                userContext = context
+                bodyLimit = min(limit, core.configuration.bodyLimit)
+                if case .length(let length) = framing {
+                    guard length <= UInt64(max(0, bodyLimit)) else {
+                        return refuseAndClose(core.response(to: tooLarge), raw.connection)
+                    }
+                    body.reserveCapacity(Int(length))
+                }
+                stage = .body
+                if framing.hasBody { watch?.enter(.body) }
+            }
+            return .YES
+        }
+    }
+
+    private var tooLarge: RequestFault {
+        RequestFault(.bodyTooLarge, "The body may have \(bodyLimit) bytes at most.")
+    }
+
+    private func receiveBody(_ bytes: UnsafeRawBufferPointer) -> MHD_Result {
+        guard body.count + bytes.count <= bodyLimit else {
+            // The library takes no response while a body arrives, and an endless one has no end to wait for.
+            lastWords = LastWords.bytes(core.response(to: tooLarge))
+            stage = .over
+            return .NO
+        }
+        body.append(contentsOf: bytes)
+        return .YES
+    }
+
+    private func handle(_ connection: OpaquePointer) -> MHD_Result {
+        guard let head else { preconditionFailure("cannot handle a request without its head") }
+        let exchange = Exchange(core.suspended)
+        stage = .handled(exchange)
+        watch?.enter(.none)
+        core.handler.handle(Request(head: head, body: body, context: userContext), exchange)
+        body = []
+        userContext = nil
+        if let response = exchange.handlerReturned() { return answer(response, connection) }
+        let late = RequestFault(.answerTimeout, "The request could not be answered in time.")
+        watch?.enter(.answer(exchange, core.response(to: late)))
+        if exchange.suspend(connection) { return .YES }
+        let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
+        return answer(exchange.answerWithoutSuspending(core.response(to: fault)), connection)
+    }
+
+    /// Answers in the first call: the library then reads no more of this connection and closes it.
+    private func refuseAndClose(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
+        lastWords = []
+        return answer(response, connection)
+    }
+
+    private func answer(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
+        stage = .over
+        watch?.enter(.none)
+        descriptor = cmhd_socket(connection)
+        var stream: RequestContext?
+        if case .stream(let source) = response.body {
+            // `HEAD` of a stream would get chunks after its head.
+            if head?.method == "HEAD" || response.status == 204 || response.status == 304 {
+                source.closed(.finished)
+            } else {
+                self.source = source
+                stream = self
+            }
+        }
+        return ResponseWriter.queue(
+            response, on: connection, closing: core.isDraining.load(ordering: .relaxed), stream: stream,
+            logger: core.logger)
+    }
+
+    /// The head of a stream has been sent: from now on the socket is ours, through a descriptor of our own.
+    func handOver() {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        if copy >= 0 {
+            handedOver = copy
+        } else {
+            core.logger.error("Cannot take over a stream's socket: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// The library is done with the request; the connection's descriptor is still open, perhaps for the next one.
+    func completed(_ connection: OpaquePointer, _ reason: MHD_RequestTerminationCode) {
+        if let source {
+            openStream(source)
+        } else if case .handled(let exchange) = stage {
+            exchange.abandon()
+        } else if case .body = stage, reason == .REQUEST_TERMINATED_CLIENT_ABORT {
+            let fault =
+                watch?.hasExpired == true
+                ? RequestFault(.requestTimeout, "The body did not arrive in time.")
+                : RequestFault(.bodyCutShort, "The body ended before its length was reached.")
+            lastWords = LastWords.bytes(core.response(to: fault))
+        } else if case .refused(let response) = stage {
+            response.discard(.peerClosed)
+        }
+        if let lastWords, reason != .REQUEST_TERMINATED_READ_ERROR { linger(lastWords, cmhd_socket(connection)) }
+        watch?.enter(.idle)
+        core.requestCompleted()
+    }
+
+    private func openStream(_ source: any StreamSource) {
+        guard let handedOver else { return source.closed(.peerClosed) }
+        guard !core.isStopping.load(ordering: .acquiring) else {
+            close(handedOver)
+            return source.closed(.shutdown)
+        }
+        StreamHandle(
+            descriptor: handedOver, isFramed: head?.isHTTP10 != true, source: source,
+            thread: core.reactor.thread(for: handedOver), timing: core.spreadStreamTiming()
+        ).open(source)
+    }
+
+    private func linger(_ words: [UInt8], _ descriptor: Int32) {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return }
+        LingeringSocket(descriptor: copy, lastWords: words, thread: core.reactor.thread(for: copy)).start()
+    }
+}

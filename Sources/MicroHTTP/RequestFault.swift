@@ -1,0 +1,54 @@
+/// A refusal that this layer makes, before or instead of the handler.
+public struct RequestFault: Error, Sendable, Equatable {
+    /// What was wrong, in a form to switch over.
+    public enum Reason: String, Sendable, CaseIterable {
+        /// The head breaks the grammar of RFC 9112: 400.
+        case malformedHead
+        /// The target is neither a path nor an absolute `http` address of the `Host`: 400.
+        case malformedTarget
+        /// `Host` is missing, doubled or no host: 400.
+        case badHost
+        /// The body's length is said twice, or in a way that can be read in two ways: 400.
+        case ambiguousLength
+        /// The body came shorter than its length: 400.
+        case bodyCutShort
+        /// The transfer coding is not one that this server has: 501.
+        case unknownTransferCoding
+        /// The body took too long: 408.
+        case requestTimeout
+        /// The body is over the limit: 413.
+        case bodyTooLarge
+        /// The head is over the limit: 431.
+        case headTooLarge
+        /// More connections than the configuration bears: 503.
+        case tooManyConnections
+        /// The handler did not answer in time: 503.
+        case answerTimeout
+        /// The server is stopping: 503.
+        case shuttingDown
+    }
+
+    /// What was wrong.
+    public let reason: Reason
+
+    /// The response's status code.
+    public var status: Int {
+        switch reason {
+        case .malformedHead, .malformedTarget, .badHost, .ambiguousLength, .bodyCutShort: 400
+        case .requestTimeout: 408
+        case .bodyTooLarge: 413
+        case .headTooLarge: 431
+        case .unknownTransferCoding: 501
+        case .tooManyConnections, .answerTimeout, .shuttingDown: 503
+        }
+    }
+
+    /// One sentence for the client: what was found and what is expected.
+    public let detail: String
+
+    /// A fault, as the layer makes it; public for handlers' tests.
+    public init(_ reason: Reason, _ detail: String) {
+        self.reason = reason
+        self.detail = detail
+    }
+}

@@ -1,0 +1,34 @@
+/// A request's target, taken apart (RFC 9112 section 3.2).
+struct RequestTarget {
+    var path: [UInt8]
+    var query: [UInt8]?
+    /// Of an absolute-form target: the host and port it names.
+    var authority: [UInt8]?
+    /// Bytes of the target as sent, to find the line's next part.
+    var length: Int
+
+    /// Takes a target apart; nil if it is in no form that this server answers.
+    init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+        length = bytes.count
+        guard !bytes.isEmpty, !bytes.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else { return nil }
+        var rest = bytes[...]
+        if rest.first != UInt8(ascii: "/"), let start = Self.authorityStart(bytes) {
+            // "A server MUST accept the absolute-form in requests" (RFC 9112 section 3.2.2).
+            let end = rest[start...].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
+            authority = Array(rest[start..<end])
+            rest = rest[end...]
+        }
+        let pathEnd = rest.firstIndex(of: UInt8(ascii: "?")) ?? rest.endIndex
+        path = Array(rest[rest.startIndex..<pathEnd])
+        query = pathEnd < rest.endIndex ? Array(rest[(pathEnd + 1)...]) : nil
+        if authority != nil, path.isEmpty { path = [UInt8(ascii: "/")] }
+        guard path.first == UInt8(ascii: "/") || (path == [UInt8(ascii: "*")] && authority == nil) else { return nil }
+    }
+
+    private static func authorityStart(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        for scheme in ["http://", "https://"] where bytes.count > scheme.utf8.count {
+            if zip(bytes, scheme.utf8).allSatisfy({ $0.lowercased == $1 }) { return scheme.utf8.count }
+        }
+        return nil
+    }
+}

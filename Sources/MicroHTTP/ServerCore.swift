@@ -1,0 +1,83 @@
+import Locking
+import Logging
+import Synchronization
+
+/// What a server's threads share.
+final class ServerCore: Sendable {
+    let configuration: HTTPServerConfiguration
+    let logger: Logger
+    let handler: any RequestHandler
+    let reactor: Reactor
+    let suspended: SuspendedExchanges
+    let progress: Progress
+    let timeouts: ConnectionWatch.Timeouts
+    let streamTiming: StreamHandle.Timing
+    /// Requests begun and not completed.
+    let openRequests = Atomic<Int>(0)
+    /// Every response closes its connection.
+    let isDraining = Atomic<Bool>(false)
+    /// The grace is over: nothing new is begun.
+    let isStopping = Atomic<Bool>(false)
+
+    init(_ configuration: HTTPServerConfiguration, _ logger: Logger, _ handler: any RequestHandler) throws(HTTPServerError)
+    {
+        self.configuration = configuration
+        self.logger = logger
+        self.handler = handler
+        let progress = Progress()
+        self.progress = progress
+        suspended = SuspendedExchanges { progress.changed() }
+        timeouts = ConnectionWatch.Timeouts(
+            head: min(configuration.headTimeout, .seconds(15)).clampedNanoseconds,
+            body: configuration.bodyTimeout.clampedNanoseconds,
+            answer: configuration.answerTimeout.clampedNanoseconds,
+            idle: configuration.idleTimeout.clampedNanoseconds)
+        // Spread for each stream in `streamTiming()`; here what the configuration says.
+        streamTiming = StreamHandle.Timing(
+            heartbeat: configuration.heartbeat.clampedNanoseconds,
+            writeDeadline: configuration.streamWriteDeadline.clampedNanoseconds)
+        let shortest = min(timeouts.shortest, streamTiming.heartbeat, streamTiming.writeDeadline)
+        let granularity = min(max(shortest / 64, 1_000_000), 250_000_000)
+        let reactor = Reactor(threads: max(1, configuration.threads / 2), granularity: granularity) {
+            progress.changed()
+        }
+        guard let reactor else {
+            throw HTTPServerError(
+                .cannotListen, "Cannot start a thread for the streams: the system refuses it. Raise its limits.")
+        }
+        self.reactor = reactor
+    }
+
+    /// The heartbeat's interval moved by up to 10 %, so that streams opened together do not beat together.
+    func spreadStreamTiming() -> StreamHandle.Timing {
+        var timing = streamTiming
+        timing.heartbeat = timing.heartbeat / 1000 * UInt64.random(in: 900...1100)
+        return timing
+    }
+
+    /// The handler's wording of a fault.
+    func response(to fault: RequestFault) -> Response {
+        var response = handler.response(to: fault)
+        response.status = fault.status
+        if case .stream = response.body {
+            response.discard(.finished)
+            response.body = .empty
+        }
+        return response
+    }
+
+    var statistics: HTTPServerStatistics {
+        var statistics = HTTPServerStatistics()
+        statistics.openConnections = reactor.count(of: .connection)
+        statistics.openRequests = openRequests.load(ordering: .acquiring)
+        statistics.suspendedExchanges = suspended.count
+        statistics.openStreams = reactor.count(of: .stream)
+        statistics.lingeringSockets = reactor.count(of: .linger)
+        return statistics
+    }
+
+    func requestCompleted() {
+        openRequests.subtract(1, ordering: .acquiringAndReleasing)
+        progress.changed()
+    }
+}

@@ -1,0 +1,82 @@
+import Glibc
+
+/// How bytes are given to a socket without waiting.
+enum SocketOutput {
+    /// What became of a write.
+    enum Result {
+        /// The kernel has every byte.
+        case taken
+        /// The kernel has some; these are left.
+        case left([UInt8])
+        /// The connection is no more, or the socket failed.
+        case failed(StreamEnd)
+    }
+
+    /// Writes `payload` framed for a stream, in one system call.
+    ///
+    /// A chunk is its size in hexadecimal, CRLF, its bytes, CRLF; one of size 0 and an empty line end the body
+    /// (RFC 9112 section 7.1). Without frames the payload goes as it is, and the connection's end is the body's.
+    static func write(_ payload: [UInt8], to descriptor: Int32, framed: Bool, last: Bool) -> Result {
+        guard framed else { return payload.isEmpty ? .taken : write(payload, from: 0, to: descriptor) }
+        let head = payload.isEmpty ? [] : Array(String(payload.count, radix: 16).utf8) + [0x0D, 0x0A]
+        let tail: StaticString = payload.isEmpty ? "0\r\n\r\n" : last ? "\r\n0\r\n\r\n" : "\r\n"
+        let tailCount = payload.isEmpty && !last ? 0 : tail.utf8CodeUnitCount
+        let sent = head.withUnsafeBytes { head in
+            payload.withUnsafeBytes { payload in
+                var parts = (
+                    iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count),
+                    iovec(iov_base: UnsafeMutableRawPointer(mutating: payload.baseAddress), iov_len: payload.count),
+                    iovec(iov_base: UnsafeMutableRawPointer(mutating: tail.utf8Start), iov_len: tailCount)
+                )
+                return withUnsafeMutablePointer(to: &parts) { parts in
+                    parts.withMemoryRebound(to: iovec.self, capacity: 3) { send($0, count: 3, to: descriptor) }
+                }
+            }
+        }
+        guard sent >= 0 else { return failure() ?? .left(head + payload + bytes(tail, tailCount)) }
+        let total = head.count + payload.count + tailCount
+        guard sent < total else { return .taken }
+        var rest: [UInt8] = []
+        rest.reserveCapacity(total - sent)
+        rest += head.dropFirst(sent)
+        rest += payload.dropFirst(max(0, sent - head.count))
+        rest += bytes(tail, tailCount).dropFirst(max(0, sent - head.count - payload.count))
+        return .left(rest)
+    }
+
+    /// Writes `bytes` from `start` on, as they are.
+    static func write(_ bytes: [UInt8], from start: Int, to descriptor: Int32) -> Result {
+        let sent = bytes.withUnsafeBytes { buffer in
+            var part = iovec(
+                iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress?.advanced(by: start)),
+                iov_len: buffer.count - start)
+            return send(&part, count: 1, to: descriptor)
+        }
+        guard sent >= 0 else { return failure() ?? .left(Array(bytes[start...])) }
+        return start + sent == bytes.count ? .taken : .left(Array(bytes[(start + sent)...]))
+    }
+
+    /// `sendmsg`, since `writev` cannot say `MSG_NOSIGNAL`.
+    private static func send(_ parts: UnsafeMutablePointer<iovec>, count: Int, to descriptor: Int32) -> Int {
+        var message = msghdr()
+        message.msg_iov = parts
+        message.msg_iovlen = count
+        while true {
+            let sent = sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            if sent >= 0 || errno != EINTR { return sent }
+        }
+    }
+
+    /// The failure that `errno` says, nil where it only says that the socket is full.
+    private static func failure() -> Result? {
+        switch errno {
+        case EAGAIN, ENOBUFS: nil
+        case EPIPE, ECONNRESET, ETIMEDOUT, ENOTCONN: .failed(.peerClosed)
+        default: .failed(.error)
+        }
+    }
+
+    private static func bytes(_ text: StaticString, _ count: Int) -> ArraySlice<UInt8> {
+        UnsafeBufferPointer(start: text.utf8Start, count: count)[...].map { $0 }[...]
+    }
+}

@@ -1,0 +1,182 @@
+import Glibc
+import Locking
+
+/// A stream's socket, seen from its source.
+public final class StreamHandle: ReactorMember {
+    /// Intervals in nanoseconds.
+    struct Timing: Sendable {
+        var heartbeat: UInt64
+        var writeDeadline: UInt64
+    }
+
+    /// Steps that one run takes before it lets the reactor's other members have their turn.
+    private static let stepsPerRun = 32
+
+    /// Bytes a client may send on a stream's socket, where none are expected.
+    private static let discardLimit = 65_536
+
+    private let descriptor: Int32
+    private let isFramed: Bool
+    private let timing: Timing
+    private let thread: ReactorThread
+    private let state: Lock<StreamState>
+
+    /// Takes over `descriptor`; the caller calls `open` next.
+    init(descriptor: Int32, isFramed: Bool, source: any StreamSource, thread: ReactorThread, timing: Timing) {
+        self.descriptor = descriptor
+        self.isFramed = isFramed
+        self.thread = thread
+        self.timing = timing
+        state = Lock(StreamState(source: source, now: monotonicNow()))
+    }
+
+    /// Says that the source may have more. If no thread is writing to this stream, the calling one does, until the
+    /// source waits or the socket is full; else the writing one asks the source again. Never blocks; any thread.
+    ///
+    /// Not under a lock that the source's methods take.
+    public func wake() {
+        if state.withLock({ $0.leave(.more) }) { run() }
+    }
+
+    /// Ends the stream cleanly, as `StreamStep.finish` without bytes would. Never blocks; any thread.
+    public func close() {
+        if state.withLock({ $0.leave(.close) }) { run() }
+    }
+
+    // MARK: For this layer
+
+    /// Lets the reactor watch the socket, opens the source and writes what it has. Once, by the creator.
+    func open(_ source: any StreamSource) {
+        let first = monotonicNow() + min(timing.heartbeat, timing.writeDeadline)
+        let number = thread.add(self, .stream, deadline: first)
+        state.withLock { $0.id = number }
+        guard thread.watch(descriptor, for: number) else { return end(source, .error) }
+        source.opened(self)
+        run()
+    }
+
+    /// Ends the stream without its clean end.
+    func abort(_ reason: StreamEnd) {
+        if state.withLock({ $0.demandEnd(reason) }) { run() }
+    }
+
+    func ready(_ events: SocketEvents) {
+        let runs = state.withLock { state in
+            if events.contains(.hangUp) { return state.demandEnd(.peerClosed) }
+            var notes: StreamState.Notes = []
+            if events.contains(.readable) { notes.insert(.readable) }
+            if events.contains(.writable) { notes.insert(.writable) }
+            return state.leave(notes)
+        }
+        if runs { run() }
+    }
+
+    func timeReached(_ now: UInt64) -> UInt64? {
+        let action = state.withLock {
+            $0.timeReached(now, heartbeat: timing.heartbeat, writeDeadline: timing.writeDeadline)
+        }
+        switch action {
+        case .none: return nil
+        case .later(let time): return time
+        case .run(let time):
+            run()
+            return time
+        }
+    }
+
+    /// Writes until there is nothing to write or no room. Only by the runner.
+    func run() {
+        var steps = 0
+        var wroteAt: UInt64?
+        while true {
+            var turn = state.withLock { $0.take() }
+            if let reason = turn.end ?? discardInput(&turn) { return end(turn.source, reason) }
+            if turn.notes.contains(.close) { turn.work.closing = true }
+            let outcome = turn.work.leftover.isEmpty ? step(&turn) : flush(&turn.work)
+            let work = turn.work
+            switch outcome {
+            case .over(let reason): return end(turn.source, reason)
+            case .progress:
+                wroteAt = monotonicNow()
+                steps += 1
+                if work.leftover.isEmpty {
+                    if work.finishing { return end(turn.source, .finished) }
+                    state.withLock { $0.put(work) }
+                    // The role goes to the reactor's thread with the work; nobody else can take it meanwhile.
+                    if steps == Self.stepsPerRun { return thread.enqueue(state.withLock { $0.id }) }
+                    continue
+                }
+            case .rest: break
+            }
+            if state.withLock({ $0.rest(work, wroteAt: wroteAt) }) { return }
+        }
+    }
+
+    private enum Outcome {
+        /// The kernel took something.
+        case progress
+        /// Nothing to write, or no room.
+        case rest
+        case over(StreamEnd)
+    }
+
+    private func step(_ turn: inout StreamState.Turn) -> Outcome {
+        if turn.work.closing { return write([], last: true, &turn.work) }
+        if turn.notes.contains(.heartbeat), let bytes = turn.source.heartbeat(), !bytes.isEmpty {
+            return write(bytes, last: false, &turn.work)
+        }
+        switch turn.source.next() {
+        case .write(let bytes): return bytes.isEmpty ? .rest : write(bytes, last: false, &turn.work)
+        case .wait: return .rest
+        case .finish(let bytes): return write(bytes, last: true, &turn.work)
+        }
+    }
+
+    private func write(_ bytes: [UInt8], last: Bool, _ work: inout StreamState.Work) -> Outcome {
+        work.finishing = last
+        switch SocketOutput.write(bytes, to: descriptor, framed: isFramed, last: last) {
+        case .taken: return .progress
+        case .left(let rest):
+            work.leftover = rest
+            return .progress
+        case .failed(let reason): return .over(reason)
+        }
+    }
+
+    private func flush(_ work: inout StreamState.Work) -> Outcome {
+        switch SocketOutput.write(work.leftover, from: 0, to: descriptor) {
+        case .taken:
+            work.leftover = []
+            return .progress
+        case .left(let rest):
+            guard rest.count < work.leftover.count else { return .rest }
+            work.leftover = rest
+            return .progress
+        case .failed(let reason): return .over(reason)
+        }
+    }
+
+    /// Drops what the client sent; gives a reason to end if it left or will not stop.
+    private func discardInput(_ turn: inout StreamState.Turn) -> StreamEnd? {
+        guard turn.notes.contains(.readable) else { return nil }
+        switch SocketInput.discard(from: descriptor) {
+        case .ended: return .peerClosed
+        case .more: return .error
+        case .discarded(let count):
+            turn.work.discarded += count
+            return turn.work.discarded > Self.discardLimit ? .error : nil
+        }
+    }
+
+    /// Closes the socket and releases the source. Only by the runner, whose role ends here.
+    private func end(_ source: any StreamSource, _ reason: StreamEnd) {
+        let id = state.withLock { state in
+            state.close()
+            return state.id
+        }
+        thread.unwatch(descriptor)
+        Glibc.close(descriptor)
+        source.closed(reason)
+        thread.remove(id)
+    }
+}

@@ -1,0 +1,49 @@
+/// What a stream shows: asked for the next bytes whenever the socket has taken the last ones.
+///
+/// Its methods are called by one thread at a time, whichever calls `StreamHandle.wake` or the reactor's; none may
+/// block. No lock of this layer is held meanwhile.
+public protocol StreamSource: AnyObject, Sendable {
+    /// The socket is ours and the response's head has been sent. Once, before the first `next`; not if the client
+    /// left earlier.
+    func opened(_ stream: StreamHandle)
+
+    /// What to do next. Called only after the kernel has taken every byte given earlier, so that what was given may
+    /// then be marked as written.
+    func next() -> StreamStep
+
+    /// Nothing was written for the heartbeat's interval: bytes to write, or nil for none.
+    func heartbeat() -> [UInt8]?
+
+    /// The stream is over and the source released. Exactly once, last; also when `opened` never came.
+    func closed(_ reason: StreamEnd)
+}
+
+/// An answer to `StreamSource.next`.
+public enum StreamStep: Sendable {
+    /// Write these, then ask again. No bytes is the same as `wait`.
+    case write([UInt8])
+
+    /// Ask again after `StreamHandle.wake`.
+    case wait
+
+    /// Write these, end the response cleanly and close the connection.
+    case finish([UInt8])
+}
+
+/// Why a stream is over.
+public enum StreamEnd: Sendable, Equatable {
+    /// The source finished, or `StreamHandle.close` was called, and the kernel took every byte; or no body was due.
+    case finished
+
+    /// The client left, perhaps before the stream was opened.
+    case peerClosed
+
+    /// The socket took nothing for the write deadline.
+    case writeDeadline
+
+    /// The socket failed, could not be taken over, or the client kept sending on it.
+    case error
+
+    /// The server stopped and the stream had not ended within its grace.
+    case shutdown
+}

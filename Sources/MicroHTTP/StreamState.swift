@@ -1,0 +1,151 @@
+/// Who may write to a stream, and what waits for the writer: the pure part of `StreamHandle`.
+///
+/// One thread at a time is the runner: it owns the socket, the source and the `Work` that it took. Everybody else
+/// leaves a note and goes. The runner rests only if no note is there, which is decided under the same lock.
+struct StreamState {
+    /// What the runner takes with it and puts back.
+    struct Work {
+        /// Framed bytes that the kernel has not taken yet; at most one step's.
+        var leftover: [UInt8] = []
+        /// After the leftover, the stream is over.
+        var finishing = false
+        /// `close` was called.
+        var closing = false
+        /// Bytes that the client sent and nobody wanted.
+        var discarded = 0
+    }
+
+    /// Notes for the runner.
+    struct Notes: OptionSet {
+        let rawValue: UInt8
+        /// The source may have more.
+        static let more = Notes(rawValue: 1)
+        static let writable = Notes(rawValue: 2)
+        static let readable = Notes(rawValue: 4)
+        static let heartbeat = Notes(rawValue: 8)
+        static let close = Notes(rawValue: 16)
+    }
+
+    private enum Phase { case idle, running, blocked, closed }
+
+    /// What the runner has to do, taken under the lock.
+    struct Turn {
+        var source: any StreamSource
+        var work: Work
+        var notes: Notes
+        var end: StreamEnd?
+    }
+
+    /// The reactor's number for the stream.
+    var id: UInt64 = 0
+    private var phase = Phase.running
+    private var notes: Notes = []
+    private var end: StreamEnd?
+    private var source: (any StreamSource)?
+    private var work = Work()
+    /// When the kernel last took something.
+    private var lastWrite: UInt64
+
+    /// The creator is the first runner.
+    init(source: any StreamSource, now: UInt64) {
+        self.source = source
+        lastWrite = now
+    }
+
+    /// Leaves a note. True: the caller is the runner now.
+    mutating func leave(_ note: Notes) -> Bool {
+        switch phase {
+        case .closed: return false
+        case .running:
+            notes.formUnion(note)
+            return false
+        case .blocked:
+            notes.formUnion(note)
+            guard !note.isDisjoint(with: [.writable, .readable]) else { return false }
+            phase = .running
+            return true
+        case .idle:
+            // Room in the socket is no news to a stream that has nothing to write.
+            guard note != .writable else { return false }
+            notes.formUnion(note)
+            phase = .running
+            return true
+        }
+    }
+
+    /// Demands the end, for the first reason given. True: the caller is the runner now.
+    mutating func demandEnd(_ reason: StreamEnd) -> Bool {
+        guard phase != .closed else { return false }
+        end = end ?? reason
+        guard phase != .running else { return false }
+        phase = .running
+        return true
+    }
+
+    /// The runner takes what there is to do.
+    mutating func take() -> Turn {
+        guard phase == .running, let source else { preconditionFailure("cannot take a turn when \(phase)") }
+        defer {
+            notes = []
+            work = Work()
+        }
+        return Turn(source: source, work: work, notes: notes, end: end)
+    }
+
+    /// The runner puts its work back and keeps its role, for another thread to take over.
+    mutating func put(_ work: Work) {
+        guard phase == .running else { preconditionFailure("cannot put work back when \(phase)") }
+        self.work = work
+    }
+
+    /// The runner wants to rest. False: something came up, it has to take another turn.
+    mutating func rest(_ work: Work, wroteAt time: UInt64?) -> Bool {
+        guard phase == .running else { preconditionFailure("cannot rest when \(phase)") }
+        self.work = work
+        if let time { lastWrite = time }
+        let isBlocked = !work.leftover.isEmpty
+        // What only a free socket can serve waits until it is free.
+        let urgent = isBlocked ? notes.intersection([.writable, .readable]) : notes
+        guard urgent.isEmpty, end == nil else { return false }
+        phase = isBlocked ? .blocked : .idle
+        return true
+    }
+
+    /// The runner is done with the stream for good.
+    mutating func close() {
+        guard phase == .running else { preconditionFailure("cannot close when \(phase)") }
+        phase = .closed
+        source = nil
+        work = Work()
+    }
+
+    /// What a timer found.
+    enum TimerAction: Equatable {
+        /// The stream is closed.
+        case none
+        /// Ask again at this time.
+        case later(UInt64)
+        /// The caller is the runner now; ask again at this time.
+        case run(UInt64)
+    }
+
+    /// Looks at the clock for the heartbeat and the write deadline.
+    mutating func timeReached(_ now: UInt64, heartbeat: UInt64, writeDeadline: UInt64) -> TimerAction {
+        switch phase {
+        case .closed: return .none
+        case .running: return .later(now + min(heartbeat, writeDeadline))
+        case .blocked:
+            let deadline = lastWrite + writeDeadline
+            guard now >= deadline else { return .later(deadline) }
+            end = end ?? .writeDeadline
+        case .idle:
+            let due = lastWrite + heartbeat
+            guard now >= due else { return .later(min(due, now + writeDeadline)) }
+            notes.insert(.heartbeat)
+            // An interval later again, also if the source has nothing to say.
+            lastWrite = now
+        }
+        phase = .running
+        return .run(now + min(heartbeat, writeDeadline))
+    }
+}

@@ -1,0 +1,64 @@
+/// Deadlines by slot of time, so that setting one and finding the due ones costs the same with ten as with ten
+/// thousand of them.
+///
+/// Times are nanoseconds of one monotonic clock. A deadline is reported at it or up to one `granularity` later,
+/// never earlier. There is no removal: what is reported is looked up by its owner, who ignores what is gone.
+struct TimerWheel {
+    private struct Entry {
+        var id: UInt64
+        var tick: UInt64
+    }
+
+    private let granularity: UInt64
+    private var slots: [[Entry]]
+    /// Every tick up to this one has been reported.
+    private var reached: UInt64
+    private var count = 0
+
+    init(granularity: UInt64, slotCount: Int, now: UInt64) {
+        precondition(granularity > 0 && slotCount > 1, "a wheel needs a granularity and two slots")
+        self.granularity = granularity
+        slots = Array(repeating: [], count: slotCount)
+        reached = now / granularity
+    }
+
+    /// Sets a deadline for `id`; one that has passed is due at the next tick.
+    mutating func insert(_ id: UInt64, at deadline: UInt64) {
+        let tick = max(reached + 1, deadline / granularity + (deadline % granularity == 0 ? 0 : 1))
+        slots[Int(tick % UInt64(slots.count))].append(Entry(id: id, tick: tick))
+        count += 1
+    }
+
+    /// Takes out what is due at `now`.
+    mutating func advance(to now: UInt64) -> [UInt64] {
+        let target = now / granularity
+        guard target > reached else { return [] }
+        var due: [UInt64] = []
+        if count > 0 {
+            // After a long sleep one turn of the wheel meets every slot.
+            let steps = min(target - reached, UInt64(slots.count))
+            for tick in (target - steps + 1)...target {
+                let slot = Int(tick % UInt64(slots.count))
+                guard !slots[slot].isEmpty else { continue }
+                slots[slot].removeAll { entry in
+                    guard entry.tick <= target else { return false }
+                    due.append(entry.id)
+                    return true
+                }
+            }
+            count -= due.count
+        }
+        reached = target
+        return due
+    }
+
+    /// When `advance` should next be called: at or before the earliest deadline; nil if there is none.
+    var nextDeadline: UInt64? {
+        guard count > 0 else { return nil }
+        for tick in (reached + 1)...(reached + UInt64(slots.count))
+        where !slots[Int(tick % UInt64(slots.count))].isEmpty {
+            return tick * granularity
+        }
+        return nil
+    }
+}

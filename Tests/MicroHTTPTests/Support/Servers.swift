@@ -1,0 +1,51 @@
+import Glibc
+import Logging
+import MicroHTTP
+import Testing
+
+/// Every test of this target runs alone: some count the process's descriptors.
+@Suite(.serialized) enum MicroHTTPSuites {}
+
+/// Runs `body` with a started server, shuts it down, and checks that nothing of it is left.
+func withServer(
+    _ handler: any RequestHandler, grace: Duration = .seconds(10),
+    configure: (inout HTTPServerConfiguration) -> Void = { _ in },
+    sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: (HTTPServer) async throws -> Void
+) async throws {
+    var configuration = HTTPServerConfiguration()
+    configuration.threads = 2
+    configure(&configuration)
+    let server = HTTPServer(configuration: configuration, logger: silent, handler: handler)
+    try server.start()
+    do {
+        try await body(server)
+    } catch {
+        await server.shutdown(grace: .zero)
+        throw error
+    }
+    await server.shutdown(grace: grace)
+    #expect(server.statistics == HTTPServerStatistics(), sourceLocation: sourceLocation)
+}
+
+let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+/// Waits for what the server does on its own threads, by asking again and again; fails after ten seconds.
+func eventually(
+    _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while !condition() {
+        try #require(ContinuousClock.now < deadline, "not within 10 s: \(what)", sourceLocation: sourceLocation)
+        await Task.yield()
+    }
+}
+
+/// The descriptors that this process has open.
+func openDescriptors() -> Int {
+    guard let directory = opendir("/proc/self/fd") else { return -1 }
+    defer { closedir(directory) }
+    var count = 0
+    while readdir(directory) != nil { count += 1 }
+    return count
+}

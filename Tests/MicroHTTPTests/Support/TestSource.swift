@@ -1,0 +1,55 @@
+import Locking
+import MicroHTTP
+
+/// A source that plays steps and remembers what it was told.
+final class TestSource: StreamSource {
+    private struct State {
+        var steps: [StreamStep]
+        var handle: StreamHandle?
+        var opened = 0
+        var asked = 0
+        var ends: [StreamEnd] = []
+        var beat: [UInt8]?
+    }
+
+    private let state: Lock<State>
+
+    /// Plays `steps`, then waits for more; gives `beat` for a heartbeat.
+    init(_ steps: [StreamStep] = [], beat: [UInt8]? = nil) {
+        state = Lock(State(steps: steps, beat: beat))
+    }
+
+    /// Plays `steps` after those that are left.
+    func add(_ steps: [StreamStep]) {
+        let handle = state.withLock { state in
+            state.steps += steps
+            return state.handle
+        }
+        handle?.wake()
+    }
+
+    var handle: StreamHandle? { state.withLock { $0.handle } }
+    var openings: Int { state.withLock { $0.opened } }
+    var ends: [StreamEnd] { state.withLock { $0.ends } }
+    var stepsLeft: Int { state.withLock { $0.steps.count } }
+
+    func opened(_ stream: StreamHandle) {
+        state.withLock { state in
+            state.opened += 1
+            state.handle = stream
+        }
+    }
+
+    func next() -> StreamStep {
+        state.withLock { $0.steps.isEmpty ? .wait : $0.steps.removeFirst() }
+    }
+
+    func heartbeat() -> [UInt8]? { state.withLock { $0.beat } }
+
+    func closed(_ reason: StreamEnd) {
+        state.withLock { state in
+            state.ends.append(reason)
+            state.handle = nil
+        }
+    }
+}
