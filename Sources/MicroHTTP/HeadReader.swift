@@ -107,9 +107,10 @@ enum HeadReader {
     /// Whether from `start` to `end` there are only blanks and one CRLF, which the library may have overwritten.
     private static func isLineEnd(_ bytes: [UInt8], _ start: Int, _ end: Int) -> Bool {
         guard start <= end - 2, end <= bytes.count else { return false }
-        return bytes[start..<(end - 2)].allSatisfy(\.isBlank) && bytes[(end - 2)..<end].allSatisfy {
-            $0 == 0 || $0 == 0x0D || $0 == 0x0A
-        }
+        return bytes[start..<(end - 2)].allSatisfy(\.isBlank)
+            && bytes[(end - 2)..<end].allSatisfy {
+                $0 == 0 || $0 == 0x0D || $0 == 0x0A
+            }
     }
 
     /// Without blanks at the value's end, which 0.9 leaves there.

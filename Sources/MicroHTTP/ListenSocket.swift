@@ -77,11 +77,13 @@ enum ListenSocket {
         case EACCES:
             return HTTPServerError(
                 .cannotListen,
-                "Cannot \(verb) \(host) port \(port): \(reason). Ports below 1024 need a privilege; choose a higher one.")
+                "Cannot \(verb) \(host) port \(port): \(reason). Ports below 1024 need a privilege; choose a higher one."
+            )
         case EADDRNOTAVAIL:
             return HTTPServerError(
                 .cannotListen,
-                "Cannot \(verb) \(host) port \(port): this machine has no such address. Use one of its own, or 0.0.0.0.")
+                "Cannot \(verb) \(host) port \(port): this machine has no such address. Use one of its own, or 0.0.0.0."
+            )
         default:
             return HTTPServerError(.cannotListen, "Cannot \(verb) \(host) port \(port): \(reason).")
         }

@@ -30,7 +30,7 @@ final class RequestContext {
     /// A stream whose head is being sent, then its socket.
     private var source: (any StreamSource)?
     private var handedOver: Int32?
-    private var descriptor: Int32 = -1
+    private var connection: OpaquePointer?
     /// What the client is still to be told when the library has let go of the connection; empty to only hear it out.
     private var lastWords: [UInt8]?
 
@@ -137,7 +137,6 @@ final class RequestContext {
     private func answer(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
         stage = .over
         watch?.enter(.none)
-        descriptor = cmhd_socket(connection)
         var stream: RequestContext?
         if case .stream(let source) = response.body {
             // `HEAD` of a stream would get chunks after its head.
@@ -145,6 +144,7 @@ final class RequestContext {
                 source.closed(.finished)
             } else {
                 self.source = source
+                self.connection = connection
                 stream = self
             }
         }
@@ -155,7 +155,13 @@ final class RequestContext {
 
     /// The head of a stream has been sent: from now on the socket is ours, through a descriptor of our own.
     func handOver() {
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard let connection else { return }
+        // Left alone, 0.9.75 forgets to look at the connection again after its reader has ended it, and keeps the
+        // descriptor open until something happens on the socket, as if the stream had not ended. A connection that
+        // was resumed it looks at in its next round.
+        MHD_suspend_connection(connection)
+        MHD_resume_connection(connection)
+        let copy = fcntl(cmhd_socket(connection), F_DUPFD_CLOEXEC, 0)
         if copy >= 0 {
             handedOver = copy
         } else {

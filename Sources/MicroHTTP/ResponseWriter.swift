@@ -13,7 +13,8 @@ enum ResponseWriter {
         defer { MHD_destroy_response(made) }
         for field in response.fields where !isOurs(field.name) {
             if !isWellFormed(field) || MHD_add_response_header(made, field.name, field.value) == .NO {
-                logger.error("A response's field is left out: it is not well-formed", metadata: ["name": "\(field.name)"])
+                logger.error(
+                    "A response's field is left out: it is not well-formed", metadata: ["name": "\(field.name)"])
             }
         }
         if closing || stream != nil { MHD_add_response_header(made, "Connection", "close") }

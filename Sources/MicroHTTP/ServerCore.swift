@@ -19,7 +19,8 @@ final class ServerCore: Sendable {
     /// The grace is over: nothing new is begun.
     let isStopping = Atomic<Bool>(false)
 
-    init(_ configuration: HTTPServerConfiguration, _ logger: Logger, _ handler: any RequestHandler) throws(HTTPServerError)
+    init(_ configuration: HTTPServerConfiguration, _ logger: Logger, _ handler: any RequestHandler)
+        throws(HTTPServerError)
     {
         self.configuration = configuration
         self.logger = logger
