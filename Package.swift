@@ -81,7 +81,9 @@ let package = Package(
         .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting"], swiftSettings: settings),
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
-        .testTarget(name: "SessionsTests", dependencies: ["Sessions", "MVITesting"], swiftSettings: settings),
+        .testTarget(
+            name: "SessionsTests", dependencies: ["Sessions", "EventStream", "WireJSON", "MVITesting"],
+            swiftSettings: settings),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: settings),
         .testTarget(

@@ -46,6 +46,13 @@ public final class SessionTable: Sendable {
     /// How many sessions there are.
     public var count: Int { totals.withLock { $0.sessions } }
 
+    /// How many notes it holds about sessions that are gone or to be looked at: bounded, whatever clients do.
+    public var traceCount: Int {
+        shards.reduce(0) { count, lock in
+            count + lock.withLock { $0.checks.count + $0.tombstones.count + $0.tombstoneOrder.count }
+        }
+    }
+
     /// Whether `drain` was called: no new stream should begin.
     public var isDraining: Bool { totals.withLock { $0.isDraining } }
 

@@ -1,0 +1,231 @@
+import EventStream
+import Locking
+import MVI
+import MVITesting
+import Sessions
+import Testing
+
+@Suite("Sessions (PROTOCOL 2, 3, 5)")
+struct SessionTests {
+    @Test("a token names its session, another names none, and neither looks like the other")
+    func tokens() throws {
+        let fixture = try Fixture()
+        guard case .live(let found) = fixture.table.lookup(fixture.token) else {
+            Issue.record("the token names no session")
+            return
+        }
+        #expect(found === fixture.session)
+        guard case .unknown = fixture.table.lookup(.random()) else {
+            Issue.record("a random token names a session")
+            return
+        }
+        #expect(fixture.token.text.utf8.count == 43)
+        #expect(SessionToken(fixture.token.text) == fixture.token)
+        for text in ["", "x", fixture.token.text + "A", String(repeating: "é", count: 43)] {
+            #expect(SessionToken(text) == nil)
+        }
+        #expect(Set((0..<1_000).map { _ in SessionToken.random().text }).count == 1_000)
+    }
+
+    @Test("a session ends when its life is over, and every request renews it")
+    func expiry() throws {
+        let fixture = try Fixture { $0.sessionLife = .seconds(100) }
+        fixture.time.advance(by: .seconds(60))
+        _ = fixture.table.lookup(fixture.token)
+        fixture.time.advance(by: .seconds(60))
+        fixture.table.sweep()
+        #expect(!fixture.session.isEnded)
+        fixture.time.advance(by: .seconds(41))
+        fixture.table.sweep()
+        #expect(fixture.session.isEnded)
+        #expect(fixture.table.count == 0)
+        guard case .ended = fixture.table.lookup(fixture.token) else {
+            Issue.record("an expired session leaves a tombstone")
+            return
+        }
+        fixture.time.advance(by: .seconds(601))
+        guard case .unknown = fixture.table.lookup(fixture.token) else {
+            Issue.record("a tombstone is forgotten after ten minutes")
+            return
+        }
+    }
+
+    @Test("an expired session is not found even before the sweep")
+    func expiryBeforeSweep() throws {
+        let fixture = try Fixture { $0.sessionLife = .seconds(100) }
+        fixture.time.advance(by: .seconds(100))
+        guard case .ended = fixture.table.lookup(fixture.token) else {
+            Issue.record("it has expired")
+            return
+        }
+    }
+
+    @Test("a session lives while a stream is open, and its life begins anew when that closes")
+    func streamsKeepAlive() throws {
+        let fixture = try Fixture { $0.sessionLife = .seconds(100) }
+        let stream = try fixture.stream("tally")
+        fixture.time.advance(by: .seconds(1_000))
+        fixture.table.sweep()
+        #expect(!fixture.session.isEnded)
+        #expect(fixture.session.expiresAt == .seconds(1_700_002_100))
+        stream.stream.closed()
+        fixture.time.advance(by: .seconds(99))
+        fixture.table.sweep()
+        #expect(!fixture.session.isEnded)
+        fixture.time.advance(by: .seconds(100))
+        fixture.table.sweep()
+        #expect(fixture.session.isEnded)
+    }
+
+    @Test("ending a session tells its streams, cancels its work and answers its waits")
+    func end() async throws {
+        let fixture = try Fixture()
+        let stream = try fixture.stream("tally")
+        _ = try stream.read()
+        let answer = Answer()
+        fixture.session.accept(
+            IntentRequest(body: Array(#"{"type":"load"}"#.utf8), wait: .seconds(5)), for: fixture.tally
+        ) { answer.set($0) }
+        let poll = StateAnswer()
+        fixture.session.state(of: fixture.tally, wait: .seconds(5), until: { _ in false }) { poll.set($0) }
+        fixture.table.end(fixture.session, .ended)
+        #expect(try await answer.wait().get().version == 1)
+        #expect(try await poll.wait() == .failure(.sessionEnded))
+        let events = try stream.read()
+        #expect(events.names == ["goaway"])
+        #expect(try events[0].json.reason == "ended")
+        #expect(try fixture.send(#"{"type":"nothing"}"#).refusal == "store: sessionEnded")
+        #expect(throws: StreamRefusal.store(.sessionEnded)) { try fixture.stream("tally") }
+        #expect(fixture.table.environment.openWaits == 0)
+    }
+
+    @Test("there are as many sessions as there may be, and a place that is given up can be taken")
+    func sessionLimit() throws {
+        let fixture = try Fixture { $0.sessions = 2 }
+        #expect(fixture.table.create(.cookie) != nil)
+        #expect(fixture.table.create(.bearer) == nil)
+        fixture.table.end(fixture.session, .ended)
+        #expect(fixture.table.create(.bearer) != nil)
+    }
+
+    @Test("sessions that come and go leave a bounded trace")
+    func churn() throws {
+        let fixture = try Fixture { $0.sessions = 64 }
+        for _ in 0..<5_000 {
+            let made = try #require(fixture.table.create(.bearer))
+            fixture.table.end(made.session, .ended)
+        }
+        #expect(fixture.table.count == 1)
+        #expect(fixture.table.traceCount < 2_000)
+    }
+
+    @Test("a drain tells every stream, after the labels that it is owed, and answers every wait")
+    func drain() async throws {
+        let fixture = try Fixture()
+        let stream = try fixture.stream("tally")
+        _ = try stream.read()
+        try fixture.send(#"{"type":"shout","text":"a"}"#)
+        let poll = StateAnswer()
+        fixture.session.state(of: fixture.tally, wait: .seconds(5), until: { _ in false }) { poll.set($0) }
+        fixture.table.drain()
+        #expect(fixture.table.isDraining)
+        #expect(try await poll.wait().get().version == 1)
+        let events = try stream.read()
+        #expect(events.names == ["label", "goaway"])
+        #expect(try events[1].json.reason == "drain")
+        #expect((1_000...5_000).contains(try #require(try events[1].json.retry)))
+        #expect(stream.stream.next() == .finish([]))
+    }
+
+    @Test("the cookie is due again when half of its life has passed")
+    func cookie() throws {
+        let fixture = try Fixture { $0.sessionLife = .seconds(100) }
+        #expect(!fixture.session.cookieIsDue())
+        fixture.time.advance(by: .seconds(50))
+        #expect(fixture.session.cookieIsDue())
+        #expect(!fixture.session.cookieIsDue())
+    }
+
+    @Test(
+        "names that could forge an event are no feature ids",
+        arguments: [
+            "", ":", "a:", ":a", "A", "1a", "a b", "a\n", "a:b\r", "a:\u{0}", "a:b:c", "a/b", "ä", "a:ä",
+            String(repeating: "a", count: 49), "a:" + String(repeating: "k", count: 65),
+        ])
+    func featureIDs(text: String) {
+        #expect(FeatureID(text) == nil)
+    }
+
+    @Test("a feature id is a name and perhaps a key")
+    func goodFeatureIDs() throws {
+        let keyed = try #require(FeatureID("order-detail:A.b_c~1-2"))
+        #expect(keyed.name == "order-detail")
+        #expect(keyed.key == "A.b_c~1-2")
+        #expect(FeatureID(String(repeating: "a", count: 48) + ":" + String(repeating: "k", count: 64)) != nil)
+        #expect(FeatureID("counter")?.key == nil)
+    }
+
+    @Test("a key that would forge an event comes back escaped")
+    func forgedKeys() throws {
+        let fixture = try Fixture()
+        let stream = try fixture.stream("tally")
+        _ = try stream.read()
+        let key = "x\r\nevent: forged\n\ndata: \u{0}\""
+        #expect(try fixture.send(#"{"type":"add","amount":1}"#, key: key).refusal == nil)
+        let events = try stream.read()
+        #expect(events.names == ["state"])
+        #expect(try events[0].json.intent == key)
+    }
+
+    @Test("10, 21: intents from many threads: every version once and in order on every stream, every label once")
+    func concurrency() async throws {
+        let fixture = try Fixture {
+            $0.outboxLabels = 10_000; $0.outboxBytes = 10_000_000
+        }
+        let perThread = 300
+        let results = try await withThrowingTaskGroup(of: [ParsedEvent].self) { group in
+            let isDone = Gate()
+            for _ in 0..<3 {
+                let stream = try fixture.stream("tally")
+                group.addTask {
+                    var events: [ParsedEvent] = []
+                    while !isDone.isOpen {
+                        events += try stream.read()
+                        await Task.yield()
+                    }
+                    return events + (try stream.read())
+                }
+            }
+            await withTaskGroup(of: Void.self) { writers in
+                for thread in 0..<4 {
+                    writers.addTask {
+                        for number in 0..<perThread {
+                            let answer = Answer()
+                            let body = #"{"type":"shoutMany","texts":["\#(thread)-\#(number)"]}"#
+                            fixture.session.accept(IntentRequest(body: Array(body.utf8)), for: fixture.tally) {
+                                answer.set($0)
+                            }
+                            _ = try? await answer.wait()
+                        }
+                    }
+                }
+            }
+            isDone.open()
+            return try await group.reduce(into: [[ParsedEvent]]()) { $0.append($1) }
+        }
+        #expect(results.count == 3)
+        for events in results {
+            let versions = try events.named("state").compactMap { try $0.json.version }
+            #expect(versions == versions.sorted() && Set(versions).count == versions.count)
+            #expect(versions.last == UInt64(4 * perThread + 1))
+            let said = try events.said
+            #expect(said.count == 4 * perThread)
+            for thread in 0..<4 {
+                #expect(
+                    said.filter { $0.hasPrefix("\(thread)-") } == (0..<perThread).map { "\(thread)-\($0)" })
+            }
+            let ids = events.compactMap { $0.id.flatMap { Cursor($0)?.sequence } }
+            #expect(ids == ids.sorted())
+        }
+    }
+}

@@ -1,0 +1,304 @@
+import EventStream
+import Locking
+import MVI
+import MVITesting
+import Sessions
+import Testing
+import WireJSON
+
+/// A feature with what sessions need: states, labels of two lives, launched work, refusals, a throw.
+struct Tally: Feature {
+    struct State: Codable, Equatable, Sendable {
+        var count = 0
+        var note = ""
+        var isWatched = false
+    }
+    enum Intent: Codable, Sendable {
+        case add(amount: Int)
+        case shout(text: String)
+        case whisper(text: String)
+        case shoutMany(texts: [String])
+        case write(note: String)
+        case load
+        case fail
+        case nothing
+        case ratio
+        case watch
+    }
+    enum Message: Codable, Sendable { case added(Int), noted(String), watched(Bool) }
+    enum Label: Codable, Equatable, Sendable { case said(text: String), whispered(text: String), ratio(Double) }
+    struct Broken: Error {}
+
+    static let examples: [Intent] = [
+        .add(amount: 1), .shout(text: "a"), .whisper(text: "a"), .shoutMany(texts: ["a"]), .write(note: "a"), .load,
+        .fail, .nothing, .ratio, .watch,
+    ]
+    static let labelExamples: [Label] = [.said(text: "a"), .whispered(text: "a"), .ratio(0.5)]
+    static var name: String { "tally" }
+    static var summary: String { "Counts." }
+
+    let initialState = State()
+    var gate = Gate()
+    var middleware: Middleware<Tally> {
+        .intercepting { intent, _ in
+            if case .add(let amount) = intent, amount > 1_000 { throw Refusal(.invalid, "Too much at once.") }
+            return intent
+        }
+    }
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .add(let amount): turn.dispatch(.added(amount))
+        case .shout(let text): turn.publish(.said(text: text))
+        case .whisper(let text): turn.publish(.whispered(text: text))
+        case .shoutMany(let texts):
+            turn.dispatch(.added(texts.count))
+            for text in texts { turn.publish(.said(text: text)) }
+        case .write(let note): turn.dispatch(.noted(note))
+        case .load:
+            turn.launch { [gate] work in
+                try await gate.wait()
+                await work.dispatch(.added(100))
+            }
+        case .fail:
+            turn.dispatch(.added(1))
+            throw Broken()
+        case .nothing: break
+        case .ratio: turn.publish(.ratio(.infinity))
+        case .watch:
+            turn.whileWatched(id: "watch", grace: .seconds(5)) { work in
+                await work.dispatch(.watched(true))
+                do { try await work.sleep(for: .seconds(1_000_000)) } catch {}
+            }
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .added(let amount): state.count += amount
+        case .noted(let note): state.note = note
+        case .watched(let isWatched): state.isWatched = isWatched
+        }
+    }
+
+    func timeToLive(of label: Label) -> Duration {
+        if case .whispered = label { .seconds(10) } else { .seconds(300) }
+    }
+}
+
+/// A time that a test moves.
+final class ManualTime: Sendable {
+    private let now = Lock(Duration.seconds(1_000))
+
+    func advance(by duration: Duration) { now.withLock { $0 += duration } }
+
+    var source: TimeSource {
+        TimeSource(
+            monotonic: { [self] in now.withLock { $0 } },
+            sinceEpoch: { [self] in .seconds(1_700_000_000) + now.withLock { $0 } })
+    }
+}
+
+/// A journal whose commits a test lets through, or fails, one by one.
+final class GatedJournal: Journal {
+    private let held = Lock<[@Sendable (CommitResult) -> Void]>([])
+    private let isOpen = Lock(true)
+
+    var isWritable: Bool { true }
+    var waiting: Int { held.withLock { $0.count } }
+
+    func close() { isOpen.withLock { $0 = false } }
+
+    func append(_ append: JournalAppend, done: @escaping @Sendable (CommitResult) -> Void) -> CommitResult? {
+        if isOpen.withLock({ $0 }) { return .committed }
+        held.withLock { $0.append(done) }
+        return nil
+    }
+
+    func release(_ result: CommitResult = .committed) {
+        let next = held.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        next?(result)
+    }
+}
+
+/// A server's sessions, and one of them.
+struct Fixture {
+    let table: SessionTable
+    let session: Session
+    let token: SessionToken
+    let time: ManualTime
+    let clock: ManualClock
+    let tally: FeatureID
+
+    init(
+        journal: any Journal = MemoryJournal(), gate: Gate = Gate(), _ change: (inout SessionLimits) -> Void = { _ in }
+    ) throws {
+        var limits = SessionLimits()
+        change(&limits)
+        time = ManualTime()
+        clock = ManualClock()
+        let features = try FeatureRegistry([
+            FeatureDefinition(Tally(gate: gate)),
+            FeatureDefinition(keyed: { key in key == "none" ? nil : Keyed(key: key) }),
+        ])
+        let environment = SessionEnvironment(
+            features: features, limits: limits, journal: journal, time: time.source, clock: clock)
+        table = SessionTable(environment: environment)
+        (session, token) = try #require(table.create(.bearer))
+        tally = try #require(FeatureID("tally"))
+    }
+
+    /// Sends an intent whose answer comes at once.
+    @discardableResult
+    func send(
+        _ body: String, key: String? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, to feature: FeatureID? = nil
+    ) throws -> Result<IntentReply, IntentRefusal> {
+        let answer = Answer()
+        session.accept(
+            IntentRequest(body: Array(body.utf8), idempotencyKey: key, ifMatch: ifMatch), for: feature ?? tally
+        ) { answer.set($0) }
+        return try #require(answer.value, "the answer was to come at once")
+    }
+
+    func stream(_ features: String..., from start: StreamStart = .unspecified) throws -> TestStream {
+        let filter: StreamFilter =
+            features.isEmpty ? .all : .features(Set(try features.map { try #require(FeatureID($0)) }))
+        return TestStream(try session.openStream(filter, from: start))
+    }
+}
+
+struct Keyed: Feature {
+    struct State: Codable, Equatable, Sendable { var key: String }
+    enum Intent: Codable, Sendable { case rename(to: String) }
+    static let examples: [Intent] = [.rename(to: "a")]
+    static var name: String { "keyed" }
+    let key: String
+    var initialState: State { State(key: key) }
+    func reduce(_ state: inout State, _ intent: Intent) {
+        if case .rename(let key) = intent { state.key = key }
+    }
+}
+
+/// An answer that may come from another thread.
+final class Answer: Sendable {
+    private let box = Lock<Result<IntentReply, IntentRefusal>?>(nil)
+    private let arrived = Gate()
+
+    func set(_ value: Result<IntentReply, IntentRefusal>) {
+        box.withLock { $0 = value }
+        arrived.open()
+    }
+
+    var value: Result<IntentReply, IntentRefusal>? { box.withLock { $0 } }
+
+    func wait() async throws -> Result<IntentReply, IntentRefusal> {
+        try await arrived.wait()
+        return try #require(value)
+    }
+}
+
+/// A client of a stream that reads when the test says so.
+final class TestStream: StreamWaker {
+    let stream: SessionStream
+    private let parser = Lock(EventParser())
+    private let wakes = Lock(0)
+
+    init(_ stream: SessionStream) {
+        self.stream = stream
+        stream.opened(self)
+    }
+
+    func wake() { wakes.withLock { $0 += 1 } }
+
+    var wakeCount: Int { wakes.withLock { $0 } }
+
+    /// One batch; nil when there is none.
+    func readBatch() throws -> [ParsedEvent]? {
+        switch stream.next() {
+        case .write(let bytes), .finish(let bytes):
+            bytes.isEmpty ? nil : try parser.withLock { try $0.feed(bytes) }
+        case .wait: nil
+        }
+    }
+
+    /// All there is.
+    func read() throws -> [ParsedEvent] {
+        var events: [ParsedEvent] = []
+        while let batch = try readBatch() { events += batch }
+        return events
+    }
+}
+
+/// The members of a control event, a state or a label that tests look at.
+struct EventData: Decodable, Equatable {
+    struct Label: Decodable, Equatable {
+        var type: String
+        var text: String?
+    }
+
+    struct State: Decodable, Equatable {
+        var count: Int?
+        var note: String?
+        var isWatched: Bool?
+    }
+
+    var session: String?
+    var epoch: String?
+    var resumed: Bool?
+    var cursor: String?
+    var heartbeat: Int?
+    var features: [String]?
+    var feature: String?
+    var version: UInt64?
+    var intent: String?
+    var state: State?
+    var id: String?
+    var replay: Bool?
+    var label: Label?
+    var reason: String?
+    var labelsLost: Bool?
+    var retry: Int?
+    var t: UInt64?
+}
+
+extension ParsedEvent {
+    var json: EventData {
+        get throws { try WireJSON.decode(EventData.self, from: data) }
+    }
+}
+
+extension [ParsedEvent] {
+    var names: [String] { map(\.name) }
+
+    func named(_ name: String) -> [ParsedEvent] { filter { $0.name == name } }
+
+    /// The texts of the labels, in order.
+    var said: [String] {
+        get throws { try named("label").map { try $0.json.label?.text ?? "" } }
+    }
+
+    var counts: [Int] {
+        get throws { try named("state").compactMap { try $0.json.state?.count } }
+    }
+}
+
+extension Result<IntentReply, IntentRefusal> {
+    /// A word for the refusal, nil for a success.
+    var refusal: String? {
+        guard case .failure(let refusal) = self else { return nil }
+        return switch refusal {
+        case .store(let reason): "store: \(reason)"
+        case .malformed: "malformed"
+        case .mismatch(let issues): "mismatch \(issues.map(\.pointer))"
+        case .receiptPending: "pending"
+        case .receiptConflict: "conflict"
+        case .tooManyReceipts: "tooManyReceipts"
+        case .rejected(.disposed): "disposed"
+        case .rejected(.busy): "busy"
+        case .rejected(.preconditionFailed): "precondition"
+        case .rejected(.refused(let refusal)): "refused \(refusal.code)"
+        case .rejected(.failed): "failed"
+        case .rejected(.notCommitted(let failure)): "notCommitted \(failure.code)"
+        }
+    }
+}
