@@ -4,10 +4,13 @@
 /// them: the standard library's boxes do not let them change.
 final class DecodingSession {
     let bytes: [UInt8]
-    var nodes: [Node]
+    // Unchecked: one thread, and nothing of an author's runs while a node is being changed.
+    @exclusivity(unchecked) var nodes: [Node]
 
     /// The keys that were last found to be a case's, so that an array of enums asks for their name once.
     var payloadKeys: ObjectIdentifier?
+    /// The object whose case was last found.
+    var foundCase: Int?
     /// Why the object last asked for its case has none. It becomes an error only when the compiler's decoding then
     /// complains; what a person wrote may do without a case.
     var missingCase: Mismatch?

@@ -3,16 +3,15 @@ extension EncodingSession {
     static let dictionaryKeys: ObjectIdentifier? = {
         let session = EncodingSession()
         try? ["": 0].encode(to: session.root(Void.self))
-        return session.frames.first?.keys
+        return session.current.keys
     }()
 
     /// Opens the object or array of a value, once; false when the value is something else already.
     func open(_ form: Frame.Form, of encoder: ValueEncoder) -> Bool {
         guard isCurrent(encoder) else { return false }
-        let index = Int(encoder.frame)
-        if frames[index].form == form { return true }
-        guard frames[index].form == .open else { return false }
-        frames[index].form = form
+        if current.form == form { return true }
+        guard current.form == .open else { return false }
+        current.form = form
         if form != .single {
             bytes.append(form == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
             depth += 1
@@ -25,8 +24,7 @@ extension EncodingSession {
 
     /// Whether the encoder's value is the innermost one that is being encoded.
     func isCurrent(_ encoder: ValueEncoder) -> Bool {
-        let index = Int(encoder.frame)
-        return index == frames.count - 1 && frames[index].serial == encoder.serial
+        current.serial == encoder.serial
     }
 
     /// Notes an error where none can be thrown.
@@ -35,17 +33,22 @@ extension EncodingSession {
     }
 
     /// What can be undone: where the output and the value at hand stand.
-    func mark() -> (bytes: Int, nested: Int, depth: Int, frame: Frame) {
-        (bytes.count, nested.count, depth, frames[frames.count - 1])
+    func mark() -> Mark {
+        Mark(bytes: bytes.count, nested: nested.count, outer: outer.count, depth: depth, current: current)
     }
 
     /// Undoes what a member or element that failed has left, so that an author may catch its error and go on.
-    func restore(_ mark: (bytes: Int, nested: Int, depth: Int, frame: Frame), frame index: Int) {
+    func restore(_ mark: Mark) {
         bytes.removeSubrange(mark.bytes...)
         nested.removeSubrange(mark.nested...)
+        outer.removeSubrange(mark.outer...)
         depth = mark.depth
-        frames.removeSubrange((index + 1)...)
-        frames[index] = mark.frame
+        current = mark.current
+    }
+
+    struct Mark {
+        let bytes, nested, outer, depth: Int
+        let current: Frame
     }
 
     /// An error at the place where the output ends.
@@ -59,7 +62,7 @@ extension EncodingSession {
     }
 
     func locate(_ error: any Error, _ encoder: ValueEncoder) -> WireEncodingError {
-        let start = Int(encoder.frame) < frames.count ? frames[Int(encoder.frame)].start : bytes.count
+        let start = isCurrent(encoder) ? current.start : bytes.count
         let detail = (error as? EncodingError)?.context?.debugDescription ?? "\(error)"
         return WireEncodingError(pointer: PathKey.pointer(path(to: start)), detail: detail)
     }

@@ -47,7 +47,8 @@ enum EnumShape {
     }
 
     private static func isPayloadName(_ name: some StringProtocol) -> Bool {
-        name.utf8.count > "CodingKeys".utf8.count && name.hasSuffix("CodingKeys")
+        let suffix = "CodingKeys".utf8
+        return name.utf8.count > suffix.count && name.utf8.suffix(suffix.count).elementsEqual(suffix)
     }
 
     /// The name and what it is declared in. The keys that the compiler makes are private, which the runtime writes as

@@ -3,11 +3,13 @@ enum EscapedText {
     /// Appends a string in quotes. Escaped is what must be: quote, backslash, control characters.
     static func append(_ string: String, to output: inout [UInt8]) {
         output.append(UInt8(ascii: "\""))
-        let text = string.utf8
-        if text.contains(where: mustBeEscaped) {
-            for byte in text { append(byte, to: &output) }
-        } else {
-            output.append(contentsOf: text)
+        // Copied first and looked at afterwards: a block copy and a loop over an array are much faster than the
+        // string's iterator, and nearly no text holds anything to escape.
+        let start = output.count
+        output.append(contentsOf: string.utf8)
+        if output[start...].contains(where: mustBeEscaped) {
+            output.removeSubrange(start...)
+            for byte in string.utf8 { append(byte, to: &output) }
         }
         output.append(UInt8(ascii: "\""))
     }

@@ -11,7 +11,7 @@ struct Frame {
 
     /// The type that is being encoded.
     let owner: any Any.Type
-    /// Told by every container of this value, so that one kept too long is noticed.
+    /// Borne by every container of this value, so that one kept too long is noticed.
     let serial: UInt32
     /// Where the value begins in the output.
     let start: Int
@@ -22,4 +22,7 @@ struct Frame {
     var keys: ObjectIdentifier?
     var hasUnlabelled = false
     var hasValueLabel = false
+
+    /// No value: no container has this serial number.
+    static var none: Frame { Frame(owner: Void.self, serial: 0, start: 0) }
 }

@@ -11,7 +11,10 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
     /// For an enum that the compiler decodes, the one case that `type` names.
     var allKeys: [Key] {
-        if !isPayload, let key = caseKey() { return [key] }
+        if !isPayload, let key = caseKey() {
+            session.foundCase = node
+            return [key]
+        }
         return session.names(of: node).compactMap { Key(stringValue: $0) }
     }
 
@@ -44,10 +47,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
     ) throws -> KeyedDecodingContainer<Nested> {
-        if !isPayload, isPayloadKeys(type) {
-            guard let named = caseKey(), named.stringValue == key.stringValue else {
-                throw session.missingCase?.corrupted ?? missing(EnumShape.discriminator)
-            }
+        if !isPayload, try isPayload(type, of: key) {
             return KeyedDecodingContainer(
                 KeyedDecoding<Nested>(session: session, node: node, owner: owner, isPayload: true))
         }
@@ -111,6 +111,17 @@ extension KeyedDecoding {
         session.missingCase = Mismatch(
             node: node, member: member, detail: "unknown type \"\(short)\"", unknownType: short)
         return nil
+    }
+
+    /// Whether a nested container is the payload of the case that the object's `type` names.
+    private func isPayload(_ type: any CodingKey.Type, of key: Key) throws -> Bool {
+        // Just asked for its case, and nothing there that could be nested: no need to ask for names of types.
+        if session.foundCase == node, find(key) == nil { return true }
+        guard isPayloadKeys(type) else { return false }
+        guard let named = caseKey(), named.stringValue == key.stringValue else {
+            throw session.missingCase?.corrupted ?? missing(EnumShape.discriminator)
+        }
+        return true
     }
 
     private func isPayloadKeys(_ type: any CodingKey.Type) -> Bool {

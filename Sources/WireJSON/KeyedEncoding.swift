@@ -74,17 +74,16 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
             try begin(name)
             try write(encoder.session)
         } catch {
-            encoder.session.restore(mark, frame: Int(encoder.frame))
+            encoder.session.restore(mark)
             throw error
         }
     }
 
     private func begin(_ name: String) throws {
         let session = encoder.session
-        let frame = Int(encoder.frame)
-        guard session.isCurrent(encoder), session.frames[frame].form == .object else { throw tooLate }
-        if session.frames[frame].count > 0 { session.bytes.append(UInt8(ascii: ",")) }
-        session.frames[frame].count += 1
+        guard session.isCurrent(encoder), session.current.form == .object else { throw tooLate }
+        if session.current.count > 0 { session.bytes.append(UInt8(ascii: ",")) }
+        session.current.count += 1
         EscapedText.append(name, to: &session.bytes)
         session.bytes.append(UInt8(ascii: ":"))
     }
@@ -111,7 +110,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     /// An encoder whose output goes nowhere, where an error cannot be thrown: the value fails when it ends.
     private func failed(_ error: any Error) -> ValueEncoder {
         encoder.session.failure = encoder.session.failure ?? WireEncodingError(inside: error)
-        return EncodingSession().nest()
+        return EncodingSession().root(Void.self)
     }
 }
 
@@ -120,11 +119,11 @@ extension KeyedEncoding {
     private func beginsCase<Nested: CodingKey>(_ type: Nested.Type, _ key: Key) -> Bool {
         let session = encoder.session
         // An object that has members already is no enum of the compiler's.
-        guard !isPayload, session.isCurrent(encoder), session.frames[Int(encoder.frame)].count == 0 else {
+        guard !isPayload, session.isCurrent(encoder), session.current.count == 0 else {
             return false
         }
         if session.payloadKeys != ObjectIdentifier(type) {
-            let owner = session.frames[Int(encoder.frame)].owner
+            let owner = session.current.owner
             guard EnumShape.isPayload(type, in: Key.self, of: owner) else { return false }
             session.payloadKeys = ObjectIdentifier(type)
         }
@@ -144,17 +143,16 @@ extension KeyedEncoding {
         guard isPayload else { return name }
         let session = encoder.session
         guard session.isCurrent(encoder) else { throw tooLate }
-        let frame = Int(encoder.frame)
         if EnumShape.isUnlabelled(name) {
-            if session.frames[frame].hasUnlabelled { throw session.error(KeyCheck.twoUnlabelled).thrown }
-            if session.frames[frame].hasValueLabel { throw session.error(KeyCheck.twoValues).thrown }
-            session.frames[frame].hasUnlabelled = true
+            if session.current.hasUnlabelled { throw session.error(KeyCheck.twoUnlabelled).thrown }
+            if session.current.hasValueLabel { throw session.error(KeyCheck.twoValues).thrown }
+            session.current.hasUnlabelled = true
             return EnumShape.unlabelled
         }
         if name == EnumShape.discriminator { throw session.error(KeyCheck.labelledType).thrown }
         if name == EnumShape.unlabelled {
-            if session.frames[frame].hasUnlabelled { throw session.error(KeyCheck.twoValues).thrown }
-            session.frames[frame].hasValueLabel = true
+            if session.current.hasUnlabelled { throw session.error(KeyCheck.twoValues).thrown }
+            session.current.hasValueLabel = true
         }
         return name
     }

@@ -6,22 +6,30 @@ enum NumberText {
     }
 
     /// Appends an integer in decimal digits.
+    @inline(__always)
     static func append<Integer: FixedWidthInteger>(_ value: Integer, to output: inout [UInt8]) {
         if value < 0 { output.append(UInt8(ascii: "-")) }
-        var rest = value.magnitude
-        var count = 1
-        var bound = rest / 10
-        while bound > 0 {
-            count += 1
-            bound /= 10
+        if let magnitude = UInt64(exactly: value.magnitude) {
+            append(digitsOf: magnitude, to: &output)
+        } else {
+            output.append(contentsOf: String(value.magnitude).utf8)
         }
-        let start = output.count
-        for _ in 0..<count { output.append(UInt8(ascii: "0")) }
-        var index = start + count
-        while rest > 0 {
-            index -= 1
-            output[index] += UInt8(truncatingIfNeeded: rest % 10)
+    }
+
+    private static func append(digitsOf value: UInt64, to output: inout [UInt8]) {
+        if value < 10 { return output.append(UInt8(ascii: "0") + UInt8(value)) }
+        let end = output.count
+        var rest = value
+        repeat {
+            output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
             rest /= 10
+        } while rest > 0
+        // The digits came last first.
+        var (low, high) = (end, output.count - 1)
+        while low < high {
+            output.swapAt(low, high)
+            low += 1
+            high -= 1
         }
     }
 

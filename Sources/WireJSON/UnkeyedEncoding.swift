@@ -3,7 +3,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     let encoder: ValueEncoder
 
     var codingPath: [any CodingKey] { encoder.codingPath }
-    var count: Int { encoder.session.isCurrent(encoder) ? encoder.session.frames[Int(encoder.frame)].count : 0 }
+    var count: Int { encoder.session.isCurrent(encoder) ? encoder.session.current.count : 0 }
 
     func encodeNil() throws { try element { $0.append(contentsOf: "null".utf8) } }
     func encode(_ value: Bool) throws { try element { $0.append(contentsOf: (value ? "true" : "false").utf8) } }
@@ -58,17 +58,16 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
             try begin()
             try write(encoder.session)
         } catch {
-            encoder.session.restore(mark, frame: Int(encoder.frame))
+            encoder.session.restore(mark)
             throw error
         }
     }
 
     private func begin() throws {
         let session = encoder.session
-        let frame = Int(encoder.frame)
-        guard session.isCurrent(encoder), session.frames[frame].form == .array else { throw tooLate }
-        if session.frames[frame].count > 0 { session.bytes.append(UInt8(ascii: ",")) }
-        session.frames[frame].count += 1
+        guard session.isCurrent(encoder), session.current.form == .array else { throw tooLate }
+        if session.current.count > 0 { session.bytes.append(UInt8(ascii: ",")) }
+        session.current.count += 1
     }
 
     private var tooLate: EncodingError { encoder.session.error(ValueEncoder.usedTooLate).thrown }
@@ -79,7 +78,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
             return encoder.session.nest()
         } catch {
             encoder.session.failure = encoder.session.failure ?? WireEncodingError(inside: error)
-            return EncodingSession().nest()
+            return EncodingSession().root(Void.self)
         }
     }
 }

@@ -1,17 +1,16 @@
 /// The `Encoder` of one value. Two words, so that handing it out as `any Encoder` allocates nothing.
 struct ValueEncoder: Encoder {
     let session: EncodingSession
-    let frame: Int32
     let serial: UInt32
 
     var codingPath: [any CodingKey] {
-        session.isCurrent(self) ? session.path(to: session.frames[Int(frame)].start) : []
+        session.isCurrent(self) ? session.path(to: session.current.start) : []
     }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         if session.open(.object, of: self) {
-            session.frames[Int(frame)].keys = ObjectIdentifier(type)
+            session.current.keys = ObjectIdentifier(type)
         } else {
             session.fail(Self.secondForm)
         }
@@ -52,8 +51,8 @@ extension ValueEncoder: SingleValueEncodingContainer {
         do {
             try session.encode(value)
         } catch {
-            session.restore(mark, frame: Int(frame))
-            session.frames[Int(frame)].form = .open
+            session.restore(mark)
+            session.current.form = .open
             throw error
         }
     }
@@ -79,9 +78,9 @@ extension ValueEncoder: SingleValueEncodingContainer {
 
     /// Makes the value a single one, if it is nothing yet.
     private func claim() throws {
-        guard session.isCurrent(self), session.frames[Int(frame)].form == .open else {
+        guard session.isCurrent(self), session.current.form == .open else {
             throw session.error(Self.secondForm).thrown
         }
-        session.frames[Int(frame)].form = .single
+        session.current.form = .single
     }
 }
