@@ -1,0 +1,41 @@
+# --- Build ------------------------------------------------------------------------------------------------------------
+FROM swift:6.3-bookworm AS build
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libmicrohttpd-dev libsqlite3-dev pkg-config \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /build
+
+# A layer of its own: fetched again only when the dependencies change.
+COPY Package.swift ./
+RUN swift package resolve
+
+# Everything that a target compiles or embeds.
+COPY openapi.yaml ./
+COPY Sources Sources
+COPY Tests Tests
+# Swift's own libraries go into the binary, so the image below needs none of them. Debugging information goes,
+# the symbol table stays: a crash is reported with names.
+RUN swift build -c release --product mvi-server --static-swift-stdlib \
+ && install -D "$(swift build -c release --static-swift-stdlib --show-bin-path)/mvi-server" /out/mvi-server \
+ && strip --strip-debug /out/mvi-server
+
+# --- Run --------------------------------------------------------------------------------------------------------------
+FROM debian:bookworm-slim
+LABEL org.opencontainers.image.title="mvi-server" \
+      org.opencontainers.image.description="MVI features over REST and server-sent events" \
+      org.opencontainers.image.licenses="Apache-2.0"
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends libmicrohttpd12 libsqlite3-0 \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
+ && useradd --system --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin mvi \
+ && install -d -o mvi -g mvi -m 0750 /data
+COPY --from=build /out/mvi-server /usr/local/bin/mvi-server
+
+# By number, so that Kubernetes' runAsNonRoot can tell.
+USER 10001:10001
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["mvi-server", "health", "--port", "8080"]
+# The process itself is PID 1: SIGTERM reaches it, and what is given to `docker run` after the image is a flag of it.
+ENTRYPOINT ["mvi-server", "--data", "/data", "--host", "0.0.0.0"]
