@@ -1,0 +1,94 @@
+// A session and a stream each, intents round robin over them.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common.h"
+#include "modes.h"
+#include "pacer.h"
+#include "report.h"
+#include "stream.h"
+
+static void open_streams(fleet *fleet, stream *streams, unsigned count) {
+    const unsigned under_way = 256;
+    uint64_t deadline = now_ns() + 120u * 1000000000ull;
+    unsigned opened = 0, oldest = 0;
+    while (oldest < count) {
+        while (opened < count && opened - oldest < under_way) {
+            stream_open(&streams[opened], &fleet->network, &fleet->sessions[opened], fleet->tally, ordinary_socket);
+            streams[opened++].measured = true;
+        }
+        while (oldest < opened && (streams[oldest].checker.started || streams[oldest].finished)) oldest++;
+        if (now_ns() > deadline) fail("only %u of %u streams showed a state within two minutes", oldest, count);
+        if (oldest < count) network_turn(&fleet->network, deadline);
+    }
+    if (fleet->tally->cut) fail("%llu of %u streams ended at once", (unsigned long long)fleet->tally->cut, count);
+}
+
+// Waits for the events that the answers promise.
+static void drain(fleet *fleet, stream *streams, unsigned count, double seconds) {
+    uint64_t deadline = now_ns() + (uint64_t)(seconds * 1e9);
+    unsigned complete = 0;
+    while (complete < count && now_ns() < deadline) {
+        if (streams[complete].finished || check_complete(&streams[complete].checker, streams[complete].session)) {
+            complete++;
+        } else {
+            network_turn(&fleet->network, deadline);
+        }
+    }
+    // What comes twice comes late: a moment more, in which nothing may arrive but pings.
+    uint64_t quiet = now_ns() + 200000000u;
+    while (now_ns() < quiet) network_turn(&fleet->network, quiet);
+}
+
+int run_load(const options *options) {
+    static tally tally;
+    fleet fleet;
+    // A session may have all its share of the connections under way, answers and events mixed.
+    sessions_set_window(4 * (options->connections / options->streams + 4));
+    fleet_open(&fleet, options, &tally, options->streams, options->streams);
+    fleet_make_sessions(&fleet);
+    stream *streams = allocate(options->streams, sizeof *streams);
+    open_streams(&fleet, streams, options->streams);
+    fprintf(stderr, "loadgen: %u streams open\n", options->streams);
+
+    double cpu_before = own_cpu_seconds();
+    pacer pacer;
+    if (options->warmup > 0) {
+        pacer_start(&pacer, &fleet, options->rate, options->warmup);
+        while (pacer_turn(&pacer, pacer.end_ns + 60000000000ull)) {}
+        pacer_free(&pacer);
+        tally_forget_latencies(&tally);
+    }
+    uint64_t accepted_before = tally.accepted;
+    double started = unix_seconds();
+    pacer_start(&pacer, &fleet, options->rate, options->seconds);
+    bool stuck = false;
+    while (!stuck && pacer_turn(&pacer, pacer.end_ns + 30000000000ull)) stuck = now_ns() > pacer.end_ns + 30000000000ull;
+    double ended = unix_seconds(), cpu = own_cpu_seconds() - cpu_before;
+    if (stuck) tally_violation(&tally, "%u intents were not answered in 30 s", fleet.poster_count - pacer.free_count);
+    double accepted = (double)(tally.accepted - accepted_before);
+    drain(&fleet, streams, options->streams, options->drain);
+    for (unsigned i = 0; i < options->streams; i++) check_finish(&streams[i].checker, streams[i].session, &tally);
+
+    figure figures[] = {
+        {"streams", options->streams, ""},
+        {"startedAt", started, "unix s"},
+        {"endedAt", ended, "unix s"},
+        {"intentsPerSecond", accepted / (ended - started), "accepted"},
+        {"latestSendMs", (double)pacer.latest_ns / 1e6, "after it was due"},
+        {"generatorCPU", cpu, "s"},
+    };
+    bool all_matched = options->may_conflate || tally.matched == tally.accepted;
+    if (!all_matched) {
+        tally_violation(
+            &tally, "%llu intents accepted, %llu events matched", (unsigned long long)tally.accepted,
+            (unsigned long long)tally.matched);
+    }
+    bool passed = tally_faults(&tally, options->may_conflate) + tally.resets + tally.goaways == 0 && tally.accepted > 0;
+    int code = report(options, &tally, figures, sizeof figures / sizeof *figures, passed);
+    for (unsigned i = 0; i < options->streams; i++) stream_close(&streams[i]);
+    free(streams);
+    pacer_free(&pacer);
+    fleet_close(&fleet);
+    return code;
+}

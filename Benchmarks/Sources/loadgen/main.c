@@ -1,0 +1,13 @@
+#include <signal.h>
+
+#include "modes.h"
+
+int main(int count, char *arguments[]) {
+    options options = options_parse(count, arguments);
+    signal(SIGPIPE, SIG_IGN);
+    switch (options.mode) {
+    case mode_load: return run_load(&options);
+    case mode_vanish: return run_vanish(&options);
+    case mode_slow: return run_slow(&options);
+    }
+}

@@ -1,0 +1,8 @@
+// The three runs. Each returns the process's exit code.
+#pragma once
+
+#include "options.h"
+
+int run_load(const options *options);
+int run_vanish(const options *options);
+int run_slow(const options *options);

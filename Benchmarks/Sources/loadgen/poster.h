@@ -1,0 +1,34 @@
+// A keep-alive connection: one request under way at a time, its answer handed over whole.
+#pragma once
+
+#include "common.h"
+#include "http.h"
+#include "json.h"
+#include "net.h"
+#include "tally.h"
+
+typedef struct poster poster;
+
+/// Status 0: the connection was lost before the answer. The poster is free again when this is called.
+typedef void (*poster_handler)(poster *poster, int status, json body);
+
+struct poster {
+    source source;
+    network *network;
+    tally *tally;
+    buffer out, body;
+    http_response response;
+    poster_handler handler;
+    /// The caller's: what the request under way is about.
+    void *owner, *item;
+    uint64_t intended_ns;
+    bool busy, writing;
+};
+
+void poster_open(poster *poster, network *network, tally *tally, void *owner);
+
+/// Sends a request; the poster must be free.
+void poster_send(
+    poster *poster, const char *method, const char *path, const char *token, const char *body, poster_handler handler);
+
+void poster_close(poster *poster);
