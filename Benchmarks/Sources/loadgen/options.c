@@ -17,7 +17,7 @@ static const char usage[] =
     "  --host ADDRESS       of 127.0.0.0/8 (127.0.0.1)\n"
     "  --connections N      keep-alive connections that post (load 64, vanish and slow 8)\n"
     "  --rate N             intents a second, sent when they are due whatever the answers do, latencies from then on;\n"
-    "                       0: each connection posts again as soon as it is answered (load 2000, vanish 500, slow 3000)\n"
+    "                       0: each connection posts again as soon as it is answered (load 2000, vanish 500, slow 4000)\n"
     "  --seconds N          how long intents flow (load 10, slow 12)\n"
     "  --warmup N           load: seconds before latencies count (1)\n"
     "  --drain N            seconds that outstanding events have at the end (10)\n"
@@ -68,7 +68,7 @@ static options defaults(const char *mode) {
         o.rate = 500;
     } else if (strcmp(mode, "slow") == 0) {
         o.mode = mode_slow;
-        o.rate = 3000;
+        o.rate = 4000;
         o.seconds = 12;
     } else {
         wrong("no mode '%s%s'", mode, "");
