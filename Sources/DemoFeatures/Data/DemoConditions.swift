@@ -1,0 +1,56 @@
+import Locking
+
+/// How slow and how unreliable the demo's services pretend to be, so that a person sees loading and error states.
+public struct DemoConditions: Sendable {
+    /// Which calls fail.
+    public enum Failures: Sendable, Equatable {
+        /// None.
+        case none
+        /// By chance: 0.2 is one in five. Below 0 counts as 0, above 1 as 1.
+        case rate(Double)
+        /// Each nth: 1 is every call, 3 the third, the sixth, … Below 1 counts as none.
+        case every(Int)
+    }
+
+    private let latency: Duration
+    private let failures: Failures
+    private let clock: any Clock<Duration>
+    private let calls = Lock(0)
+
+    /// - Parameters:
+    ///   - latency: how long each call of a service takes at least.
+    ///   - clock: what that is waited on.
+    public init(
+        latency: Duration = .zero, failures: Failures = .none, clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.latency = latency
+        self.failures = failures
+        self.clock = clock
+    }
+
+    /// Takes its time, and throws `DemoFailure` when it is a call's turn to fail, `CancellationError` when the calling
+    /// task is cancelled meanwhile.
+    func pass() async throws {
+        if latency > .zero { try await clock.sleep(for: latency) }
+        try Task.checkCancellation()
+        if isTurnToFail() { throw DemoFailure() }
+    }
+
+    private func isTurnToFail() -> Bool {
+        switch failures {
+        case .none: return false
+        case .rate(let rate): return Double.random(in: 0..<1) < rate
+        case .every(let period):
+            let call = calls.withLock { calls in
+                calls &+= 1
+                return calls
+            }
+            return period >= 1 && call.isMultiple(of: period)
+        }
+    }
+}
+
+/// A failure that was asked for.
+struct DemoFailure: Error, CustomStringConvertible {
+    var description: String { "this call failed because the demo was told to let some fail" }
+}

@@ -1,0 +1,50 @@
+import Logging
+import SQLite
+
+/// The demo's database and the thread that owns it.
+struct DemoDatabase: Sendable {
+    private let thread: DatabaseThread
+    private let conditions: DemoConditions
+    private let logger: Logger
+    /// What is there to be asked for, so that a key can be refused without waiting. The demo adds no lessons or
+    /// orders, so it never changes.
+    let lessonIDs: Set<String>
+    let orderIDs: Set<String>
+
+    /// Opens the database, makes its tables and fills them if it is new. Blocks: to be called while starting.
+    ///
+    /// - Throws: `SQLiteError`; `UnknownSchema` if another version of the demo wrote it.
+    init(_ location: Connection.Location, conditions: DemoConditions, logger: Logger) throws {
+        var connection = try Connection(location)
+        if location != .memory {
+            // Readers do not wait for the writer, and a commit does not wait for the disk: losing the last demo
+            // clicks in a power cut is fine.
+            try connection.script("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
+        }
+        try DemoSchema.prepare(&connection)
+        lessonIDs = Set(try connection.query("SELECT id FROM lessons") { row in try row.text(0) })
+        orderIDs = Set(try connection.query("SELECT id FROM orders") { row in try row.text(0) })
+        self.conditions = conditions
+        self.logger = logger
+        thread = try DatabaseThread(owning: connection)
+    }
+
+    /// One call of a service: as slow and unreliable as the conditions say, then `body` on the database's thread.
+    func call<Value: Sendable>(
+        _ name: StaticString, _ body: @escaping @Sendable (inout Connection) throws -> Value
+    ) async throws -> Value {
+        do {
+            try await conditions.pass()
+            return try await thread.perform(body)
+        } catch {
+            // The features show a sentence to a person; the reason is for whoever runs the server.
+            if !(error is CancellationError) {
+                logger.warning("demo service failed", metadata: ["service": "\(name)", "error": "\(error)"])
+            }
+            throw error
+        }
+    }
+
+    /// Runs what waits and closes. Later calls fail.
+    func close() async { await thread.close() }
+}

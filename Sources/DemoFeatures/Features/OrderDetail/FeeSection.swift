@@ -1,0 +1,26 @@
+/// What the order costs.
+struct FeeSection: OrderSection {
+    typealias Message = Loadable<OrderFee>.Event
+
+    struct Content: Codable, Equatable, Sendable {
+        struct Line: Codable, Equatable, Sendable {
+            var text: String
+            var amount: String
+        }
+
+        var lines: [Line]
+        var total: String
+    }
+
+    var fee = Loadable<OrderFee>()
+
+    mutating func reduce(_ message: Message) { fee.reduce(message) }
+
+    var view: SectionView<Content> {
+        fee.view(error: "The fee could not be loaded.") { fee in
+            Content(
+                lines: fee.lines.map { Content.Line(text: $0.text, amount: $0.amount.text) },
+                total: fee.lines.reduce(Money(cents: 0)) { $0 + $1.amount }.text)
+        }
+    }
+}

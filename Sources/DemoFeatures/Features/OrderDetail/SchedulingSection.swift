@@ -1,0 +1,22 @@
+/// When the order is done, and by whom.
+struct SchedulingSection: OrderSection {
+    typealias Message = Loadable<OrderScheduling>.Event
+
+    struct Content: Codable, Equatable, Sendable {
+        var date: String
+        var time: String
+        var technician: String
+    }
+
+    var scheduling = Loadable<OrderScheduling>()
+
+    mutating func reduce(_ message: Message) { scheduling.reduce(message) }
+
+    var view: SectionView<Content> {
+        scheduling.view(error: "The appointment could not be loaded.") { scheduling in
+            Content(
+                date: scheduling.from.dateText, time: "\(scheduling.from.timeText) – \(scheduling.to.timeText)",
+                technician: scheduling.technician ?? "Nobody yet")
+        }
+    }
+}

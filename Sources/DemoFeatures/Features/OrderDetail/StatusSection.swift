@@ -1,0 +1,84 @@
+/// Where the order stands, with buttons for the steps that can be taken from there.
+struct StatusSection: OrderSection {
+    enum Message: Codable, Equatable, Sendable {
+        case load(Loadable<OrderStatus>.Event)
+        case stepStarted(OrderStep)
+        case stepTaken(OrderStatus)
+        case stepFailed
+    }
+
+    struct Content: Codable, Equatable, Sendable {
+        struct Button: Codable, Equatable, Sendable {
+            /// What `statusButton` is sent with.
+            var actionId: String
+            var title: String
+            var isEnabled: Bool
+        }
+
+        var title: String
+        var detail: String
+        var buttons: [Button]
+        /// What is under way: "Accepting…"
+        var progress: String?
+    }
+
+    var status = Loadable<OrderStatus>()
+    /// The step that is being taken.
+    var step: OrderStep?
+
+    /// Whether a step may be started now.
+    var isIdle: Bool { step == nil && !status.isLoading }
+
+    mutating func reduce(_ message: Message) {
+        switch message {
+        case .load(let event): status.reduce(event)
+        case .stepStarted(let step): self.step = step
+        case .stepTaken(let new):
+            step = nil
+            status.reduce(.loaded(new))
+        case .stepFailed: step = nil
+        }
+    }
+
+    var view: SectionView<Content> {
+        status.view(error: "The status could not be loaded.") { status in
+            let steps = OrderStep.allCases.filter { $0.target(from: status) != nil }
+            return Content(
+                title: Self.title(of: status), detail: Self.detail(of: status),
+                buttons: steps.map {
+                    Content.Button(actionId: $0.rawValue, title: Self.title(of: $0), isEnabled: isIdle)
+                },
+                progress: step.map { "\(Self.title(of: $0))…" })
+        }
+    }
+
+    private static func title(of status: OrderStatus) -> String {
+        switch status {
+        case .received: "Received"
+        case .accepted: "Accepted"
+        case .onSite: "On site"
+        case .done: "Done"
+        case .cancelled: "Cancelled"
+        }
+    }
+
+    private static func detail(of status: OrderStatus) -> String {
+        switch status {
+        case .received: "Nobody has taken this order yet."
+        case .accepted: "A technician will come at the appointed time."
+        case .onSite: "The technician is at work."
+        case .done: "The work is finished and signed off."
+        case .cancelled: "Nobody will come."
+        }
+    }
+
+    private static func title(of step: OrderStep) -> String {
+        switch step {
+        case .accept: "Accept the order"
+        case .arrive: "Arrive on site"
+        case .complete: "Complete the work"
+        case .cancel: "Cancel the order"
+        case .reopen: "Open it again"
+        }
+    }
+}
