@@ -53,7 +53,8 @@ let package = Package(
             swiftSettings: settings),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "SQLite", dependencies: ["CSQLite", "Locking"], swiftSettings: settings),
-        .target(name: "CResources"),
+        // The page's files are no resources of SwiftPM's: `#embed` builds them in.
+        .target(name: "CResources", exclude: ["page"]),
 
         // The server.
         .target(
@@ -66,7 +67,12 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
-            name: "DemoFeatures", dependencies: ["MVI", "MVIServer", "SQLite", "CResources"], swiftSettings: settings),
+            name: "DemoFeatures",
+            dependencies: [
+                "MVI", "MVIServer", "SQLite", "CResources", "Locking",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
         .executableTarget(
             name: "mvi-server",
             dependencies: [
@@ -91,6 +97,7 @@ let package = Package(
             dependencies: ["MVIServer", "MVITesting", .product(name: "Yams", package: "Yams")],
             swiftSettings: settings),
         .testTarget(
-            name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting"], swiftSettings: settings),
+            name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting", "WireJSON"],
+            swiftSettings: settings),
     ]
 )
