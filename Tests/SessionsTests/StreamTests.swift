@@ -208,6 +208,17 @@ struct StreamTests {
         #expect(fixture.session.streamCount == 4)
     }
 
+    @Test("labels that a stream was told before its farewell count as written")
+    func writtenBeforeFarewell() throws {
+        let fixture = try Fixture()
+        let old = try fixture.stream("tally")
+        try fixture.send(#"{"type":"shout","text":"a"}"#)
+        old.stream.goAway(.superseded)
+        #expect(try old.read().names == ["hello", "state", "label", "goaway"])
+        old.stream.closed()
+        #expect(try fixture.stream("tally").read().said.isEmpty)
+    }
+
     @Test("too many streams in all is a refusal that costs no place")
     func busy() throws {
         let fixture = try Fixture { $0.streams = 2 }

@@ -86,7 +86,10 @@ extension SessionCore {
         streams[index].opening = []
         appendControl(index, into: &bytes)
         appendBatch(index, epoch: session.epoch, now: now, into: &bytes)
-        if let reason = streams[index].goAway, streams[index].nextLabel >= outbox.endNumber {
+        // The farewell comes in a step of its own, so that the labels before it count as written.
+        if let reason = streams[index].goAway, streams[index].handedOut.isEmpty,
+            streams[index].nextLabel >= outbox.endNumber
+        {
             streams[index].isOver = true
             bytes.append(contentsOf: StreamEvents.goAway(reason))
             return .finish(bytes)
