@@ -109,7 +109,8 @@ public struct EventParser: Sendable {
 
     private mutating func process(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) throws(EventParsingError) {
         if name.elementsEqual("data".utf8) {
-            guard data.count + value.count < maximumEventLength else { throw .eventTooLong(limit: maximumEventLength) }
+            let length = data.count + (hasData ? 1 : 0) + value.count
+            guard length <= maximumEventLength else { throw .eventTooLong(limit: maximumEventLength) }
             if hasData { data.append(UInt8(ascii: "\n")) }
             data.append(contentsOf: value)
             hasData = true
