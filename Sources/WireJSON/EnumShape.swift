@@ -3,7 +3,8 @@
 /// The compiler nests (SE-0295): `container(keyedBy: CodingKeys.self)`, in it one member named after the case, made
 /// with `nestedContainer(keyedBy: AddCodingKeys.self, forKey: .add)`; unlabelled values are `_0`, `_1`, …. On the wire
 /// both containers are one object. What a person wrote with `nestedContainer` has to stay nested, so it takes all of
-/// this to be flattened: the value is an enum, and the keys of the inner container are called `…CodingKeys`.
+/// this to be flattened: the value, or else the type of the outer keys, is of an enum, and the keys of the inner container
+/// are called `…CodingKeys`.
 enum EnumShape {
     /// The member that names the case.
     static let discriminator = "type"
@@ -20,13 +21,37 @@ enum EnumShape {
 
     /// Whether `inner`, asked for inside a container keyed by `outer`, is the keys of one case of an enum.
     ///
-    /// `owner` is the value's type as far as known; a wrapper that hands its coder on to an enum is another type than
-    /// the one whose keys these are.
+    /// `owner` is the value's type as far as known; when a wrapper hands its coder on to an enum it is the wrapper, and
+    /// the keys have to tell.
     static func isPayload(_ inner: any Any.Type, in outer: any Any.Type, of owner: any Any.Type) -> Bool {
-        if isEnum(owner) { return isPayloadName(_typeName(inner, qualified: false)) }
-        let (inner, outer) = (splitName(inner), splitName(outer))
-        return inner.context == outer.context && inner.context != _typeName(owner, qualified: true)
-            && outer.name == "CodingKeys" && isPayloadName(inner.name)
+        let name = _typeName(inner, qualified: false).utf8
+        let suffix = "CodingKeys".utf8
+        return name.count > suffix.count && name.suffix(suffix.count).elementsEqual(suffix)
+            && (isEnum(owner) || areCaseKeys(outer))
+    }
+
+    /// Whether a type is called `CodingKeys` and declared in an enum, going by its mangled name: there `O` ends an
+    /// enum, as in `3App6IntentO10CodingKeysO`. Private types, as the compiler makes them, have a context of their
+    /// own in between: `3App6IntentO13$7f0123456789yXZ10CodingKeysO`.
+    static func areCaseKeys(_ keys: any Any.Type) -> Bool {
+        guard let mangled = _mangledTypeName(keys).map({ Array($0.utf8) }) else { return false }
+        let ending = Array("10CodingKeysO".utf8)
+        guard mangled.count > ending.count,
+            let start = (1...mangled.count - ending.count).last(where: { mangled[$0...].starts(with: ending) })
+        else { return false }
+        var context = mangled[..<start]
+        if context.suffix(3).elementsEqual("yXZ".utf8), let dollar = context.lastIndex(of: UInt8(ascii: "$")) {
+            context = context[..<dollar]
+            while let last = context.last, last >= UInt8(ascii: "0"), last <= UInt8(ascii: "9") { context.removeLast() }
+        }
+        // Generic arguments stand between `y` and `G` behind the type: `3App6IntentOySiG`.
+        if context.last == UInt8(ascii: "G") {
+            let kind = context.indices.dropLast().first {
+                context[$0 + 1] == UInt8(ascii: "y") && "OVC".utf8.contains(context[$0])
+            }
+            return kind.map { context[$0] == UInt8(ascii: "O") } ?? false
+        }
+        return context.last == UInt8(ascii: "O")
     }
 
     /// The wire's name of a member of a case: its label, or `value` for `_0`.
@@ -44,24 +69,5 @@ enum EnumShape {
     /// Whether a key type takes only names that its author listed.
     static func isClosed<Key: CodingKey>(_ key: Key.Type) -> Bool {
         Key(stringValue: "\u{0}") == nil
-    }
-
-    private static func isPayloadName(_ name: some StringProtocol) -> Bool {
-        let suffix = "CodingKeys".utf8
-        return name.utf8.count > suffix.count && name.utf8.suffix(suffix.count).elementsEqual(suffix)
-    }
-
-    /// The name and what it is declared in. The keys that the compiler makes are private, which the runtime writes as
-    /// `Module.Intent.(unknown context at $7f01).AddCodingKeys`, with another number for each.
-    private static func splitName(_ type: any Any.Type) -> (context: Substring, name: Substring) {
-        let full = _typeName(type, qualified: true)
-        // No dot of generic arguments: keys have none of their own.
-        guard let dot = full.utf8.lastIndex(of: UInt8(ascii: ".")) else { return ("", full[...]) }
-        let name = full[full.utf8.index(after: dot)...]
-        let context = full[..<dot]
-        guard context.utf8.last == UInt8(ascii: ")"), let bracket = context.utf8.lastIndex(of: UInt8(ascii: "(")),
-            bracket > context.startIndex
-        else { return (context, name) }
-        return (context[..<context.utf8.index(before: bracket)], name)
     }
 }

@@ -90,11 +90,12 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
 extension KeyedDecoding {
     /// The case that the object's `type` names; nil, with the reason left in the session, when there is none.
     ///
-    /// Asked of all keys that are a closed set: a wrapper that hands its decoder on to an enum is none itself. What is
-    /// not an enum and has a member `type` of its own reads that as any other.
+    /// What is no enum and has closed keys without `type` of its own is asked as well: it may be a wrapper that hands
+    /// its decoder on to an enum.
     private func caseKey() -> Key? {
-        guard EnumShape.isEnum(owner) || Key(stringValue: EnumShape.discriminator) == nil,
-            EnumShape.isClosed(Key.self)
+        guard EnumShape.isClosed(Key.self),
+            EnumShape.isEnum(owner) || Key(stringValue: EnumShape.discriminator) == nil
+                || EnumShape.areCaseKeys(Key.self)
         else { return nil }
         let member = EnumShape.discriminator
         guard let type = session.value(of: node, named: member) else {
@@ -119,7 +120,8 @@ extension KeyedDecoding {
         if session.foundCase == node, find(key) == nil { return true }
         guard isPayloadKeys(type) else { return false }
         guard let named = caseKey(), named.stringValue == key.stringValue else {
-            throw session.missingCase?.corrupted ?? missing(EnumShape.discriminator)
+            if let reason = session.missingCase, reason.node == node { throw reason.corrupted }
+            throw missing(EnumShape.discriminator)
         }
         return true
     }

@@ -38,7 +38,13 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try take { try $0.integer($1) } }
     mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try take { try $0.integer($1) } }
     mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try take { try $0.integer($1) } }
-    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T { try take { try $0.decode(type, at: $1) } }
+    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        // What an array of these asks for, for each element.
+        if T.self == Int.self, let value = try decode(Int.self) as? T { return value }
+        if T.self == String.self, let value = try decode(String.self) as? T { return value }
+        if T.self == Double.self, let value = try decode(Double.self) as? T { return value }
+        return try take { try $0.decode(type, at: $1) }
+    }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
     mutating func decode(_ type: Int128.Type) throws -> Int128 { try take { try $0.integer($1) } }

@@ -20,7 +20,13 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func encode(_ value: UInt16) throws { try integer(value) }
     func encode(_ value: UInt32) throws { try integer(value) }
     func encode(_ value: UInt64) throws { try integer(value) }
-    func encode<T: Encodable>(_ value: T) throws { try beginning { try $0.encode(value) } }
+    func encode<T: Encodable>(_ value: T) throws {
+        // What an array of these asks for, for each element.
+        if T.self == Int.self, let value = value as? Int { return try encode(value) }
+        if T.self == String.self, let value = value as? String { return try encode(value) }
+        if T.self == Double.self, let value = value as? Double { return try encode(value) }
+        try beginning { try $0.encode(value) }
+    }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
     func encode(_ value: Int128) throws { try integer(value) }

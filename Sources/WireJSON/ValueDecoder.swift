@@ -12,6 +12,8 @@ struct ValueDecoder: Decoder {
         guard session.kind(node) == .object else {
             throw session.wrongKind(node, expected: "an object", [String: Any].self)
         }
+        // Of a type that was tried on the same object before.
+        session.foundCase = nil
         return KeyedDecodingContainer(KeyedDecoding<Key>(session: session, node: node, owner: owner))
     }
 

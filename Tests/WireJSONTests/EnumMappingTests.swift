@@ -115,21 +115,28 @@ struct EnumMappingTests {
     }
 
     /// Hands its coder on, as property wrappers do.
-    struct Transparent: Codable, Equatable {
-        var intent: Intent
+    struct Transparent<Value: Codable & Equatable>: Codable, Equatable {
+        var value: Value
 
-        init(_ intent: Intent) { self.intent = intent }
-        init(from decoder: any Decoder) throws { intent = try Intent(from: decoder) }
-        func encode(to encoder: any Encoder) throws { try intent.encode(to: encoder) }
+        init(_ value: Value) { self.value = value }
+        init(from decoder: any Decoder) throws { value = try Value(from: decoder) }
+        func encode(to encoder: any Encoder) throws { try value.encode(to: encoder) }
     }
 
     @Test("a wrapper that hands its coder on is as flat as what it wraps")
     func mapsThroughWrappers() throws {
         let json = #"[{"type":"add","amount":5},{"type":"increment"}]"#
-        let values = [Transparent(.add(amount: 5)), Transparent(.increment)]
+        let values = [Transparent(Intent.add(amount: 5)), Transparent(Intent.increment)]
         #expect(try encoded(values) == json)
-        #expect(try decoded([Transparent].self, json) == values)
-        let issue = try issue([Transparent].self, #"[{"type":"nope"}]"#)
+        #expect(try decoded([Transparent<Intent>].self, json) == values)
+        let generic = Transparent(Generic<Int>.default(value: 1, count: 2))
+        #expect(try encoded(generic) == #"{"type":"default","value":1,"count":2}"#)
+        #expect(try decoded(Transparent<Generic<Int>>.self, encoded(generic)) == generic)
+        for value: Private in [.type, .value(3), .renamed(amount: 4)] {
+            #expect(try encoded(Transparent(value)) == encoded(value))
+            #expect(try decoded(Transparent<Private>.self, encoded(value)).value == value)
+        }
+        let issue = try issue([Transparent<Intent>].self, #"[{"type":"nope"}]"#)
         #expect(issue.unknownType == "nope")
         #expect(issue.pointer == "/0/type")
     }

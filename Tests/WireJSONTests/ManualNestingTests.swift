@@ -68,6 +68,35 @@ struct ManualNestingTests {
         #expect(try decoded([Shape].self, #"[{"square":{"size":2}}]"#) == [.square(2)])
     }
 
+    struct Either: Decodable {
+        var place: Place?
+        init(from decoder: any Decoder) throws {
+            guard (try? Intent(from: decoder)) == nil else { return }
+            place = try Place(from: decoder)
+        }
+    }
+
+    struct Wrapper: Codable {
+        var place: Place
+        init(place: Place) { self.place = place }
+        init(from decoder: any Decoder) throws { place = try Place(from: decoder) }
+        func encode(to encoder: any Encoder) throws { try place.encode(to: encoder) }
+    }
+
+    @Test("a struct that a wrapper hands its coder on to keeps its nesting")
+    func keepsWrapped() throws {
+        let json = #"{"address":{"street":"s"},"name":"n"}"#
+        #expect(try encoded(Wrapper(place: Place(name: "n", street: "s"))) == json)
+        #expect(try decoded(Wrapper.self, json).place.street == "s")
+    }
+
+    @Test("one type may be tried on an object after another")
+    func triesTypes() throws {
+        #expect(try decoded(Either.self, #"{"type":"increment"}"#).place == nil)
+        #expect(try decoded(Either.self, #"{"type":"add","name":"n","address":{"street":"s"}}"#).place?.street == "s")
+        #expect(try issue(Either.self, #"{"type":"add","name":"n","street":"s"}"#).pointer == "/address")
+    }
+
     class Base: Codable {
         var id: Int
         init(id: Int) { self.id = id }
