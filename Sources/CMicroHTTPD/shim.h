@@ -52,6 +52,16 @@ static inline size_t cmhd_keep_escapes(void *_Nullable context, struct MHD_Conne
     return length;
 }
 
+/// Empties the query in the library's own memory, which is not const, once we have it: in the target callback only.
+///
+/// 0.9 takes the query apart after that callback, at 56 bytes of the connection's memory for each argument. When the
+/// memory is used up it queues 431, goes on as if it had not, and then spins without sending until the timeout.
+static inline void cmhd_empty_query(const char *_Nonnull target) {
+    char *mark = (char *)target;
+    while (*mark != 0 && *mark != '?') mark++;
+    if (*mark == '?') mark[1] = 0;
+}
+
 /// `MHD_start_daemon` is variadic.
 ///
 /// epoll in internal threads: a thread per connection loses wake-ups, `select` ends at 1,017 sockets. TURBO makes a

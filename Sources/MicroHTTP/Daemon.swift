@@ -71,8 +71,10 @@ final class Daemon: @unchecked Sendable {
     ) -> UnsafeMutableRawPointer? {
         guard let context else { return nil }
         let core = Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+        let request = RequestContext(core, connection, target: target)
+        cmhd_empty_query(target)
         // Retained here, released in `complete`, which comes once for each request that was begun.
-        return Unmanaged.passRetained(RequestContext(core, connection, target: target)).toOpaque()
+        return Unmanaged.passRetained(request).toOpaque()
     }
 
     private static func advance(

@@ -1,0 +1,188 @@
+import Glibc
+import Locking
+import Testing
+
+@testable import MicroHTTP
+
+extension MicroHTTPSuites {
+    @Suite struct ConnectionTests {
+        @Test func `HEAD gets the head that GET would get, its length included`() async throws {
+            try await withServer(TestHandler { _, exchange in exchange.respond(.text("twelve bytes")) }) { server in
+                let client = try RawClient(port: server.port)
+                for _ in 1...2 {
+                    try client.send("HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+                    let response = try client.response(toHead: true)
+                    #expect(response.status == 200)
+                    #expect(response["content-length"] == "12")
+                }
+                try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try client.response().body == "twelve bytes")
+            }
+        }
+
+        @Test(arguments: [204, 304])
+        func `A status without a body gets none, and the connection goes on`(_ status: Int) async throws {
+            try await withServer(TestHandler { _, exchange in exchange.respond(.text("body", status: status)) }) { server in
+                let client = try RawClient(port: server.port)
+                for _ in 1...2 {
+                    try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                    let response = try client.response(toHead: true)
+                    #expect(response.status == status)
+                    #expect(response["content-length"] == (status == 304 ? "4" : nil))
+                }
+            }
+        }
+
+        @Test(arguments: [
+            ("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "close", true),
+            ("GET / HTTP/1.1\r\nHost: x\r\nConnection: foo, Close\r\n\r\n", "close", true),
+            ("GET / HTTP/1.0\r\n\r\n", "close", true),
+            ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "Keep-Alive", false),
+        ])
+        func `The client's wish about the connection is obeyed`(
+            _ request: String, _ field: String, _ closes: Bool
+        ) async throws {
+            try await withServer(TestHandler.echo) { server in
+                let client = try RawClient(port: server.port)
+                try client.send(request)
+                let response = try client.response()
+                #expect(response["connection"] == field)
+                if closes {
+                    #expect(try client.readToEnd() == "")
+                } else {
+                    try client.send(request)
+                    #expect(try client.response().status == 200)
+                }
+            }
+        }
+
+        @Test func `The handler's wish to close is obeyed`() async throws {
+            let handler = TestHandler { _, exchange in
+                exchange.respond(Response(status: 200, fields: [("Connection", "close")]))
+            }
+            try await withServer(handler) { server in
+                let client = try RawClient(port: server.port)
+                try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                let response = try client.response()
+                #expect(response.fields.filter { $0.name == "connection" }.map(\.value) == ["close"])
+                #expect(try client.readToEnd() == "")
+            }
+        }
+
+        @Test func `A response's framing is ours, and a broken field is left out`() async throws {
+            let handler = TestHandler { _, exchange in
+                exchange.respond(
+                    Response(
+                        status: 200,
+                        fields: [
+                            ("Content-Length", "999"), ("transfer-encoding", "chunked"), ("Date", "never"),
+                            ("X-Split", "a\r\nX-Injected: b"), ("X Name", "v"), ("X-Nul", "a\u{0}b"), ("X-Good", "v"),
+                        ],
+                        body: .bytes(Array("body".utf8))))
+            }
+            try await withServer(handler) { server in
+                let client = try RawClient(port: server.port)
+                try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                let response = try client.response()
+                #expect(response.fields.map(\.name).sorted() == ["content-length", "date", "x-good"])
+                #expect(response["content-length"] == "4")
+                #expect(response["date"] != "never")
+            }
+        }
+
+        @Test func `A request is answered although the client has closed its side`() async throws {
+            try await withServer(TestHandler.echo) { server in
+                let client = try RawClient(port: server.port)
+                try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                client.finishSending()
+                #expect(try client.response().status == 200)
+                #expect(try client.readToEnd() == "")
+            }
+        }
+
+        @Test(arguments: ["", "GET / HT", "GET / HTTP/1.1\r\nHost:"])
+        func `A head that never ends is cut at its deadline, half-closed or dripping`(_ start: String) async throws {
+            try await withServer(
+                TestHandler.echo,
+                configure: {
+                    $0.headTimeout = .milliseconds(300)
+                    $0.idleTimeout = .milliseconds(300)
+                }
+            ) { server in
+                let halfClosed = try RawClient(port: server.port)
+                try halfClosed.send(start)
+                halfClosed.finishSending()
+                #expect(try halfClosed.readToEnd() == "")
+
+                let silent = try RawClient(port: server.port)
+                try silent.send(start)
+                #expect(try silent.readToEnd() == "")
+
+                // A byte now and then must not keep it.
+                let dripping = try RawClient(port: server.port)
+                try dripping.send("GET /")
+                while (try? dripping.send("x")) != nil { usleep(10_000) }
+                try await eventually("all are gone") { server.statistics == HTTPServerStatistics() }
+            }
+        }
+
+        @Test func `An idle connection is closed at its deadline, not a busy one`() async throws {
+            try await withServer(TestHandler.echo, configure: { $0.idleTimeout = .milliseconds(300) }) { server in
+                let client = try RawClient(port: server.port)
+                for _ in 1...3 {
+                    try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                    #expect(try client.response().status == 200)
+                }
+                #expect(try client.readToEnd() == "")
+            }
+        }
+
+        @Test func `One connection over the limit is told so, and the others go on`() async throws {
+            try await withServer(TestHandler.echo, configure: { $0.connectionLimit = 2 }) { server in
+                let clients = try (1...3).map { _ in try RawClient(port: server.port) }
+                try await eventually("all are accepted") { server.statistics.openConnections == 3 }
+                var statuses: [Int] = []
+                for client in clients {
+                    try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                    statuses.append(try client.response().status)
+                }
+                #expect(statuses.sorted() == [200, 200, 503])
+            }
+        }
+
+        @Test func `A connection has no delay, a user timeout and keep-alive`() async throws {
+            try await withServer(TestHandler.echo, configure: { $0.tcpUserTimeout = .seconds(7) }) { server in
+                let client = try RawClient(port: server.port)
+                try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try client.response().status == 200)
+                let socket = try #require(serverSocket(of: client))
+                #expect(option(socket, Int32(IPPROTO_TCP), TCP_NODELAY) == 1)
+                #expect(option(socket, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT) == 7000)
+                #expect(option(socket, SOL_SOCKET, SO_KEEPALIVE) == 1)
+            }
+        }
+
+        /// The descriptor in this process whose peer is the client's socket.
+        private func serverSocket(of client: RawClient) -> Int32? {
+            func port(_ descriptor: Int32, _ call: (Int32, UnsafeMutablePointer<sockaddr>, inout socklen_t) -> Int32)
+                -> UInt16?
+            {
+                var address = sockaddr_in()
+                var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+                let result = withUnsafeMutablePointer(to: &address) { pointer in
+                    pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { call(descriptor, $0, &length) }
+                }
+                return result == 0 && address.sin_family == sa_family_t(AF_INET) ? address.sin_port : nil
+            }
+            let mine = port(client.descriptor) { getsockname($0, $1, &$2) }
+            return (0..<1024).first { port($0) { getpeername($0, $1, &$2) } == mine }
+        }
+
+        private func option(_ descriptor: Int32, _ level: Int32, _ name: Int32) -> Int32 {
+            var value: Int32 = -1
+            var length = socklen_t(MemoryLayout<Int32>.size)
+            getsockopt(descriptor, level, name, &value, &length)
+            return value
+        }
+    }
+}
