@@ -4,7 +4,9 @@ import Locking
 /// One connection's deadlines, from its opening to its close.
 ///
 /// libmicrohttpd's own timeout starts anew with every byte, so a client that sends one now and then keeps its
-/// connection; and it does not run while a connection is suspended.
+/// connection; and it does not run while a connection is suspended. It also overlooks the end of a client's side that
+/// arrived with the last bytes before it, and would keep such a connection until a timeout. So the reactor watches
+/// for that end and has the library look again.
 final class ConnectionWatch: ReactorMember {
     /// What the connection is waiting for.
     enum Phase {
@@ -24,10 +26,23 @@ final class ConnectionWatch: ReactorMember {
         var phase = Phase.head
         var deadline: UInt64
         var hasExpired = false
+        /// The client has closed its side.
+        var hasHungUp = false
         /// The reactor's thread is in `shutdown` on the descriptor.
         var isShutting = false
         var isClosed = false
+
+        /// Whether the library is to read on.
+        var isReading: Bool {
+            switch phase {
+            case .head, .body, .idle: true
+            case .answer, .none: false
+            }
+        }
     }
+
+    /// How long after a client's end the library is told once more: it may have been about to read the last bytes.
+    private static let reminder: UInt64 = 100_000_000
 
     /// Over the connection limit: its first request is refused.
     let isSurplus: Bool
@@ -58,6 +73,8 @@ final class ConnectionWatch: ReactorMember {
     func start() {
         let id = thread.add(self, .connection, deadline: monotonicNow() + timeouts.shortest)
         state.withLock { $0.id = id }
+        // Without it, for lack of memory in the system, the deadlines do what it would have done.
+        _ = thread.watch(descriptor, for: id, hangUpOnly: true)
     }
 
     /// Starts the phase's deadline.
@@ -89,12 +106,22 @@ final class ConnectionWatch: ReactorMember {
         }
         // For as long as one system call at most: the number must not be another socket's meanwhile.
         while state.withLock({ $0.isShutting }) { sched_yield() }
+        thread.unwatch(descriptor)
         thread.remove(id)
     }
 
     // MARK: ReactorMember
 
-    func ready(_ events: SocketEvents) {}
+    func ready(_ events: SocketEvents) {
+        guard events.contains(.hangUp) else { return }
+        let (shuts, id) = state.withLock { state in
+            state.hasHungUp = true
+            state.isShutting = !state.isClosed && state.isReading
+            return (state.isShutting, state.id)
+        }
+        if shuts { endInput() }
+        thread.setDeadline(monotonicNow() + Self.reminder, for: id)
+    }
 
     func run() {}
 
@@ -105,24 +132,31 @@ final class ConnectionWatch: ReactorMember {
             case answer(Exchange, Response)
         }
         let action: Action = state.withLock { state in
-            guard !state.isClosed, now >= state.deadline else { return .none }
-            state.deadline = .max
+            let isDue = now >= state.deadline
+            guard !state.isClosed, isDue || state.hasHungUp && state.isReading else { return .none }
+            if isDue { state.deadline = .max }
             if case .answer(let exchange, let response) = state.phase {
                 state.phase = .none
                 return .answer(exchange, response)
             }
-            state.hasExpired = true
+            state.hasExpired = state.hasExpired || isDue
             state.isShutting = true
             return .shut
         }
         switch action {
         case .none: break
         case .answer(let exchange, let response): exchange.overrule(response)
-        case .shut:
-            // The library reads the end of input and lets go; our side stays open for a last word.
-            shutdown(descriptor, Int32(SHUT_RD))
-            state.withLock { $0.isShutting = false }
+        case .shut: endInput()
         }
-        return state.withLock { $0.isClosed ? nil : min($0.deadline, now + timeouts.shortest) }
+        return state.withLock { state in
+            guard !state.isClosed else { return nil }
+            return min(state.deadline, now + (state.hasHungUp ? Self.reminder : timeouts.shortest))
+        }
+    }
+
+    /// The library, woken, reads the end of input and lets go; our side stays open for a last word.
+    private func endInput() {
+        shutdown(descriptor, Int32(SHUT_RD))
+        state.withLock { $0.isShutting = false }
     }
 }

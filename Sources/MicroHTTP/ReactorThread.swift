@@ -60,11 +60,11 @@ final class ReactorThread: Sendable {
         return id
     }
 
-    /// Reports readiness of `descriptor` to member `id`, by edges. False if the system refuses.
-    func watch(_ descriptor: Int32, for id: UInt64) -> Bool {
+    /// Reports to member `id` what happens on `descriptor`, by edges. False if the system refuses.
+    func watch(_ descriptor: Int32, for id: UInt64, hangUpOnly: Bool = false) -> Bool {
+        let all = EPOLLIN.rawValue | EPOLLOUT.rawValue
         var event = epoll_event(
-            events: EPOLLIN.rawValue | EPOLLOUT.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue,
-            data: epoll_data(u64: id))
+            events: (hangUpOnly ? 0 : all) | EPOLLRDHUP.rawValue | EPOLLET.rawValue, data: epoll_data(u64: id))
         return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
     }
 

@@ -34,7 +34,8 @@ extension MicroHTTPSuites {
         }
 
         @Test func `The verdict's context comes back with the body`() async throws {
-            let handler = TestHandler(receive: { _ in .accept(bodyLimit: 10, context: "context") }) { request, exchange in
+            let handler = TestHandler(receive: { _ in .accept(bodyLimit: 10, context: "context") }) {
+                request, exchange in
                 exchange.respond(.text("\(request.context as? String ?? "none")"))
             }
             try await withServer(handler) { server in

@@ -22,7 +22,8 @@ extension MicroHTTPSuites {
 
         @Test(arguments: [204, 304])
         func `A status without a body gets none, and the connection goes on`(_ status: Int) async throws {
-            try await withServer(TestHandler { _, exchange in exchange.respond(.text("body", status: status)) }) { server in
+            try await withServer(TestHandler { _, exchange in exchange.respond(.text("body", status: status)) }) {
+                server in
                 let client = try RawClient(port: server.port)
                 for _ in 1...2 {
                     try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")

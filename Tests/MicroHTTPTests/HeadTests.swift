@@ -36,7 +36,8 @@ struct BadHead: Sendable, CustomTestStringConvertible {
         .lines("an unknown coding", "Transfer-Encoding: gzip, chunked", .unknownTransferCoding, status: 501),
         .lines("another unknown coding", "Transfer-Encoding: xchunked", .unknownTransferCoding, status: 501),
         BadHead(
-            "a coding on HTTP/1.0", "POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength),
+            "a coding on HTTP/1.0", "POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength
+        ),
         BadHead("no Host", "GET / HTTP/1.1\r\nAccept: */*\r\n\r\n", .badHost),
         BadHead("no field at all", "GET / HTTP/1.1\r\n\r\n", .badHost),
         BadHead("two Hosts", "GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", .badHost),
@@ -77,7 +78,8 @@ struct BadHead: Sendable, CustomTestStringConvertible {
 extension MicroHTTPSuites {
     @Suite struct HeadTests {
         @Test(arguments: BadHead.all)
-        func `A head that can be read in two ways is refused, and the connection with it`(_ head: BadHead) async throws {
+        func `A head that can be read in two ways is refused, and the connection with it`(_ head: BadHead) async throws
+        {
             let handler = TestHandler(receive: { head in
                 Issue.record("the handler saw \(head.fields.all)")
                 return .accept(bodyLimit: 0, context: nil)
@@ -109,7 +111,9 @@ extension MicroHTTPSuites {
             ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0", "POST\n/\n\n"),
             ("GET / HTTP/1.1\r\nHost: \t x \t", "GET\n/\n\n"),
         ])
-        func `Method, path and query reach the handler as they were sent`(_ request: String, _ seen: String) async throws {
+        func `Method, path and query reach the handler as they were sent`(_ request: String, _ seen: String)
+            async throws
+        {
             try await withServer(TestHandler.echo) { server in
                 let client = try RawClient(port: server.port)
                 try client.send(request + "\r\n\r\n")
@@ -126,7 +130,8 @@ extension MicroHTTPSuites {
             try await withServer(handler) { server in
                 let client = try RawClient(port: server.port)
                 try client.send(
-                    "GET / HTTP/1.1\r\nHOST: x\r\nAccept:  a, b \t\r\nX-Empty:\r\naccept: c\r\nX-Umlaut: \u{FC}\r\n\r\n")
+                    "GET / HTTP/1.1\r\nHOST: x\r\nAccept:  a, b \t\r\nX-Empty:\r\naccept: c\r\nX-Umlaut: \u{FC}\r\n\r\n"
+                )
                 #expect(try client.response().body == "127.0.0.1")
                 let fields = try #require(seen.withLock { $0 })
                 #expect(fields["host"] == "x")

@@ -32,11 +32,11 @@ let silent = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
 /// Waits for what the server does on its own threads, by asking again and again; fails after ten seconds.
 func eventually(
-    _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
+    _ what: @autoclosure () -> String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + .seconds(10)
     while !condition() {
-        try #require(ContinuousClock.now < deadline, "not within 10 s: \(what)", sourceLocation: sourceLocation)
+        try #require(ContinuousClock.now < deadline, "not within 10 s: \(what())", sourceLocation: sourceLocation)
         await Task.yield()
     }
 }

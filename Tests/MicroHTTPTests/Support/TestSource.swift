@@ -28,6 +28,8 @@ final class TestSource: StreamSource {
         handle?.wake()
     }
 
+    func stopBeating() { state.withLock { $0.beat = nil } }
+
     var handle: StreamHandle? { state.withLock { $0.handle } }
     var openings: Int { state.withLock { $0.opened } }
     var ends: [StreamEnd] { state.withLock { $0.ends } }
