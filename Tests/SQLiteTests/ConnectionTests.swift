@@ -150,7 +150,12 @@ import Testing
         #expect(error?.code == .constraint)
     }
 
-    @Test(arguments: ["", "a\0b", "/no/such/folder/demo.sqlite"])
+    @Test func `a path with a NUL is refused, not cut short`() throws {
+        let error = #expect(throws: SQLiteError.self) { _ = try Connection(.file("/tmp/a\0b")) }
+        #expect(error?.code == .cannotOpen)
+    }
+
+    @Test(arguments: ["", "/no/such/folder/demo.sqlite"])
     func `a path that cannot be opened is an error that says so`(path: String) throws {
         #expect(throws: SQLiteError.self) { _ = try Connection(.file(path)) }
     }

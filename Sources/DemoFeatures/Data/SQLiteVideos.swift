@@ -5,7 +5,8 @@ struct SQLiteVideos: VideoRepository {
 
     func all() async throws -> [Video] {
         try await database.call("videos.all") { connection in
-            try connection.query("SELECT id, title, speaker, conference, seconds, slug FROM videos ORDER BY id") { row in
+            try connection.query("SELECT id, title, speaker, conference, seconds, slug FROM videos ORDER BY id") {
+                row in
                 Video(
                     id: try row.int(0), title: try row.text(1), speaker: try row.text(2),
                     conference: try row.text(3), seconds: try row.int(4), slug: try row.text(5))

@@ -34,7 +34,9 @@ extension VideoList {
         return ViewState(
             status: status,
             summary: state.videos.isEmpty
-                ? nil : "\(state.videos.count) videos, \(durationText(seconds: seconds))",
+                ? nil
+                : "\(state.videos.count) \(state.videos.count == 1 ? "video" : "videos"), "
+                    + durationText(seconds: seconds),
             views: state.views.map { "\(grouped($0)) views" },
             error: state.hasFailed ? "The videos could not be loaded." : nil,
             videos: state.videos.map {

@@ -1,0 +1,178 @@
+import SQLite
+import Testing
+
+@testable import DemoFeatures
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Each repository against a real database.
+@Suite struct RepositoryTests {
+    private func makeDatabase(
+        _ location: Connection.Location = .memory, conditions: DemoConditions = DemoConditions(),
+        log: LogRecorder = LogRecorder()
+    ) throws -> DemoDatabase {
+        try DemoDatabase(location, conditions: conditions, logger: log.logger)
+    }
+
+    @Test func `numbers come one after the other, and all before one comes again`() async throws {
+        let database = try makeDatabase()
+        let numbers = SQLiteNumbers(database: database)
+        var first: [Int] = []
+        for _ in 0..<10 { first.append(try await numbers.next()) }
+        #expect(Set(first).count == 10)
+        #expect(try await numbers.next() == first[0])
+        await database.close()
+    }
+
+    @Test func `there are at least twelve videos, with all that a list shows`() async throws {
+        let database = try makeDatabase()
+        let videos = try await SQLiteVideos(database: database).all()
+        #expect(videos.count >= 12)
+        #expect(videos.allSatisfy { !$0.title.isEmpty && !$0.speaker.isEmpty && $0.seconds > 600 })
+        #expect(Set(videos.map(\.id)).count == videos.count)
+        await database.close()
+    }
+
+    @Test func `a view is counted, of a video that is there`() async throws {
+        let database = try makeDatabase()
+        let videos = SQLiteVideos(database: database)
+        let before = try await videos.views()
+        #expect(try await videos.recordView(of: 3) == before + 1)
+        #expect(try await videos.recordView(of: 99) == nil)
+        #expect(try await videos.views() == before + 1)
+        await database.close()
+    }
+
+    @Test func `a lesson comes with its venue and lies ahead`() async throws {
+        let database = try makeDatabase()
+        let lesson = try #require(try await SQLiteLessons(database: database).lesson("8"))
+        #expect(lesson.title == "Serve and volley")
+        #expect(lesson.venue.name == "Canal Court")
+        #expect(lesson.isEnrolled)
+        #expect(lesson.startsAt.timeText == "09:30")
+        #expect(try await SQLiteLessons(database: database).lesson("no such") == nil)
+        await database.close()
+    }
+
+    @Test func `a place is given back once, however often it is cancelled`() async throws {
+        let database = try makeDatabase()
+        let lessons = SQLiteLessons(database: database)
+        let before = try #require(try await lessons.lesson("7"))
+        for isEnrolled in [false, false, true, true, false] {
+            try await lessons.setEnrolled(isEnrolled, in: "7")
+            let now = try #require(try await lessons.lesson("7"))
+            #expect(now.isEnrolled == isEnrolled)
+            #expect(now.freePlaces == before.freePlaces + (isEnrolled ? 0 : 1))
+        }
+        await #expect(throws: MissingRecord.self) { try await lessons.setEnrolled(false, in: "no such") }
+        await database.close()
+    }
+
+    @Test func `a confirmation goes to the user's address`() async throws {
+        let database = try makeDatabase()
+        let lessons = SQLiteLessons(database: database)
+        #expect(try await lessons.resendConfirmation(of: "7") == "ada@example.org")
+        await #expect(throws: MissingRecord.self) { try await lessons.resendConfirmation(of: "no such") }
+        await database.close()
+    }
+
+    @Test func `an order comes section by section`() async throws {
+        let database = try makeDatabase()
+        let orders = SQLiteOrders(database: database)
+        #expect(try await orders.status(of: "42") == .received)
+        #expect(try await orders.info(of: "42").customer == "Café Morgenrot")
+        #expect(try await orders.fee(of: "42").lines.map(\.amount.cents) == [4_900, 1_850, 7_200])
+        let scheduling = try await orders.scheduling(of: "42")
+        #expect(scheduling.from.adding(minutes: 120) == scheduling.to)
+        #expect(scheduling.technician == nil)
+        await #expect(throws: MissingRecord.self) { try await orders.status(of: "no such") }
+        await #expect(throws: MissingRecord.self) { try await orders.info(of: "no such") }
+        await #expect(throws: MissingRecord.self) { try await orders.scheduling(of: "no such") }
+        await database.close()
+    }
+
+    @Test func `a step is taken from the status that the database has, not from the one that somebody saw`()
+        async throws
+    {
+        let database = try makeDatabase()
+        let orders = SQLiteOrders(database: database)
+        #expect(try await orders.take(.accept, in: "42") == .accepted)
+        #expect(try await orders.scheduling(of: "42").technician == "Katrin Wolff")
+        await #expect(throws: OrderStepRefused(status: .accepted)) { try await orders.take(.accept, in: "42") }
+        #expect(try await orders.take(.cancel, in: "42") == .cancelled)
+        #expect(try await orders.take(.reopen, in: "42") == .received)
+        #expect(try await orders.scheduling(of: "42").technician == nil)
+        await database.close()
+    }
+
+    @Test func `the signed-in user is the first`() async throws {
+        let database = try makeDatabase()
+        let user = try await SQLiteUsers(database: database).current()
+        #expect(user.name == "Ada Bergström")
+        #expect(user.joinedAt.monthText == "March 2021")
+        await database.close()
+    }
+
+    @Test func `keys are known without asking the database`() async throws {
+        let demo = try Demo(.memory, conditions: DemoConditions(), logger: LogRecorder().logger)
+        #expect(demo.lessonDetail("7")?.id == "7")
+        #expect(demo.lessonDetail("99") == nil)
+        #expect(demo.orderDetail("42")?.id == "42")
+        #expect(demo.orderDetail("") == nil)
+        await demo.close()
+        #expect(demo.orderDetail("42") != nil)
+    }
+
+    @Test func `a failure that was asked for reaches the caller and the log`() async throws {
+        let log = LogRecorder()
+        let database = try makeDatabase(conditions: DemoConditions(failures: .every(2)), log: log)
+        let users = SQLiteUsers(database: database)
+        _ = try await users.current()
+        await #expect(throws: DemoFailure.self) { try await users.current() }
+        _ = try await users.current()
+        #expect(
+            log.entries == [
+                "demo service failed error=this call failed because the demo was told to let some fail"
+                    + " service=users.current"
+            ])
+        await database.close()
+    }
+
+    @Test func `a file is filled once and keeps what was done`() async throws {
+        let path = "/tmp/demo-tests-\(UInt64.random(in: 0 ... .max)).sqlite"
+        defer { unlink(path) }
+        let first = try makeDatabase(.file(path))
+        let views = try await SQLiteVideos(database: first).recordView(of: 1)
+        await first.close()
+
+        let second = try makeDatabase(.file(path))
+        #expect(try await SQLiteVideos(database: second).views() == views)
+        #expect(second.orderIDs == ["42", "43", "44", "45"])
+        await second.close()
+    }
+
+    @Test func `a file of another version is refused with what to do`() throws {
+        let path = "/tmp/demo-tests-\(UInt64.random(in: 0 ... .max)).sqlite"
+        defer { unlink(path) }
+        do {
+            var connection = try Connection(.file(path))
+            try connection.script("PRAGMA user_version = 9")
+        }
+        let error = #expect(throws: UnknownSchema.self) { try makeDatabase(.file(path)) }
+        #expect(error?.description.contains("move the file demo.sqlite away") == true)
+    }
+
+    @Test func `a file that is no database is refused and left alone`() throws {
+        let path = "/tmp/demo-tests-\(UInt64.random(in: 0 ... .max)).sqlite"
+        defer { unlink(path) }
+        let file = try #require(fopen(path, "w"))
+        fputs(String(repeating: "this is somebody's letter\n", count: 100), file)
+        fclose(file)
+        let error = #expect(throws: SQLiteError.self) { try makeDatabase(.file(path)) }
+        #expect(error?.code == .notADatabase)
+    }
+}
