@@ -1,0 +1,59 @@
+import WireJSON
+
+/// One JSON object, written member by member into the bytes that are sent: for answers whose members the server
+/// knows, which need no encoder.
+struct JSONObject {
+    private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+
+    /// The object, complete.
+    var closed: [UInt8] { bytes + [UInt8(ascii: "}")] }
+
+    mutating func add(_ name: StaticString, _ text: String) {
+        addName(name)
+        WireJSON.appendString(text, to: &bytes)
+    }
+
+    mutating func add(_ name: StaticString, _ number: some BinaryInteger) {
+        addName(name)
+        bytes += "\(number)".utf8
+    }
+
+    mutating func add(_ name: StaticString, _ flag: Bool) {
+        addName(name)
+        bytes += (flag ? "true" : "false").utf8
+    }
+
+    /// A value that is JSON already.
+    mutating func add(_ name: StaticString, json: [UInt8]) {
+        addName(name)
+        bytes += json
+    }
+
+    /// An array of values that are JSON already.
+    mutating func add(_ name: StaticString, array elements: [[UInt8]]) {
+        addName(name)
+        bytes.append(UInt8(ascii: "["))
+        for (index, element) in elements.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
+            bytes += element
+        }
+        bytes.append(UInt8(ascii: "]"))
+    }
+
+    /// Names are the server's own and need no escapes.
+    private mutating func addName(_ name: StaticString) {
+        if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes += $0 }
+        bytes += "\":".utf8
+    }
+}
+
+extension [UInt8] {
+    /// A string as JSON.
+    static func json(_ text: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        WireJSON.appendString(text, to: &bytes)
+        return bytes
+    }
+}

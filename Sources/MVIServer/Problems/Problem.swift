@@ -1,0 +1,65 @@
+import MicroHTTP
+
+/// A refusal, as one request gets it.
+struct Problem: Error, Sendable {
+    /// A place in the body that is not as it must be.
+    struct Issue: Sendable, Equatable {
+        /// A JSON Pointer (RFC 6901), empty for the whole body.
+        let pointer: String
+        /// What was expected there and what was found.
+        let detail: String
+    }
+
+    let type: ProblemType
+    /// What happened to this request, for the client's author: no name of a Swift type, no path of a file, no stack.
+    let detail: String
+    var issues: [Issue] = []
+    /// What the answer's head says beside the usual, such as `Retry-After`.
+    var fields: [(name: String, value: String)] = []
+
+    init(_ type: ProblemType, _ detail: String) {
+        self.type = type
+        self.detail = detail
+    }
+
+    /// A problem that time mends: `Retry-After` in whole seconds, at least one (RFC 9110 section 10.2.3).
+    init(_ type: ProblemType, _ detail: String, retryAfter: Duration) {
+        self.init(type, detail)
+        let (seconds, rest) = retryAfter.components
+        fields = [(name: "Retry-After", value: "\(max(1, rest > 0 ? seconds + 1 : seconds))")]
+    }
+
+    /// `application/problem+json`, RFC 9457.
+    ///
+    /// - Parameter instance: the path that was asked for: it tells the reader of a log which request it was.
+    func body(instance: [UInt8]) -> [UInt8] {
+        var object = JSONObject()
+        object.add("type", type.reference)
+        object.add("title", type.title)
+        object.add("status", type.status)
+        object.add("detail", detail)
+        object.add("instance", PercentEncoding.reference(instance))
+        if !issues.isEmpty {
+            object.add(
+                "errors",
+                array: issues.map { issue in
+                    var object = JSONObject()
+                    object.add("pointer", issue.pointer)
+                    object.add("detail", issue.detail)
+                    return object.closed
+                })
+        }
+        return object.closed
+    }
+
+    /// The answer, without what `Answer` adds for the request's origin.
+    func response(instance: [UInt8]) -> Response {
+        var fields = self.fields
+        fields.append((name: "Content-Type", value: "application/problem+json"))
+        fields.append((name: "Cache-Control", value: "no-store"))
+        fields.append((name: "X-Content-Type-Options", value: "nosniff"))
+        // RFC 9110 section 15.5.2: a 401 says how to authenticate.
+        if type.status == 401 { fields.append((name: "WWW-Authenticate", value: "Bearer realm=\"mvi\"")) }
+        return Response(status: type.status, fields: fields, body: .bytes(body(instance: instance)))
+    }
+}

@@ -1,0 +1,56 @@
+/// What may be wrong with a feature or an intent.
+extension ProblemType {
+    static let featureNotFound = ProblemType(
+        "feature-not-found", 404, "There is no such feature",
+        meaning: "No feature has this name, it takes a key and none was given, it takes none and one was given, or "
+            + "there is nothing under that key.",
+        remedy: "Compare the id with `GET /features`. A feature with a key is written `name:key`.")
+
+    static let intentInProgress = ProblemType(
+        "intent-in-progress", 409, "An intent with this key is under way",
+        meaning: "The `Idempotency-Key` belongs to an intent that was taken and is not committed yet.",
+        remedy: "Wait as long as `Retry-After` says and repeat the request: it is answered from the receipt.")
+
+    static let storeDisposed = ProblemType(
+        "store-disposed", 410, "The feature's store was disposed",
+        meaning: "The store was disposed while the intent was waiting for its turn. The intent did not run.",
+        remedy: "Send the intent again if it is still meant: it makes a new store.")
+
+    static let preconditionFailed = ProblemType(
+        "precondition-failed", 412, "The state has changed meanwhile",
+        meaning: "The state does not have any of the versions in `If-Match`. The intent did not run.",
+        remedy: "Read the state, decide anew, and send the intent with the new `ETag`.")
+
+    static let invalidIntent = ProblemType(
+        "invalid-intent", 422, "The intent is not one that the feature has",
+        meaning: "The body is JSON, but no object with a known `type` and the members of that type. `errors` says "
+            + "what is wrong at which place.",
+        remedy: "Compare the body with the examples at `GET /features/<name>`.")
+
+    static let idempotencyKeyReused = ProblemType(
+        "idempotency-key-reused", 422, "The key was used for another intent",
+        meaning: "The `Idempotency-Key` belongs to an intent with another body, sent to the same feature before.",
+        remedy: "Use a new key for each intent, and the same key only to repeat the same request.")
+
+    static let intentRefused = ProblemType(
+        "intent-refused", 422, "The feature refused the intent",
+        meaning: "The intent was understood, and a rule of the feature says that it makes no sense now.",
+        remedy: "Read the detail, which the feature's author wrote.")
+
+    static let forbidden = ProblemType(
+        "forbidden", 403, "The feature does not allow this",
+        meaning: "The intent was understood, and a rule of the feature says that its sender may not do this.",
+        remedy: "Read the detail, which the feature's author wrote.")
+
+    static let intentFailed = ProblemType(
+        "intent-failed", 500, "The feature failed at the intent",
+        meaning: "The feature's own code threw while it handled the intent. Nothing of the turn was kept, and the "
+            + "feature goes on.",
+        remedy: "Look for the intent's id in the server's log.")
+
+    static let stateUnavailable = ProblemType(
+        "state-unavailable", 500, "The feature's state cannot be shown",
+        meaning: "The feature produced a state or a label that cannot be written as JSON, such as a number that is "
+            + "not finite.",
+        remedy: "Look for the feature in the server's log; its author has to correct it.")
+}

@@ -1,0 +1,65 @@
+/// What a server may have too much of.
+extension ProblemType {
+    static let tooManyRequests = ProblemType(
+        "too-many-requests", 429, "Too often",
+        meaning: "A rule of the feature says that the intent comes too soon after others.",
+        remedy: "Wait as long as `Retry-After` says.")
+
+    static let tooManyStores = ProblemType(
+        "too-many-stores", 429, "The session has too many stores",
+        meaning: "The session has as many feature instances as one session may have, and the request needs one more.",
+        remedy: "Dispose of one that is no longer shown with `DELETE /features/<id>/state`.")
+
+    static let tooManyReceipts = ProblemType(
+        "too-many-receipts", 429, "Too many idempotency keys in a short time",
+        meaning: "The session has used as many idempotency keys as the server keeps, all of them too young to be "
+            + "forgotten.",
+        remedy: "Wait as long as `Retry-After` says, or send intents whose repetition does no harm without a key.")
+
+    static let tooManyWaits = ProblemType(
+        "too-many-waits", 429, "Too many requests are waiting",
+        meaning: "As many requests as may wait for a change of state do so already.",
+        remedy: "Let the earlier ones end first, or use a stream.")
+
+    static let tooManySessions = ProblemType(
+        "too-many-sessions", 503, "The server has no room for another session",
+        meaning: "The server holds as many sessions as it may.",
+        remedy: "Wait as long as `Retry-After` says; or start the server with a larger `--max-sessions`.")
+
+    static let tooManyStreams = ProblemType(
+        "too-many-streams", 503, "The server has no room for another stream",
+        meaning: "The server has as many streams open as it may.",
+        remedy: "Wait as long as `Retry-After` says; or start the server with a larger `--max-streams`.")
+
+    static let busy = ProblemType(
+        "busy", 503, "The server has too much to do",
+        meaning: "Too many requests wait for the same store, too many connections are open, or the answer was not "
+            + "ready in time.",
+        remedy: "Wait as long as `Retry-After` says and repeat the request, an intent with its `Idempotency-Key`.")
+
+    static let draining = ProblemType(
+        "draining", 503, "The server is stopping",
+        meaning: "The server ends the requests that it has and takes no new work.",
+        remedy: "Wait as long as `Retry-After` says and try again: another server, or this one again, will be there.")
+
+    static let notReady = ProblemType(
+        "not-ready", 503, "The server cannot do its work now",
+        meaning: "What sessions are kept in cannot be written.",
+        remedy: "Send no requests to this server until it is ready again; look into its log.")
+
+    static let journalUnavailable = ProblemType(
+        "journal-unavailable", 503, "The turn could not be kept",
+        meaning: "What sessions are kept in could not be written. Nothing of the turn was kept.",
+        remedy: "Wait as long as `Retry-After` says and send the intent again.")
+
+    static let storageFull = ProblemType(
+        "storage-full", 507, "The server's disk is full",
+        meaning: "There was no room to keep the turn. Nothing of it was kept.",
+        remedy: "Free room on the server, then send the intent again.")
+
+    static let stateTooLarge = ProblemType(
+        "state-too-large", 507, "The state has grown too large",
+        meaning: "The state that the intent leads to has more bytes than the server keeps. Nothing of the turn was "
+            + "kept.",
+        remedy: "Remove something from the state; or start the server with a larger `--max-state-bytes`.")
+}

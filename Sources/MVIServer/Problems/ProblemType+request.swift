@@ -1,0 +1,55 @@
+/// What may be wrong with a request before any session or feature is asked.
+extension ProblemType {
+    static let badRequest = ProblemType(
+        "bad-request", 400, "The request cannot be read",
+        meaning: "The request breaks the grammar of HTTP, or one of its header fields or query parameters is not "
+            + "written as it must be. The detail says which.",
+        remedy: "Correct the request. Sending it again as it is gets the same answer.")
+
+    static let invalidJSON = ProblemType(
+        "invalid-json", 400, "The body is not JSON",
+        meaning: "The body breaks the grammar of JSON (RFC 8259), names a member twice, or nests too deep. The detail "
+            + "gives the byte at which reading stopped.",
+        remedy: "Send one JSON object in UTF-8.")
+
+    static let notFound = ProblemType(
+        "not-found", 404, "There is nothing at this path",
+        meaning: "No resource has this path. Paths are compared byte for byte: a slash at the end makes another path.",
+        remedy: "Compare the path with /openapi.yaml, which lists every one.")
+
+    static let methodNotAllowed = ProblemType(
+        "method-not-allowed", 405, "The resource does not have this method",
+        meaning: "The path is known, the method is not one of those that it takes. `Allow` lists them.",
+        remedy: "Use one of the methods in `Allow`.")
+
+    static let notAcceptable = ProblemType(
+        "not-acceptable", 406, "A stream is text/event-stream",
+        meaning: "The request's `Accept` excludes `text/event-stream`, and a stream is nothing else.",
+        remedy: "Send `Accept: text/event-stream`, or leave the field out.")
+
+    static let requestTimeout = ProblemType(
+        "request-timeout", 408, "The request took too long to arrive",
+        meaning: "The body did not arrive within the time that the server allows.",
+        remedy: "Send the request again on a new connection. With an `Idempotency-Key` an intent runs once at most.")
+
+    static let bodyTooLarge = ProblemType(
+        "body-too-large", 413, "The body is too large",
+        meaning: "The body has more bytes than the server takes.",
+        remedy: "Send a smaller body; or start the server with a larger `--body-limit`.")
+
+    static let unsupportedMediaType = ProblemType(
+        "unsupported-media-type", 415, "The body must be application/json",
+        meaning: "The body's `Content-Type` is missing or another one, or it has a `Content-Encoding`.",
+        remedy: "Send JSON, not compressed, with `Content-Type: application/json`.")
+
+    static let headTooLarge = ProblemType(
+        "head-too-large", 431, "The header fields are too large",
+        meaning: "The request line and the header fields together have more bytes than the server takes.",
+        remedy: "Send fewer or shorter fields, usually fewer cookies; or start the server with a larger "
+            + "`--head-limit`.")
+
+    static let unknownTransferCoding = ProblemType(
+        "unknown-transfer-coding", 501, "The transfer coding is not known",
+        meaning: "The body comes in a `Transfer-Encoding` other than `chunked`.",
+        remedy: "Send the body with a `Content-Length`, or chunked.")
+}

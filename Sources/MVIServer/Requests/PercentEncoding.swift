@@ -1,0 +1,45 @@
+/// Percent-encoding, RFC 3986 section 2.1, on bytes.
+enum PercentEncoding {
+    /// The text of one path segment or query component; nil if a `%` is not followed by two hex digits, or the bytes
+    /// are no UTF-8. `plusIsSpace` is for queries, as HTML forms write them.
+    static func decode(_ raw: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(raw.count)
+        var rest = raw[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst().flatMap(hexValue), let low = rest.popFirst().flatMap(hexValue) else {
+                    return nil
+                }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace: bytes.append(UInt8(ascii: " "))
+            default: bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// A path as a reference that is safe to quote: at most 256 bytes, those that no URI has encoded.
+    static func reference(_ path: [UInt8]) -> String {
+        var text = ""
+        for byte in path.prefix(256) {
+            if (0x21...0x7E).contains(byte), !#""<>\^`{|}"#.utf8.contains(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += byte < 16 ? "%0" : "%"
+                text += String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return text
+    }
+
+    private static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

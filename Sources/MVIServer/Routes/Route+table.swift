@@ -1,0 +1,114 @@
+extension Route {
+    /// Every route of PROTOCOL section 2: those declared, `HEAD` wherever there is `GET`, `OPTIONS` for every path.
+    static let table: [Route] = declared + declared.compactMap(\.forHead) + options
+
+    private static let sessionGone: [ProblemType] = [.unauthorized, .sessionNotFound, .sessionEnded]
+    private static let whoAsks = ["Sec-Fetch-Site", "Cookie"]
+    private static let ofSession = ["Set-Cookie", "WWW-Authenticate"]
+    private static let streaming = Route(
+        method: .get, path: "/events", operation: .streamSession, access: .session,
+        query: ["feature", "last_event_id"],
+        requestFields: whoAsks + ["Accept", "Last-Event-ID", "Prefer", "Sec-Fetch-Mode"],
+        successes: [200, 204],
+        problems: sessionGone + [
+            .crossSite, .featureNotFound, .notAcceptable, .tooManyStores, .tooManyStreams, .draining,
+        ],
+        responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied", "Retry-After"])
+
+    private static let declared: [Route] = [
+        Route(
+            method: .post, path: "/sessions", operation: .createSession,
+            requestFields: whoAsks + ["Content-Type", "Content-Encoding"],
+            successes: [201, 200],
+            problems: [
+                .invalidJSON, .crossSite, .bodyTooLarge, .unsupportedMediaType, .tooManySessions, .draining,
+            ],
+            responseFields: ["Content-Type", "Location", "Set-Cookie", "Retry-After"]),
+        Route(
+            method: .get, path: "/sessions/current", operation: .describeSession, access: .session,
+            requestFields: whoAsks, successes: [200], problems: sessionGone,
+            responseFields: ofSession + ["Content-Type"]),
+        Route(
+            method: .delete, path: "/sessions/current", operation: .endSession, access: .session,
+            requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite], responseFields: ofSession),
+        Route(
+            method: .get, path: "/features", operation: .listFeatures, successes: [200],
+            responseFields: ["Content-Type"]),
+        Route(
+            method: .get, path: "/features/{name}", operation: .describeFeature, successes: [200],
+            problems: [.featureNotFound], responseFields: ["Content-Type"]),
+        Route(
+            method: .get, path: "/features/{id}/state", operation: .readState, access: .session,
+            requestFields: whoAsks + ["If-None-Match", "Prefer"], successes: [200, 304],
+            problems: sessionGone + [
+                .crossSite, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable, .draining,
+            ],
+            responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied", "Retry-After"]),
+        Route(
+            method: .delete, path: "/features/{id}/state", operation: .disposeStore, access: .session,
+            requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite, .featureNotFound],
+            responseFields: ofSession),
+        Route(
+            method: .post, path: "/features/{id}/intents", operation: .sendIntent, access: .session,
+            requestFields: whoAsks + ["Content-Type", "Content-Encoding", "Idempotency-Key", "If-Match", "Prefer"],
+            successes: [202, 200, 204],
+            problems: sessionGone + [
+                .badRequest, .invalidJSON, .crossSite, .forbidden, .featureNotFound, .intentInProgress,
+                .storeDisposed, .preconditionFailed, .bodyTooLarge, .unsupportedMediaType, .invalidIntent,
+                .idempotencyKeyReused, .intentRefused, .tooManyRequests, .tooManyStores, .tooManyReceipts,
+                .intentFailed, .stateUnavailable, .busy, .draining, .journalUnavailable, .storageFull,
+                .stateTooLarge,
+            ],
+            responseFields: ofSession + [
+                "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Retry-After",
+            ]),
+        Route(
+            method: .get, path: "/features/{id}/events", operation: .streamFeature, access: .session,
+            query: ["last_event_id"], requestFields: streaming.requestFields, successes: streaming.successes,
+            problems: streaming.problems, responseFields: streaming.responseFields),
+        streaming,
+        Route(
+            method: .get, path: "/health/live", operation: .reportLiveness, successes: [200],
+            responseFields: ["Content-Type"]),
+        Route(
+            method: .get, path: "/health/ready", operation: .reportReadiness, successes: [200],
+            problems: [.draining, .notReady], responseFields: ["Content-Type", "Retry-After"]),
+        Route(
+            method: .get, path: "/openapi.yaml", operation: .readOpenAPI, requestFields: ["If-None-Match"],
+            successes: [200, 304], responseFields: ["Content-Type", "ETag"]),
+        Route(
+            method: .get, path: "/problems/{name}", operation: .explainProblem, successes: [200],
+            problems: [.notFound], responseFields: ["Content-Type"]),
+        Route(
+            method: .get, path: "/", operation: .readPage, requestFields: ["If-None-Match"], successes: [200, 304],
+            problems: [.notFound],
+            responseFields: ["Content-Type", "ETag", "Content-Security-Policy", "Referrer-Policy"]),
+        Route(
+            method: .get, path: "/assets/{file}", operation: .readAsset, requestFields: ["If-None-Match"],
+            successes: [200, 304], problems: [.notFound], responseFields: ["Content-Type", "ETag"]),
+    ]
+
+    /// A stream that is asked for with `HEAD` takes no place, so it finds none taken.
+    private var forHead: Route? {
+        guard method == .get else { return nil }
+        let takesNoPlace: Set<ProblemType> = [.tooManyStores, .tooManyStreams, .tooManyWaits]
+        return Route(
+            method: .head, path: path, operation: operation, access: access, query: query,
+            requestFields: requestFields, successes: successes,
+            problems: problems.filter { !takesNoPlace.contains($0) }, responseFields: responseFields)
+    }
+
+    private static let options: [Route] = {
+        var seen: Set<String> = []
+        return declared.map(\.path).filter { seen.insert($0).inserted }.map { path in
+            Route(
+                method: .options, path: path, operation: .describeOptions,
+                requestFields: ["Access-Control-Request-Method", "Access-Control-Request-Headers"],
+                successes: [204],
+                responseFields: [
+                    "Allow", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
+                    "Access-Control-Max-Age",
+                ])
+        }
+    }()
+}
