@@ -38,6 +38,8 @@ public struct IntentReply: Sendable {
     public let isReplayed: Bool
     /// Whether no work that the intent launched is running.
     public let isSettled: Bool
+    /// Whether the request's wait was granted; false also where none was asked for.
+    public let isWaitGranted: Bool
 }
 
 /// Why an intent did not run.
@@ -137,16 +139,16 @@ extension Session {
                         .success(
                             IntentReply(
                                 intentID: id, state: after, version: commit.version, isReplayed: false,
-                                isSettled: outcome.isSettled)))
+                                isSettled: outcome.isSettled, isWaitGranted: false)))
                 }
                 settle(
                     id, wait, feature, store.handle, isSettled: outcome.isSettled, fallback: after
-                ) { isSettled, state in
+                ) { isSettled, isGranted, state in
                     completion(
                         .success(
                             IntentReply(
                                 intentID: id, state: state, version: commit.version, isReplayed: false,
-                                isSettled: isSettled)))
+                                isSettled: isSettled, isWaitGranted: isGranted)))
                 }
             }
         }
@@ -161,26 +163,28 @@ extension Session {
             return completion(.failure(.store(.sessionEnded)))
         }
         let id = receipt.intentID
-        let answer: @Sendable (Bool, StateSnapshot) -> Void = { isSettled, state in
+        let answer: @Sendable (Bool, Bool, StateSnapshot) -> Void = { isSettled, isGranted, state in
             completion(
                 .success(
                     IntentReply(
-                        intentID: id, state: state, version: version, isReplayed: true, isSettled: isSettled)))
+                        intentID: id, state: state, version: version, isReplayed: true, isSettled: isSettled,
+                        isWaitGranted: isGranted)))
         }
-        guard let wait = request.wait else { return answer(false, present) }
+        guard let wait = request.wait else { return answer(false, false, present) }
         settle(id, wait, feature, handle, isSettled: false, fallback: present, then: answer)
     }
 
     /// Waits until no work that the intent launched is running, at most for `wait`.
     private func settle(
         _ id: IntentID, _ wait: Duration, _ feature: FeatureID, _ handle: StoreHandle, isSettled: Bool,
-        fallback: StateSnapshot, then: @escaping @Sendable (Bool, StateSnapshot) -> Void
+        fallback: StateSnapshot,
+        then: @escaping @Sendable (_ isSettled: Bool, _ isGranted: Bool, StateSnapshot) -> Void
     ) {
-        guard !isSettled else { return then(true, fallback) }
-        let finish: @Sendable (Bool) -> Void = { [self] isSettled in
-            then(isSettled, existingState(of: feature) ?? fallback)
+        guard !isSettled else { return then(true, true, fallback) }
+        let waiting = beginWait(for: wait) { [self] isSettled in
+            then(isSettled, true, existingState(of: feature) ?? fallback)
         }
-        guard let waiting = beginWait(for: wait, then: finish) else { return finish(false) }
+        guard let waiting else { return then(false, false, existingState(of: feature) ?? fallback) }
         let isWaiting = handle.whenSettled(id, waiting.number) { waiting.end(true) }
         if isWaiting {
             waiting.onTimeout { handle.stopWaiting(id, waiting.number) }

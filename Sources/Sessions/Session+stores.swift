@@ -7,6 +7,8 @@ public enum StoreRefusal: Error, Sendable, Equatable {
     case featureNotFound
     /// The session has as many stores as it may.
     case tooManyStores(limit: Int)
+    /// As many requests as may wait do so already.
+    case tooManyWaits
     /// The session has ended.
     case sessionEnded
     /// The feature's author's code threw.

@@ -81,7 +81,8 @@ extension Session {
     }
 
     /// Waits until a store's view state satisfies `isNews`, at most for `wait`, then hands it over; at once if it does
-    /// already. The store is made if the session has none yet.
+    /// already. The store is made if the session has none yet. Without a place to wait in: `tooManyWaits`, so that a
+    /// client that asks in a loop is slowed down.
     public func state(
         of feature: FeatureID, wait: Duration, until isNews: @escaping @Sendable (StateSnapshot) -> Bool,
         completion: @escaping @Sendable (Result<StateSnapshot, StoreRefusal>) -> Void
@@ -92,7 +93,7 @@ extension Session {
         let waiting = beginWait(for: wait) { [self] _ in
             completion(isEnded ? .failure(.sessionEnded) : .success(existingState(of: feature) ?? now))
         }
-        guard let waiting else { return completion(.success(now)) }
+        guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }
         waitForChange(of: feature, since: now.version, waiting)
         waiting.onTimeout { [self] in
             core.withLock { core in core.stores[feature]?.waiters.removeAll { $0.number == waiting.number } }

@@ -16,7 +16,7 @@ enum Operation: String, Sendable, CaseIterable {
     case readOpenAPI
     case explainProblem
     case readPage
-    case readAsset
+    case readFile
     /// CORS preflight and `Allow`, of whatever path.
     case describeOptions
 }

@@ -84,7 +84,7 @@ extension Route {
             problems: [.notFound],
             responseFields: ["Content-Type", "ETag", "Content-Security-Policy", "Referrer-Policy"]),
         Route(
-            method: .get, path: "/assets/{file}", operation: .readAsset, requestFields: ["If-None-Match"],
+            method: .get, path: "/{file}", operation: .readFile, requestFields: ["If-None-Match"],
             successes: [200, 304], problems: [.notFound], responseFields: ["Content-Type", "ETag"]),
     ]
 

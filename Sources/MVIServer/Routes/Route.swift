@@ -11,7 +11,7 @@ struct Route: Sendable {
 
     let method: Method
     /// `/features/{id}/state`: at most one parameter, which is a whole segment.
-    let path: String
+    private(set) var path: String
     let operation: Operation
     var access = Access.everyone
     /// Query parameters that are read; others are ignored.
@@ -24,6 +24,13 @@ struct Route: Sendable {
     var problems: [ProblemType] = []
     /// The fields of its answers, beside those of `Route.everywhere`.
     var responseFields: [String] = []
+
+    /// The same at another path.
+    func moved(to path: String) -> Route {
+        var route = self
+        route.path = path
+        return route
+    }
 
     /// What holds for every route.
     enum Everywhere {

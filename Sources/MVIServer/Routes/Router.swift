@@ -17,7 +17,18 @@ struct Router: Sendable {
     /// The paths asked for most come first.
     private let resources: [Resource]
 
-    init(_ routes: [Route] = Route.table) {
+    /// - Parameter files: the paths of the page's files, `/` among them: `/{file}` stands for each of the others, and
+    ///   a server without a page has none of these routes.
+    init(_ routes: [Route] = Route.table, files: [String] = []) {
+        let routes = routes.flatMap { route in
+            switch route.operation {
+            case .readPage, .readFile, .describeOptions:
+                route.path == "/{file}"
+                    ? files.filter { $0 != "/" }.map { route.moved(to: $0) }
+                    : route.path == "/" && !files.contains("/") ? [] : [route]
+            default: [route]
+            }
+        }
         var order: [String] = []
         var byPath: [String: [Route]] = [:]
         for route in routes {

@@ -1,0 +1,52 @@
+import MicroHTTP
+
+/// The way back to one request's client.
+struct Reply: Sendable {
+    /// What the request's head says of its answer, whatever that will be.
+    struct Terms: Sendable {
+        /// The path as it was asked for, for problems.
+        let path: [UInt8]
+        /// The request's `Origin` if its page may read the answer.
+        let origin: String?
+        /// Whether answers differ by `Origin` although nobody's session is behind them.
+        let variesByOrigin: Bool
+        /// A cookie to set anew.
+        var cookie: (name: String, value: String)?
+
+        func response(to problem: Problem) -> Response { finish(problem.response(instance: path)) }
+
+        /// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol): never with credentials, since such pages send a
+        /// bearer token of their own.
+        func finish(_ response: Response) -> Response {
+            guard origin != nil || variesByOrigin || cookie != nil else { return response }
+            var response = response
+            func has(_ name: String) -> Bool { response.fields.contains { $0.name == name } }
+            if let cookie, !has(cookie.name) { response.fields.append(cookie) }
+            if variesByOrigin, !has("Vary") { response.fields.append((name: "Vary", value: "Origin")) }
+            if let origin {
+                response.fields.append((name: "Access-Control-Allow-Origin", value: origin))
+                response.fields.append((name: "Access-Control-Expose-Headers", value: CORS.exposed))
+            }
+            return response
+        }
+    }
+
+    let terms: Terms
+    /// Sends the answer; once.
+    let send: @Sendable (Response) -> Void
+
+    func answer(_ response: Response) { send(terms.finish(response)) }
+
+    func refuse(_ problem: Problem) { send(terms.response(to: problem)) }
+}
+
+/// What pages of other origins may send and read.
+enum CORS {
+    static let allowed =
+        "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Intent-Seq, Intent-Epoch, If-Match, "
+        + "If-None-Match, Prefer, traceparent"
+    static let exposed =
+        "ETag, Location, Preference-Applied, Retry-After, Idempotency-Replayed, Expected-Seq"
+    /// For how long a browser need not ask again, in seconds.
+    static let maxAge = "600"
+}

@@ -1,0 +1,44 @@
+import Logging
+import MVI
+import Sessions
+
+/// A feature whose instances are named by a key: `Keyed { OrderDetail(id: $0) }` serves `order-detail:42`.
+public struct Keyed<F: Feature>: Sendable {
+    let make: @Sendable (_ key: String) throws -> F?
+
+    /// A feature made for each key, `[A-Za-z0-9._~-]{1,64}`.
+    ///
+    /// - Parameter make: called when a session first names the key, on the thread of the request; must not block.
+    ///   Nil or a throw means that there is nothing under this key: the client gets 404 `feature-not-found`, and what
+    ///   was thrown is logged.
+    public init(_ make: @escaping @Sendable (_ key: String) throws -> F?) {
+        self.make = make
+    }
+}
+
+/// A feature as a server was given it, on the way to its definition.
+public struct ServedFeature: Sendable {
+    /// Throws `FeatureDefinitionError`.
+    let define: @Sendable (_ logger: Logger) throws -> FeatureDefinition
+
+    /// One instance for each session.
+    public init<F: Feature>(_ feature: F) {
+        define = { _ in try FeatureDefinition(feature) }
+    }
+
+    /// One instance for each key and session.
+    public init<F: Feature>(_ keyed: Keyed<F>) {
+        define = { logger in
+            try FeatureDefinition(keyed: { key -> F? in
+                do {
+                    return try keyed.make(key)
+                } catch {
+                    logger.info(
+                        "A feature refused a key",
+                        metadata: ["feature": "\(F.name)", "key": "\(key)", "error": "\(error)"])
+                    return nil
+                }
+            })
+        }
+    }
+}

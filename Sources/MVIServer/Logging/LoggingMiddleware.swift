@@ -1,0 +1,62 @@
+import Logging
+import MVI
+import WireJSON
+
+/// Logs what happens in every store: one line an event, its name the event's kind, all else in the metadata.
+///
+/// Values are written as JSON, so that no value can break a line, and cut to a length. A logger that would not show the
+/// lines costs nothing: then nothing is observed.
+public struct LoggingMiddleware: CommonMiddleware {
+    private let logger: Logger
+    private let level: Logger.Level
+    private let valueLength: Int
+
+    /// Logging to `logger`.
+    ///
+    /// - Parameters:
+    ///   - level: of everything but refusals, which are `info` if that is higher. A server reports failures by itself,
+    ///     as errors.
+    ///   - valueLength: how many bytes of a value are shown; 0 hides values, for features whose states or intents are
+    ///     nobody's business.
+    public init(logger: Logger, level: Logger.Level = .debug, valueLength: Int = 200) {
+        self.logger = logger
+        self.level = level
+        self.valueLength = valueLength
+    }
+
+    public func middleware<F: Feature>(for feature: F.Type) -> Middleware<F> {
+        guard logger.logLevel <= level else { return Middleware() }
+        return .observing { log($0) }
+    }
+
+    private func log<F: Feature>(_ observation: Observation<F>) {
+        let line = describe(observation.event)
+        var metadata: Logger.Metadata = [
+            "feature": .string(observation.instance), "intent": .string(observation.intentID.text),
+        ]
+        if let value = line.value { metadata["value"] = .string(value) }
+        logger.log(level: line.level, "\(line.kind)", metadata: metadata)
+    }
+
+    private func describe<F: Feature>(
+        _ event: Observation<F>.Event
+    ) -> (kind: String, level: Logger.Level, value: String?) {
+        switch event {
+        case .started(let life): ("started", level, "\(life)")
+        case .intent(let intent): ("intent", level, text(intent))
+        case .refused(let intent, _): ("refused", max(level, .info), text(intent))
+        case .action(let action): ("action", level, text(action))
+        case .message(let message, _, _): ("message", level, text(message))
+        case .label(let label): ("label", level, text(label))
+        case .failed(let failure): ("failed", level, text("\(failure.stage): \(failure.error)"))
+        case .ended: ("ended", level, nil)
+        }
+    }
+
+    private func text(_ value: some Encodable) -> String? {
+        guard valueLength > 0 else { return nil }
+        guard let json = try? WireJSON.encode(value) else { return "not writable as JSON" }
+        guard json.count > valueLength else { return String(decoding: json, as: UTF8.self) }
+        return String(decoding: json.prefix(valueLength), as: UTF8.self) + "…"
+    }
+}

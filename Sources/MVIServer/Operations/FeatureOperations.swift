@@ -1,0 +1,53 @@
+import MicroHTTP
+import Sessions
+
+/// `/features` and `/features/{name}`: what the server serves, described once at its start.
+struct FeatureOperations: Sendable {
+    private let list: [UInt8]
+    private let descriptions: [String: [UInt8]]
+
+    init(_ features: FeatureRegistry) {
+        var object = JSONObject()
+        object.add("features", array: features.definitions.map { Self.summary($0).closed })
+        list = object.closed
+        descriptions = Dictionary(
+            uniqueKeysWithValues: features.definitions.map { ($0.name, Self.description($0)) })
+    }
+
+    func list(_ reply: Reply) {
+        reply.answer(Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(list)))
+    }
+
+    func describe(_ incoming: Incoming) throws(Problem) -> Call.Answer {
+        guard let name = incoming.parameterText, let description = descriptions[name] else {
+            throw Problem(.featureNotFound, "There is no feature of that name; `GET /features` lists those there are.")
+        }
+        return { _, reply in
+            reply.answer(Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(description)))
+        }
+    }
+
+    private static func summary(_ feature: FeatureDefinition) -> JSONObject {
+        var object = JSONObject()
+        object.add("id", feature.name)
+        object.add("summary", feature.summary)
+        object.add("keyed", feature.isKeyed)
+        // With a key, a URI template (RFC 6570).
+        let instance = "/features/\(feature.name)" + (feature.isKeyed ? ":{key}" : "")
+        var links = JSONObject()
+        links.add("self", "/features/\(feature.name)")
+        links.add("state", "\(instance)/state")
+        links.add("intents", "\(instance)/intents")
+        links.add("events", "\(instance)/events")
+        object.add("links", json: links.closed)
+        return object
+    }
+
+    private static func description(_ feature: FeatureDefinition) -> [UInt8] {
+        var object = summary(feature)
+        object.add("intents", array: feature.intentExamples)
+        object.add("labels", array: feature.labelExamples)
+        if let state = feature.stateExample { object.add("state", json: state) }
+        return object.closed
+    }
+}

@@ -1,0 +1,79 @@
+import MicroHTTP
+import Sessions
+
+/// `/features/{id}/state`.
+struct StateOperations: Sendable {
+    let sessions: SessionTable
+    let crossSite: CrossSiteRule
+
+    func read(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
+        if caller.isByCookie { try crossSite.check(incoming.fields) }
+        let feature = try incoming.feature(sessions.environment.features)
+        let session = caller.session
+        if incoming.isHead { return try head(session, feature) }
+        // A field that is not well written is as good as none: the answer is the whole state.
+        let known = try? EntityTags.read("if-none-match", of: incoming.fields)?.get()
+        let wait = Preferences(incoming.fields).wait
+        return { _, reply in
+            do throws(StoreRefusal) {
+                guard let known, let wait, wait > 0, !sessions.isDraining else {
+                    return reply.answer(answer(try session.state(of: feature), session, known))
+                }
+                let seconds = min(wait, Int(sessions.environment.limits.longestWait.components.seconds))
+                try waitForNews(session, feature, known, seconds, reply)
+            } catch {
+                reply.refuse(Problem(error, feature))
+            }
+        }
+    }
+
+    private func waitForNews(
+        _ session: Session, _ feature: FeatureID, _ known: EntityTags, _ seconds: Int, _ reply: Reply
+    ) throws(StoreRefusal) {
+        session.state(
+            of: feature, wait: .seconds(seconds),
+            until: { !known.matchesWeakly(session.entityTag(version: $0.version)) },
+            completion: { result in
+                switch result {
+                case .success(let state):
+                    var response = answer(state, session, known)
+                    response.fields.append((name: "Preference-Applied", value: "wait=\(seconds)"))
+                    reply.answer(response)
+                case .failure(let refusal): reply.refuse(Problem(refusal, feature))
+                }
+            })
+    }
+
+    private func answer(_ state: StateSnapshot, _ session: Session, _ known: EntityTags?) -> Response {
+        let tag = session.entityTag(version: state.version)
+        var fields = AnswerFields.state
+        fields.append((name: "ETag", value: "\"\(tag)\""))
+        return Response(status: known?.matchesWeakly(tag) == true ? 304 : 200, fields: fields, body: .bytes(state.view))
+    }
+
+    /// Says what `GET` would, but makes no store; then there is no version to make a tag of.
+    private func head(_ session: Session, _ feature: FeatureID) throws(Problem) -> Call.Answer {
+        let response: Response
+        if let state = session.existingState(of: feature) {
+            response = answer(state, session, nil)
+        } else {
+            do throws(StoreRefusal) {
+                response = Response(
+                    status: 200, fields: AnswerFields.state, body: .bytes(try session.initialState(of: feature)))
+            } catch {
+                throw Problem(error, feature)
+            }
+        }
+        return { _, reply in reply.answer(response) }
+    }
+
+    func dispose(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
+        try crossSite.check(incoming.fields)
+        let feature = try incoming.feature(sessions.environment.features)
+        return { _, reply in
+            // A store that is not there is as gone as one that was disposed: DELETE is idempotent.
+            _ = caller.session.removeStore(feature)
+            reply.answer(Response(status: 204, fields: AnswerFields.sessionEmpty))
+        }
+    }
+}

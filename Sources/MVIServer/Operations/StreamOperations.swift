@@ -1,0 +1,120 @@
+import MicroHTTP
+import Sessions
+
+/// `/features/{id}/events` and `/events`.
+struct StreamOperations: Sendable {
+    let sessions: SessionTable
+    let credentials: Credentials
+    let crossSite: CrossSiteRule
+
+    private var features: FeatureRegistry { sessions.environment.features }
+
+    func ofFeature(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
+        try stream(incoming, caller) { () throws(Problem) in .features([try incoming.feature(features)]) }
+    }
+
+    func ofSession(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
+        try stream(incoming, caller) { () throws(Problem) in
+            let named = QueryItems(incoming.head.query).values("feature")
+            guard !named.isEmpty else { return .all }
+            var ids: Set<FeatureID> = []
+            for text in named { ids.insert(try Incoming.feature(text, features)) }
+            return .features(ids)
+        }
+    }
+
+    private func stream(
+        _ incoming: Incoming, _ caller: Caller, _ filter: () throws(Problem) -> StreamFilter
+    ) throws(Problem) -> Call.Answer {
+        if caller.isByCookie { try crossSite.checkStream(incoming.fields) }
+        let filter = try filter()
+        guard MediaTypes.accepts(type: "text", subtype: "event-stream", incoming.fields) else {
+            throw Problem(.notAcceptable, "The request's `Accept` excludes text/event-stream.")
+        }
+        if incoming.isHead { return try head(filter, caller.session) }
+        let start = StreamStart(lastEventID: lastEventID(incoming))
+        let wantsProblem = Preferences(incoming.fields).problem
+        return { _, reply in open(filter, start, caller, wantsProblem: wantsProblem, reply) }
+    }
+
+    /// `Last-Event-ID`, which browsers send by themselves, before the query's, which a page can choose. One that cannot
+    /// be read is one that is not known: the stream says so, since an EventSource gives up for good at a 400.
+    private func lastEventID(_ incoming: Incoming) -> String? {
+        if let field = incoming.fields["last-event-id"], !field.isEmpty { return field }
+        return QueryItems(incoming.head.query).values("last_event_id").first.map { $0 ?? "?" }
+    }
+
+    /// Takes no place and makes no store, and refuses what lasts.
+    private func head(_ filter: StreamFilter, _ session: Session) throws(Problem) -> Call.Answer {
+        if case .features(let features) = filter {
+            for feature in features where session.existingState(of: feature) == nil {
+                do throws(StoreRefusal) {
+                    _ = try session.initialState(of: feature)
+                } catch {
+                    throw Problem(error, feature)
+                }
+            }
+        }
+        return { _, reply in reply.answer(Response(status: 200, fields: AnswerFields.stream)) }
+    }
+
+    private func open(
+        _ filter: StreamFilter, _ start: StreamStart, _ caller: Caller, wantsProblem: Bool, _ reply: Reply
+    ) {
+        guard !sessions.isDraining else {
+            let problem = Problem(.draining, "The server is stopping and opens no streams.", retryAfter: .seconds(2))
+            return putOff(.drain, problem, wantsProblem, reply)
+        }
+        do throws(StreamRefusal) {
+            let stream = try caller.session.openStream(filter, from: start)
+            // Between the look above and now the server may have begun to stop, and this stream not have been told.
+            if sessions.isDraining { stream.goAway(.drain) }
+            reply.answer(
+                Response(status: 200, fields: AnswerFields.stream, body: .stream(StreamConnection(stream))))
+        } catch {
+            switch error {
+            case .busy:
+                let problem = Problem(
+                    .tooManyStreams, "The server has as many streams open as it may have.", retryAfter: .seconds(10))
+                putOff(.busy, problem, wantsProblem, reply)
+            case .store(.tooManyStores(let limit)):
+                let problem = Problem(
+                    .tooManyStores, "The session has \(limit) stores, and the stream would need more.")
+                putOff(.busy, problem, wantsProblem, reply)
+            case .store(.sessionEnded): reply.answer(ended(isByCookie: caller.isByCookie))
+            case .store(let refusal): reply.refuse(Problem(refusal, filter))
+            }
+        }
+    }
+
+    /// Refuses for now. A browser gives up for ever on 429 and 503, so unless the client asks for the problem it gets a
+    /// stream that says when to come back, and ends.
+    private func putOff(_ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool, _ reply: Reply) {
+        guard wantsProblem else {
+            let farewell = StreamEvents.goAway(reason)
+            return reply.answer(Response(status: 200, fields: AnswerFields.stream, body: .bytes(farewell)))
+        }
+        var problem = problem
+        problem.fields.append((name: "Preference-Applied", value: "problem"))
+        reply.refuse(problem)
+    }
+
+    /// What a stream of a session that has ended gets: at 204 an EventSource stops for ever.
+    func ended(isByCookie: Bool) -> Response {
+        var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
+        if isByCookie { response.fields.append(credentials.cookies.clear) }
+        return response
+    }
+}
+
+extension Problem {
+    fileprivate init(_ refusal: StoreRefusal, _ filter: StreamFilter) {
+        if case .features(let features) = filter, features.count == 1, let feature = features.first {
+            self.init(refusal, feature)
+        } else if refusal == .featureNotFound {
+            self.init(.featureNotFound, "One of the features has nothing under its key.")
+        } else {
+            self.init(.stateUnavailable, "One of the features' stores could not be made; the server's log says why.")
+        }
+    }
+}

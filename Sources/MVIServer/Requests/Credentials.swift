@@ -1,0 +1,71 @@
+import MicroHTTP
+import Sessions
+
+/// Whose request it is.
+struct Caller: Sendable {
+    let session: Session
+    /// Whether the browser sent the credential by itself.
+    let isByCookie: Bool
+    /// Set-Cookie anew, when half of its life has passed.
+    let refresh: (name: String, value: String)?
+}
+
+/// Finds the session that a request's credential names. A bearer token beats the cookie, and one that fails never
+/// falls back to it: what a client says counts, not what its browser adds.
+struct Credentials: Sendable {
+    let sessions: SessionTable
+    let cookies: CookiePolicy
+
+    func caller(_ fields: HeaderFields) throws(Problem) -> Caller {
+        switch try bearer(fields) {
+        case let token?: return try caller(token, isByCookie: false)
+        case nil: break
+        }
+        guard let text = cookies.value(fields) else {
+            throw Problem(
+                .unauthorized, "The request carries neither `Authorization: Bearer <token>` nor the session's cookie.")
+        }
+        guard let token = SessionToken(text) else {
+            throw Problem(.unauthorized, "The session's cookie is not one that this server gives.")
+        }
+        return try caller(token, isByCookie: true)
+    }
+
+    /// The live session of the cookie, if there is one: `POST /sessions` gives it back.
+    func sessionOfCookie(_ fields: HeaderFields) -> (session: Session, token: SessionToken)? {
+        guard let token = cookies.value(fields).flatMap({ SessionToken($0) }), case .live(let session) = sessions.lookup(token)
+        else { return nil }
+        return (session, token)
+    }
+
+    private func caller(_ token: SessionToken, isByCookie: Bool) throws(Problem) -> Caller {
+        switch sessions.lookup(token) {
+        case .live(let session):
+            let refresh = isByCookie && session.cookieIsDue() ? cookies.set(token.text) : nil
+            return Caller(session: session, isByCookie: isByCookie, refresh: refresh)
+        case .ended:
+            throw gone(.sessionEnded, "The session of this credential has ended.", isByCookie)
+        case .unknown:
+            throw gone(.sessionNotFound, "The credential names no session that this server has.", isByCookie)
+        }
+    }
+
+    private func gone(_ type: ProblemType, _ detail: String, _ isByCookie: Bool) -> Problem {
+        var problem = Problem(type, detail)
+        if isByCookie { problem.fields.append(cookies.clear) }
+        return problem
+    }
+
+    /// The token of `Authorization`, nil if there is none. Another scheme is somebody else's, such as a proxy's in
+    /// front; it is passed over.
+    private func bearer(_ fields: HeaderFields) throws(Problem) -> SessionToken? {
+        guard let value = fields.bytes(of: "authorization") else { return nil }
+        let scheme = value.prefix { $0 != 0x20 }
+        guard scheme.count == 6, zip(scheme, "bearer".utf8).allSatisfy({ $0 | 0x20 == $1 }) else { return nil }
+        let text = value[scheme.endIndex...].drop { $0 == 0x20 }
+        guard let token = SessionToken(String(decoding: text, as: UTF8.self)) else {
+            throw Problem(.unauthorized, "The bearer token is not one that this server gives.")
+        }
+        return token
+    }
+}

@@ -1,0 +1,76 @@
+import MicroHTTP
+
+/// The value of `If-Match` or `If-None-Match` (RFC 9110 section 13.1).
+enum EntityTags: Sendable, Equatable {
+    /// `*`.
+    case any
+    case list([Tag])
+
+    struct Tag: Sendable, Equatable {
+        let isWeak: Bool
+        /// Without the quotes.
+        let opaque: String
+    }
+
+    /// Nil if there is no such field; an error if it is not well written.
+    static func read(_ name: StaticString, of fields: HeaderFields) -> Result<EntityTags, Malformed>? {
+        guard fields.contains(name) else { return nil }
+        guard let tags = EntityTags(fields.values(of: name).joined(separator: ",")) else { return .failure(Malformed()) }
+        return .success(tags)
+    }
+
+    struct Malformed: Error {}
+
+    init?(_ value: String) {
+        var scanner = FieldScanner(value.utf8)
+        scanner.skipBlanks()
+        if scanner.take("*") {
+            scanner.skipBlanks()
+            guard scanner.isAtEnd else { return nil }
+            self = .any
+            return
+        }
+        var tags: [Tag] = []
+        while true {
+            scanner.skipBlanks()
+            // Empty elements of a list are to be borne (RFC 9110 section 5.6.1.2).
+            if scanner.take(",") { continue }
+            if scanner.isAtEnd { break }
+            let isWeak = scanner.take("W")
+            if isWeak, !scanner.take("/") { return nil }
+            guard let opaque = Self.opaque(&scanner) else { return nil }
+            tags.append(Tag(isWeak: isWeak, opaque: opaque))
+            scanner.skipBlanks()
+            guard scanner.isAtEnd || scanner.take(",") else { return nil }
+        }
+        guard !tags.isEmpty else { return nil }
+        self = .list(tags)
+    }
+
+    /// An entity tag's quotes hold no escapes: a backslash is itself.
+    private static func opaque(_ scanner: inout FieldScanner) -> String? {
+        guard scanner.take("\"") else { return nil }
+        let rest = scanner.remainder
+        guard let end = rest.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
+        let opaque = rest[..<end]
+        guard opaque.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
+        scanner = FieldScanner(rest[(end + 1)...])
+        return String(decoding: opaque, as: UTF8.self)
+    }
+
+    /// Strong comparison, for `If-Match`: a weak tag never matches.
+    func matchesStrongly(_ opaque: String) -> Bool {
+        switch self {
+        case .any: true
+        case .list(let tags): tags.contains { !$0.isWeak && $0.opaque == opaque }
+        }
+    }
+
+    /// Weak comparison, for `If-None-Match`.
+    func matchesWeakly(_ opaque: String) -> Bool {
+        switch self {
+        case .any: true
+        case .list(let tags): tags.contains { $0.opaque == opaque }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/// Takes a header field's value apart: the few rules of RFC 9110 section 5.6 that the fields of this server are made
+/// of, on bytes.
+struct FieldScanner {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ value: some Sequence<UInt8>) { rest = ArraySlice(value) }
+
+    var isAtEnd: Bool { rest.isEmpty }
+    var next: UInt8? { rest.first }
+
+    /// Optional whitespace.
+    mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
+
+    /// Takes the byte if it comes next.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard rest.first == UInt8(ascii: character) else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// A token, which may be a quoted string as well where `orQuoted`; nil if there is neither.
+    mutating func word(orQuoted: Bool = false) -> String? {
+        if orQuoted, rest.first == UInt8(ascii: "\"") { return quotedString() }
+        let token = rest.prefix(while: Self.isTokenByte)
+        guard !token.isEmpty else { return nil }
+        rest = rest.dropFirst(token.count)
+        return String(decoding: token, as: UTF8.self)
+    }
+
+    /// A quoted string without its quotes, escapes resolved; nil if it does not end or holds a control character.
+    mutating func quotedString() -> String? {
+        guard take("\"") else { return nil }
+        var text: [UInt8] = []
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "\""): return String(validating: text, as: UTF8.self)
+            case UInt8(ascii: "\\"):
+                guard let escaped = rest.popFirst() else { return nil }
+                text.append(escaped)
+            case 0..<0x20, 0x7F: return nil
+            default: text.append(byte)
+            }
+        }
+        return nil
+    }
+
+    /// Everything up to one of the bytes, or to the end.
+    mutating func skip(to stops: [UInt8]) { rest = rest.drop { !stops.contains($0) } }
+
+    /// What is left.
+    var remainder: ArraySlice<UInt8> { rest }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import MicroHTTP
+import Sessions
+
+/// A request's head with the place of its path's parameter.
+struct Incoming: Sendable {
+    let head: RequestHead
+    /// Whether only the head of a `GET`'s answer is wanted.
+    let isHead: Bool
+    /// Where in the path the parameter is.
+    let parameter: Range<Int>
+
+    var fields: HeaderFields { head.fields }
+
+    /// The parameter's text; nil if its encoding is broken, so that it names nothing.
+    var parameterText: String? { PercentEncoding.decode(head.path[parameter]) }
+
+    /// The feature instance that the path names, if the server has such a feature.
+    func feature(_ features: FeatureRegistry) throws(Problem) -> FeatureID {
+        try Self.feature(parameterText, features)
+    }
+
+    static func feature(_ text: String?, _ features: FeatureRegistry) throws(Problem) -> FeatureID {
+        guard let text, let id = FeatureID(text) else {
+            throw Problem(
+                .featureNotFound, "That is no feature id: it is written `name` or `name:key`, as in counter or order:42.")
+        }
+        guard features.definition(for: id) != nil else {
+            guard let definition = features[id.name] else {
+                throw Problem(.featureNotFound, "There is no feature called \"\(id.name)\".")
+            }
+            throw Problem(
+                .featureNotFound,
+                definition.isKeyed
+                    ? "The feature \"\(id.name)\" needs a key, as in \(id.name):42."
+                    : "The feature \"\(id.name)\" takes no key.")
+        }
+        return id
+    }
+
+    /// Whether a body follows the head.
+    var hasBody: Bool {
+        if fields.contains("transfer-encoding") { return true }
+        guard let length = fields["content-length"] else { return false }
+        return length != "0"
+    }
+
+    /// Refuses a body that says it is too large; one that does not say is cut off by the HTTP layer.
+    func checkSize(limit: Int) throws(Problem) {
+        guard let text = fields["content-length"], (Int(text) ?? .max) > limit else { return }
+        throw Problem(.bodyTooLarge, "The body has \(text.prefix(20)) bytes; at most \(limit) are taken.")
+    }
+}

@@ -1,0 +1,56 @@
+import MicroHTTP
+
+/// What a request says of its body's type, and what it would accept.
+enum MediaTypes {
+    /// The body of an intent or a session: JSON, not coded. Parameters are let pass; JSON has none (RFC 8259
+    /// section 11), and clients send `charset` all the same.
+    static func checkJSON(_ fields: HeaderFields) throws(Problem) {
+        guard let value = fields["content-type"] else {
+            throw Problem(.unsupportedMediaType, "The body has no `Content-Type`; it must be application/json.")
+        }
+        guard essence(value) == "application/json" else {
+            throw Problem(
+                .unsupportedMediaType, "The body's `Content-Type` is another than application/json.")
+        }
+        if let coding = fields["content-encoding"], coding.lowercased() != "identity" {
+            throw Problem(.unsupportedMediaType, "The body has a `Content-Encoding`; it must come as it is.")
+        }
+    }
+
+    /// Whether `Accept` (RFC 9110 section 12.5.1) lets the type pass; without the field everything does. The most
+    /// specific range that covers the type decides, by whether its weight is above zero.
+    static func accepts(type: String, subtype: String, _ fields: HeaderFields) -> Bool {
+        guard fields.contains("accept") else { return true }
+        var best: (specificity: Int, isAccepted: Bool) = (-1, false)
+        var hasRange = false
+        for value in fields.values(of: "accept") {
+            for range in value.split(separator: ",") {
+                hasRange = true
+                let specificity =
+                    switch essence(range) {
+                    case "\(type)/\(subtype)": 2
+                    case "\(type)/*": 1
+                    case "*/*": 0
+                    default: -1
+                    }
+                if specificity > best.specificity { best = (specificity, hasWeight(range)) }
+            }
+        }
+        // An empty field says as much as none.
+        return hasRange ? best.isAccepted : true
+    }
+
+    private static func essence(_ value: some StringProtocol) -> String {
+        let bytes = value.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
+        return String(decoding: bytes, as: UTF8.self).lowercased()
+    }
+
+    /// `q=0`, `q=0.0` and the like exclude.
+    private static func hasWeight(_ range: Substring) -> Bool {
+        for parameter in range.split(separator: ";").dropFirst() {
+            let parts = parameter.lowercased().filter { $0 != " " && $0 != "\t" }
+            if parts.hasPrefix("q=") { return parts.dropFirst(2).utf8.contains { (0x31...0x39).contains($0) } }
+        }
+        return true
+    }
+}

@@ -1,0 +1,54 @@
+import MicroHTTP
+
+/// What a client would like, `Prefer` (RFC 7240). Preferences that are not known, or not well written, are ignored, as
+/// section 2 says.
+struct Preferences: Sendable, Equatable {
+    enum Representation: String, Sendable {
+        case minimal
+        case representation
+    }
+
+    var respondAsync = false
+    var `return`: Representation?
+    /// Seconds, as asked for.
+    var wait: Int?
+    /// Ours: a stream that is refused for now answers with a problem, not with 200.
+    var problem = false
+
+    init() {}
+
+    init(_ fields: HeaderFields) {
+        guard fields.contains("prefer") else { return }
+        // Several fields are one list (RFC 9110 section 5.3).
+        var scanner = FieldScanner(fields.values(of: "prefer").joined(separator: ",").utf8)
+        var seen: Set<String> = []
+        while !scanner.isAtEnd {
+            scanner.skipBlanks()
+            if let name = scanner.word()?.lowercased() {
+                scanner.skipBlanks()
+                var value: String?
+                if scanner.take("=") {
+                    scanner.skipBlanks()
+                    value = scanner.word(orQuoted: true)
+                }
+                // "If any preference is specified more than once, only the first instance is to be considered."
+                if seen.insert(name).inserted { take(name, value) }
+            }
+            // Parameters of a preference, and what cannot be read.
+            scanner.skip(to: [UInt8(ascii: ",")])
+            _ = scanner.take(",")
+        }
+    }
+
+    private mutating func take(_ name: String, _ value: String?) {
+        switch name {
+        case "respond-async": respondAsync = true
+        case "return": `return` = value.flatMap { Representation(rawValue: $0.lowercased()) }
+        case "wait":
+            guard let value, !value.isEmpty, value.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return }
+            wait = Int(value) ?? .max
+        case "problem": problem = true
+        default: break
+        }
+    }
+}

@@ -1,0 +1,96 @@
+extension ServerSettings {
+    /// Every setting of a server, in the order of `--help`.
+    package static let catalogue: [Setting<ServerSettings>] = listening + callers + limits + times + running
+
+    private static let listening: [Setting<ServerSettings>] = [
+        setting("host", .listening, "address", "Address to listen on; 0.0.0.0 or :: for every interface.", \.host, .host),
+        setting("port", .listening, "port", "Port to listen on; 0 for any free one.", \.port, .number(0...65_535)),
+        setting("admin-host", .listening, "address", "Address of the admin port.", \.adminHost, .host),
+        setting(
+            "admin-port", .listening, "port",
+            "Port that answers health checks only, for a network of its own; without it only the main port does.",
+            \.adminPort, SettingFormat.number(0...65_535).orNone),
+        setting(
+            "threads", .listening, "count", "Threads that take requests; as many as there are cores is right.",
+            \.threads, .number(1...256)),
+    ]
+
+    private static let callers: [Setting<ServerSettings>] = [
+        setting(
+            "public-url", .callers, "url",
+            "Address under which browsers reach the server, if a proxy is in front; with https cookies are Secure.",
+            \.publicURL, SettingFormat.origin.orNone),
+        setting(
+            "allowed-origins", .callers, "origins",
+            "Origins whose pages may use the server from another site, with commas between them.",
+            \.allowedOrigins, .origins),
+    ]
+
+    private static let limits: [Setting<ServerSettings>] = [
+        limit("max-sessions", "Sessions in all.", \.maxSessions),
+        limit("max-stores-per-session", "Feature instances a session.", \.maxStoresPerSession),
+        limit("max-streams", "Streams in all.", \.maxStreams),
+        limit("max-streams-per-session", "Streams a session; one more and the oldest goes.", \.maxStreamsPerSession),
+        limit("max-connections", "Connections at once, streams not counted.", \.maxConnections),
+        limit("max-receipts", "Idempotency keys that a session remembers.", \.maxReceipts),
+        setting(
+            "outbox-bytes", .limits, "bytes", "Bytes of labels that a session keeps for clients that are away.",
+            \.outboxBytes, .bytes(1_024...1 << 30)),
+        limit("outbox-labels", "Labels that a session keeps for clients that are away.", \.outboxLabels),
+        setting(
+            "max-state-bytes", .limits, "bytes", "Bytes of one feature's state as clients see it.", \.maxStateBytes,
+            .bytes(1_024...1 << 30)),
+        limit("max-waits", "Requests with 'Prefer: wait' in all.", \.maxWaits),
+        limit("max-waits-per-session", "Requests with 'Prefer: wait' a session.", \.maxWaitsPerSession),
+        limit("max-queued-intents", "Intents of one store that wait for their turn.", \.maxQueuedIntents),
+        setting("body-limit", .limits, "bytes", "Bytes of a request's body.", \.bodyLimit, .bytes(1_024...1 << 30)),
+        setting("head-limit", .limits, "bytes", "Bytes of a request's head.", \.headLimit, .bytes(1_024...1 << 20)),
+    ]
+
+    private static let times: [Setting<ServerSettings>] = [
+        setting(
+            "max-wait-seconds", .times, "time", "How long 'Prefer: wait' waits at most.", \.maxWait,
+            .time(.zero ... .seconds(50))),
+        setting(
+            "session-ttl", .times, "time", "How long a session lives after its last request or stream.",
+            \.sessionLife, .time(.seconds(60) ... .seconds(366 * 24 * 3600))),
+        setting(
+            "heartbeat", .times, "time", "A stream on which nothing was written for so long gets a ping.",
+            \.heartbeat, .time(.seconds(1) ... .seconds(600))),
+        setting(
+            "head-timeout", .times, "time", "From a request's first byte to its head's end.", \.headTimeout,
+            .time(.seconds(1) ... .seconds(15))),
+        setting(
+            "body-timeout", .times, "time", "From a head's end to its body's end.", \.bodyTimeout,
+            .time(.seconds(1) ... .seconds(600))),
+        setting(
+            "idle-timeout", .times, "time", "How long a connection may wait for its next request.", \.idleTimeout,
+            .time(.seconds(1) ... .seconds(600))),
+        setting(
+            "grace", .times, "time", "How long the server takes at most to stop.", \.grace,
+            .time(.seconds(1) ... .seconds(600))),
+    ]
+
+    private static let running: [Setting<ServerSettings>] = [
+        setting(
+            "log-level", .running, "level",
+            "What is logged: trace, debug (every event of every feature), info, notice, warning, error, critical.",
+            \.logLevel, .logLevel),
+        setting(
+            "log-value-bytes", .running, "bytes", "Bytes of a value that a log line shows; 0 hides values.",
+            \.logValueBytes, .bytes(0...1 << 20)),
+    ]
+
+    private static func setting<Value>(
+        _ name: String, _ group: Setting<ServerSettings>.Group, _ valueName: String, _ summary: String,
+        _ path: any WritableKeyPath<ServerSettings, Value> & Sendable, _ format: SettingFormat<Value>
+    ) -> Setting<ServerSettings> {
+        Setting(name, group, valueName, summary, path, format, defaults: ServerSettings())
+    }
+
+    private static func limit(
+        _ name: String, _ summary: String, _ path: any WritableKeyPath<ServerSettings, Int> & Sendable
+    ) -> Setting<ServerSettings> {
+        setting(name, .limits, "count", summary, path, .number(1...100_000_000))
+    }
+}

@@ -1,0 +1,74 @@
+import Logging
+
+/// How a server listens, whom it serves, and how much it bears. Each can be given as a flag, as an environment
+/// variable and in a configuration file; `--help` of the server lists them.
+public struct ServerSettings: Sendable {
+    /// Address to listen on.
+    public var host = "127.0.0.1"
+    /// Port to listen on; 0 for any free one.
+    public var port: UInt16 = 8080
+    /// Address for health checks that are nobody else's business.
+    public var adminHost = "127.0.0.1"
+    /// Port for them; nil for none. Health is answered on the main port as well.
+    public var adminPort: UInt16?
+    /// Threads that take requests.
+    public var threads = 2
+
+    /// The address under which browsers reach the server; nil to go by `Host`. With `https` the cookie is for secure
+    /// connections only.
+    public var publicURL: Origin?
+    /// Origins of other sites' pages that may use the server.
+    public var allowedOrigins: [Origin] = []
+
+    /// Sessions in all.
+    public var maxSessions = 100_000
+    /// Stores a session.
+    public var maxStoresPerSession = 64
+    /// Streams in all.
+    public var maxStreams = 18_000
+    /// Streams a session; one more and the oldest goes.
+    public var maxStreamsPerSession = 4
+    /// Connections at once, streams not counted.
+    public var maxConnections = 4_000
+    /// Idempotency keys that a session remembers.
+    public var maxReceipts = 1_000
+    /// Bytes of labels that a session keeps for clients that are away.
+    public var outboxBytes = 256 * 1024
+    /// Labels that a session keeps for clients that are away.
+    public var outboxLabels = 1_000
+    /// Bytes of one view state.
+    public var maxStateBytes = 1024 * 1024
+    /// Requests with `Prefer: wait` in all.
+    public var maxWaits = 256
+    /// Requests with `Prefer: wait` a session.
+    public var maxWaitsPerSession = 2
+    /// Intents of one store that wait for their turn.
+    public var maxQueuedIntents = 1_024
+    /// Bytes of a request's body.
+    public var bodyLimit = 1024 * 1024
+    /// Bytes of a request's head.
+    public var headLimit = 16 * 1024
+
+    /// How long a request with `Prefer: wait` waits at most.
+    public var maxWait: Duration = .seconds(10)
+    /// How long a session lives after its last request or stream.
+    public var sessionLife: Duration = .seconds(24 * 3600)
+    /// A stream on which nothing was written for so long gets a `ping`.
+    public var heartbeat: Duration = .seconds(20)
+    /// From a request's first byte to its head's end.
+    public var headTimeout: Duration = .seconds(15)
+    /// From the head's end to the body's end.
+    public var bodyTimeout: Duration = .seconds(30)
+    /// How long a connection may wait for its next request.
+    public var idleTimeout: Duration = .seconds(60)
+    /// How long the server takes at most to stop.
+    public var grace: Duration = .seconds(10)
+
+    /// What is logged.
+    public var logLevel = Logger.Level.info
+    /// Bytes of a value that a log line shows; 0 hides values.
+    public var logValueBytes = 200
+
+    /// The defaults.
+    public init() {}
+}

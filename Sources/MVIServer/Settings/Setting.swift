@@ -1,0 +1,63 @@
+/// One thing that can be set, as it is declared: by flag, environment variable or configuration file, always as text
+/// and always the same one.
+package struct Setting<Root>: Sendable {
+    /// A heading in `--help`.
+    package enum Group: String, Sendable, CaseIterable {
+        case listening = "Listening"
+        case callers = "Who may call"
+        case limits = "Limits"
+        case times = "Times"
+        case running = "Running"
+        case demo = "Demo features"
+    }
+
+    /// The flag without its dashes, which is also the key in a configuration file.
+    package let name: String
+    package let group: Group
+    /// What the value is called in `--help`.
+    package let valueName: String
+    package let summary: String
+    /// The default as it would be given; empty for none.
+    package let defaultText: String
+    /// Sets the value that the text says.
+    package let apply: @Sendable (_ text: String, _ root: inout Root) throws(SettingError) -> Void
+
+    /// `MVI_` and the name in capitals.
+    package var environmentName: String {
+        "MVI_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+    }
+
+    package init<Value>(
+        _ name: String, _ group: Group, _ valueName: String, _ summary: String,
+        _ path: any WritableKeyPath<Root, Value> & Sendable, _ format: SettingFormat<Value>, defaults: Root
+    ) {
+        self.name = name
+        self.group = group
+        self.valueName = valueName
+        self.summary = summary
+        defaultText = format.print(defaults[keyPath: path])
+        apply = { text, root throws(SettingError) in
+            guard let value = format.parse(text) else {
+                throw SettingError(name: name, given: text, expected: format.expected)
+            }
+            root[keyPath: path] = value
+        }
+    }
+}
+
+/// A value that cannot be used.
+public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable {
+    /// The setting's name: its flag without dashes.
+    public let name: String
+    /// What was given.
+    public let given: String
+    /// What would have been taken.
+    public let expected: String
+
+    /// What was given, what is expected, and where it can be set.
+    public var description: String {
+        let variable = "MVI_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
+        return "--\(name) cannot be '\(given)': expected \(expected). (Set by --\(name), \(variable) or \"\(name)\" in "
+            + "the configuration file.)"
+    }
+}

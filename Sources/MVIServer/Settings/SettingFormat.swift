@@ -1,0 +1,134 @@
+import Logging
+
+/// How a value is written where it is set.
+package struct SettingFormat<Value>: Sendable {
+    /// What is taken, as the end of "expected …".
+    package let expected: String
+    /// Nil for a text that is no such value.
+    package let parse: @Sendable (String) -> Value?
+    package let print: @Sendable (Value) -> String
+
+    package init(
+        _ expected: String, parse: @escaping @Sendable (String) -> Value?,
+        print: @escaping @Sendable (Value) -> String
+    ) {
+        self.expected = expected
+        self.parse = parse
+        self.print = print
+    }
+
+    /// The same, or nothing, which is written as an empty text.
+    package var orNone: SettingFormat<Value?> {
+        SettingFormat<Value?>(
+            expected, parse: { text in parse(text).map { .some($0) } }, print: { $0.map(print) ?? "" })
+    }
+}
+
+extension SettingFormat where Value == String {
+    package static var text: SettingFormat {
+        SettingFormat("a text", parse: { $0.isEmpty ? nil : $0 }, print: { $0 })
+    }
+
+    /// An address to listen on.
+    package static var host: SettingFormat {
+        SettingFormat(
+            "an IPv4 or IPv6 address, such as 127.0.0.1, 0.0.0.0 or ::",
+            parse: { text in
+                let isAddress = text.utf8.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
+                        UInt8(ascii: "A")...UInt8(ascii: "F"), UInt8(ascii: "."), UInt8(ascii: ":"):
+                        true
+                    default: false
+                    }
+                }
+                return isAddress && (text.contains(".") || text.contains(":")) ? text : nil
+            }, print: { $0 })
+    }
+}
+
+extension SettingFormat where Value: FixedWidthInteger & Sendable {
+    /// A whole number.
+    package static func number(_ range: ClosedRange<Value>) -> SettingFormat {
+        SettingFormat(
+            "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            parse: { text in Value(text).flatMap { range.contains($0) ? $0 : nil } }, print: { "\($0)" })
+    }
+}
+
+extension SettingFormat where Value == Int {
+    /// A number of bytes.
+    package static func bytes(_ range: ClosedRange<Int>) -> SettingFormat {
+        let units = [("KiB", 1024), ("MiB", 1024 * 1024), ("GiB", 1024 * 1024 * 1024)]
+        return SettingFormat(
+            "a number of bytes from \(range.lowerBound) to \(range.upperBound), such as 65536, 64KiB or 1MiB",
+            parse: { text in
+                let unit = units.first { text.hasSuffix($0.0) }
+                guard let number = Int(unit == nil ? text[...] : text.dropLast(3)) else { return nil }
+                let (bytes, overflows) = number.multipliedReportingOverflow(by: unit?.1 ?? 1)
+                return overflows || !range.contains(bytes) ? nil : bytes
+            },
+            print: { bytes in
+                let unit = units.last { bytes >= $0.1 && bytes.isMultiple(of: $0.1) }
+                return unit.map { "\(bytes / $0.1)\($0.0)" } ?? "\(bytes)"
+            })
+    }
+}
+
+extension SettingFormat where Value == Duration {
+    /// A time.
+    package static func time(_ range: ClosedRange<Duration>) -> SettingFormat {
+        let units: [(String, Int64)] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]
+        let show: @Sendable (Duration) -> String = { time in
+            let milliseconds = time.components.seconds * 1_000 + time.components.attoseconds / 1_000_000_000_000_000
+            let unit = units.last { milliseconds.isMultiple(of: $0.1) && milliseconds >= $0.1 }
+            return unit.map { "\(milliseconds / $0.1)\($0.0)" } ?? "0s"
+        }
+        return SettingFormat(
+            "a time from \(show(range.lowerBound)) to \(show(range.upperBound)), such as 500ms, 20s (or 20), 5m or 24h",
+            parse: { text in
+                let unit = units.first { text.hasSuffix($0.0) }
+                guard let number = Int64(text.dropLast(unit?.0.count ?? 0)) else { return nil }
+                let (milliseconds, overflows) = number.multipliedReportingOverflow(by: unit?.1 ?? 1_000)
+                guard !overflows else { return nil }
+                let time = Duration.milliseconds(milliseconds)
+                return range.contains(time) ? time : nil
+            }, print: show)
+    }
+}
+
+extension SettingFormat where Value == Logger.Level {
+    package static var logLevel: SettingFormat {
+        SettingFormat(
+            "one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))",
+            parse: { Logger.Level(rawValue: $0) }, print: { $0.rawValue })
+    }
+}
+
+extension SettingFormat where Value == Origin {
+    package static var origin: SettingFormat {
+        SettingFormat(
+            "the address in a browser's bar without a path, such as https://app.example.com or http://localhost:3000",
+            parse: { Origin(setting: $0) }, print: { $0.text })
+    }
+}
+
+extension SettingFormat where Value == [Origin] {
+    package static var origins: SettingFormat {
+        SettingFormat(
+            "origins with commas between them, such as https://app.example.com,http://localhost:3000; '*' is not taken, "
+                + "since the list also says who may act in a user's name",
+            parse: { text in
+                let parts = text.split(separator: ",").map { Origin(setting: $0.trimmingSpaces) }
+                let origins = parts.compactMap { $0 }
+                return origins.count == parts.count ? origins : nil
+            }, print: { $0.map(\.text).joined(separator: ",") })
+    }
+}
+
+extension Substring {
+    fileprivate var trimmingSpaces: Substring {
+        let head = drop { $0 == " " }
+        return head.lastIndex { $0 != " " }.map { head[...$0] } ?? ""
+    }
+}

@@ -1,0 +1,70 @@
+import Configuration
+
+/// Where settings come from, the first that has one deciding: flags, environment, configuration file.
+package struct SettingsSource: Sendable {
+    private let reader: ConfigReader
+
+    /// - Parameters:
+    ///   - flags: what was given on the command line, by name without dashes.
+    ///   - environment: the variables to look at; nil for the process's own.
+    ///   - file: a JSON object whose members are named like the flags. Without it the flag `config`, else `MVI_CONFIG`
+    ///     names one.
+    /// - Throws: `SettingError` if the file cannot be read.
+    package init(flags: [String: String], environment: [String: String]? = nil) async throws {
+        let variables =
+            environment.map { EnvironmentVariablesProvider(environmentVariables: $0) }
+            ?? EnvironmentVariablesProvider()
+        // Everything of the environment is under `MVI_`.
+        let prefixed = variables.prefixKeys(with: "mvi")
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (name, text) in flags { values[[name]] = ConfigValue(.string(text), isSecret: false) }
+        let given = InMemoryProvider(name: "flags", values: values)
+
+        let first = ConfigReader(providers: [given, prefixed])
+        guard let path = first.string(forKey: "config") else {
+            reader = first
+            return
+        }
+        do {
+            let file = try await FileProvider<JSONSnapshot>(
+                config: ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(.string(path), isSecret: false)])))
+            reader = ConfigReader(providers: [given, prefixed, file])
+        } catch {
+            throw SettingError(name: "config", given: path, expected: "the path of a JSON file with one object: \(error)")
+        }
+    }
+
+    /// A setting as text; a file may write numbers, booleans and lists of texts as such.
+    package func text(_ name: String) -> String? {
+        let key = ConfigKey([name])
+        if let text = reader.string(forKey: key) { return text }
+        if let number = reader.int(forKey: key) { return "\(number)" }
+        if let number = reader.double(forKey: key) { return "\(number)" }
+        if let texts = reader.stringArray(forKey: key) { return texts.joined(separator: ",") }
+        return nil
+    }
+
+    /// The settings of a catalogue, checked; those that nobody gives stay as `root` has them.
+    package func apply<Root>(_ catalogue: [Setting<Root>], to root: inout Root) throws(SettingError) {
+        for setting in catalogue {
+            // An empty variable is one that was taken back, as in `MVI_PORT= mvi-server`.
+            if let text = text(setting.name), !text.isEmpty { try setting.apply(text, &root) }
+        }
+    }
+}
+
+extension ServerSettings {
+    /// The settings that flags, environment and configuration file give, checked one by one and together.
+    ///
+    /// - Parameters:
+    ///   - flags: by name without dashes, as `["port": "9000"]`.
+    ///   - environment: the variables to look at; nil for the process's own.
+    /// - Throws: `SettingError`, whose description says what was given, what is expected, and where to set it.
+    public static func load(
+        flags: [String: String] = [:], environment: [String: String]? = nil
+    ) async throws -> ServerSettings {
+        var settings = ServerSettings()
+        try await SettingsSource(flags: flags, environment: environment).apply(catalogue, to: &settings)
+        return settings
+    }
+}
