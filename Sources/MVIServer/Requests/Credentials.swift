@@ -33,7 +33,8 @@ struct Credentials: Sendable {
 
     /// The live session of the cookie, if there is one: `POST /sessions` gives it back.
     func sessionOfCookie(_ fields: HeaderFields) -> (session: Session, token: SessionToken)? {
-        guard let token = cookies.value(fields).flatMap({ SessionToken($0) }), case .live(let session) = sessions.lookup(token)
+        guard let token = cookies.value(fields).flatMap({ SessionToken($0) }),
+            case .live(let session) = sessions.lookup(token)
         else { return nil }
         return (session, token)
     }

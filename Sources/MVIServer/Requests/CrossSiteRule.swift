@@ -15,7 +15,9 @@ struct CrossSiteRule: Sendable {
 
     /// The request's `Origin` if it is on the list, for CORS.
     func listedOrigin(_ fields: HeaderFields) -> String? {
-        guard !allowedOrigins.isEmpty, let origin = fields["origin"], allowedOrigins.contains(origin) else { return nil }
+        guard !allowedOrigins.isEmpty, let origin = fields["origin"], allowedOrigins.contains(origin) else {
+            return nil
+        }
         return origin
     }
 
@@ -44,7 +46,9 @@ struct CrossSiteRule: Sendable {
     private func isOwn(_ origin: Origin, host: String?) -> Bool {
         if let publicURL { return origin == publicURL }
         // Whatever terminates TLS in front of the server, the browser's `Host` is the page's if it is ours.
-        guard let host, let own = Origin(setting: (origin.isSecure ? "https://" : "http://") + host) else { return false }
+        guard let host, let own = Origin(setting: (origin.isSecure ? "https://" : "http://") + host) else {
+            return false
+        }
         return origin.authority == own.authority && (origin.text.hasPrefix("http://") || origin.isSecure)
     }
 }

@@ -15,7 +15,9 @@ enum EntityTags: Sendable, Equatable {
     /// Nil if there is no such field; an error if it is not well written.
     static func read(_ name: StaticString, of fields: HeaderFields) -> Result<EntityTags, Malformed>? {
         guard fields.contains(name) else { return nil }
-        guard let tags = EntityTags(fields.values(of: name).joined(separator: ",")) else { return .failure(Malformed()) }
+        guard let tags = EntityTags(fields.values(of: name).joined(separator: ",")) else {
+            return .failure(Malformed())
+        }
         return .success(tags)
     }
 

@@ -22,7 +22,8 @@ struct Incoming: Sendable {
     static func feature(_ text: String?, _ features: FeatureRegistry) throws(Problem) -> FeatureID {
         guard let text, let id = FeatureID(text) else {
             throw Problem(
-                .featureNotFound, "That is no feature id: it is written `name` or `name:key`, as in counter or order:42.")
+                .featureNotFound,
+                "That is no feature id: it is written `name` or `name:key`, as in counter or order:42.")
         }
         guard features.definition(for: id) != nil else {
             guard let definition = features[id.name] else {

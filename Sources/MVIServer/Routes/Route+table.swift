@@ -13,7 +13,9 @@ extension Route {
         problems: sessionGone + [
             .crossSite, .featureNotFound, .notAcceptable, .tooManyStores, .tooManyStreams, .draining,
         ],
-        responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied", "Retry-After"])
+        responseFields: ofSession + [
+            "Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied", "Retry-After",
+        ])
 
     private static let declared: [Route] = [
         Route(

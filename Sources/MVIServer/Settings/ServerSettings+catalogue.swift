@@ -3,7 +3,8 @@ extension ServerSettings {
     package static let catalogue: [Setting<ServerSettings>] = listening + callers + limits + times + running
 
     private static let listening: [Setting<ServerSettings>] = [
-        setting("host", .listening, "address", "Address to listen on; 0.0.0.0 or :: for every interface.", \.host, .host),
+        setting(
+            "host", .listening, "address", "Address to listen on; 0.0.0.0 or :: for every interface.", \.host, .host),
         setting("port", .listening, "port", "Port to listen on; 0 for any free one.", \.port, .number(0...65_535)),
         setting("admin-host", .listening, "address", "Address of the admin port.", \.adminHost, .host),
         setting(

@@ -1,4 +1,5 @@
 import Logging
+import MicroHTTP
 
 /// How a server listens, whom it serves, and how much it bears. Each can be given as a flag, as an environment
 /// variable and in a configuration file; `--help` of the server lists them.
@@ -11,8 +12,8 @@ public struct ServerSettings: Sendable {
     public var adminHost = "127.0.0.1"
     /// Port for them; nil for none. Health is answered on the main port as well.
     public var adminPort: UInt16?
-    /// Threads that take requests.
-    public var threads = 2
+    /// Threads that take requests; one for each core.
+    public var threads = HTTPServerConfiguration().threads
 
     /// The address under which browsers reach the server; nil to go by `Host`. With `https` the cookie is for secure
     /// connections only.
@@ -25,11 +26,11 @@ public struct ServerSettings: Sendable {
     /// Stores a session.
     public var maxStoresPerSession = 64
     /// Streams in all.
-    public var maxStreams = 18_000
+    public var maxStreams = 16_000
     /// Streams a session; one more and the oldest goes.
     public var maxStreamsPerSession = 4
     /// Connections at once, streams not counted.
-    public var maxConnections = 4_000
+    public var maxConnections = 3_000
     /// Idempotency keys that a session remembers.
     public var maxReceipts = 1_000
     /// Bytes of labels that a session keeps for clients that are away.

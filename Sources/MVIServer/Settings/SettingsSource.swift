@@ -27,10 +27,12 @@ package struct SettingsSource: Sendable {
         }
         do {
             let file = try await FileProvider<JSONSnapshot>(
-                config: ConfigReader(provider: InMemoryProvider(values: ["filePath": .init(.string(path), isSecret: false)])))
+                config: ConfigReader(
+                    provider: InMemoryProvider(values: ["filePath": .init(.string(path), isSecret: false)])))
             reader = ConfigReader(providers: [given, prefixed, file])
         } catch {
-            throw SettingError(name: "config", given: path, expected: "the path of a JSON file with one object: \(error)")
+            throw SettingError(
+                name: "config", given: path, expected: "the path of a JSON file with one object: \(error)")
         }
     }
 

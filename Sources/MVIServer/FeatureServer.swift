@@ -1,0 +1,73 @@
+import Logging
+import MVI
+import ServiceLifecycle
+
+/// A server for features: sessions, intents, states and streams over HTTP.
+///
+/// ```swift
+/// try await FeatureServer {
+///     Counter(numbers: numbers)
+///     Keyed { OrderDetail(id: $0, orders: orders) }
+/// }.run()
+/// ```
+public struct FeatureServer: Sendable {
+    private let features: [ServedFeature]
+    private let settings: ServerSettings?
+    private let logger: Logger?
+    private let middleware: [any CommonMiddleware]
+    private let page: [PageResource]
+    private let services: [any Service]
+
+    /// A server that does not run yet.
+    ///
+    /// - Parameters:
+    ///   - settings: nil for those of the environment and the configuration file.
+    ///   - logger: nil for one called `mvi-server` with the level of the settings.
+    ///   - middleware: installed in every store, before the feature's own. Logging is there without it.
+    ///   - page: what is shown to a browser.
+    ///   - services: what the features need, such as a database: started before the first request is taken, stopped
+    ///     after the last was answered.
+    ///   - features: what is served.
+    public init(
+        settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
+        page: [PageResource] = [], services: [any Service] = [],
+        @FeatureBuilder features: () throws -> [ServedFeature]
+    ) rethrows {
+        self.settings = settings
+        self.logger = logger
+        self.middleware = middleware
+        self.page = page
+        self.services = services
+        self.features = try features()
+    }
+
+    /// Serves until the process gets SIGTERM or SIGINT: then it is not ready any more, streams are told to go and
+    /// closed, requests that wait are answered, and it returns, within the settings' `grace`.
+    ///
+    /// Throws before anything is served: `FeatureDefinitionError` for a feature whose name or examples do not fit the
+    /// wire, `SettingError` for a setting, `PageResourceError` for a page, `HTTPServerError` for an address that cannot
+    /// be listened on.
+    public func run() async throws {
+        let settings: ServerSettings
+        if let given = self.settings { settings = given } else { settings = try await ServerSettings.load() }
+        let logger = self.logger ?? Self.logger(settings)
+        let assembly = try Assembly(
+            features, settings: settings, logger: logger, middleware: middleware, page: page)
+        var configuration = ServiceGroupConfiguration(
+            services: services.map { .init(service: $0) } + [
+                .init(service: SessionSweeper(sessions: assembly.sessions)),
+                .init(service: HTTPService(assembly)),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        // If a service hangs in its end, the process goes all the same.
+        configuration.maximumGracefulShutdownDuration = settings.grace
+        try await ServiceGroup(configuration: configuration).run()
+        logger.info("Stopped")
+    }
+
+    private static func logger(_ settings: ServerSettings) -> Logger {
+        var logger = Logger(label: "mvi-server")
+        logger.logLevel = settings.logLevel
+        return logger
+    }
+}

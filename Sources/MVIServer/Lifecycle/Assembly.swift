@@ -1,0 +1,57 @@
+import Logging
+import MVI
+import MicroHTTP
+import Sessions
+
+/// The parts of one server, put together: nothing listens yet.
+struct Assembly: Sendable {
+    let settings: ServerSettings
+    let logger: Logger
+    let sessions: SessionTable
+    let application: Application
+    let http: HTTPServer
+    /// Health checks on an address of their own.
+    let admin: HTTPServer?
+    let hasPage: Bool
+
+    /// - Parameter adapt: lets a test give the sessions its own time, clock and journal.
+    init(
+        _ features: [ServedFeature], settings: ServerSettings, logger: Logger,
+        middleware: [any CommonMiddleware] = [], page: [PageResource] = [],
+        adapt: (FeatureRegistry, SessionLimits, [any CommonMiddleware]) -> SessionEnvironment? = { _, _, _ in nil }
+    ) throws {
+        try PageResourceError.check(page)
+        let registry = try FeatureRegistry(try features.map { try $0.define(logger) })
+        let logging = LoggingMiddleware(logger: logger, valueLength: settings.logValueBytes)
+        let environment =
+            adapt(registry, settings.sessionLimits, [logging] + middleware)
+            ?? SessionEnvironment(
+                features: registry, limits: settings.sessionLimits, middleware: [logging] + middleware,
+                heartbeat: Int(settings.heartbeat.components.seconds), report: { StoreReportLog.log($0, logger) })
+        self.settings = settings
+        self.logger = logger
+        sessions = SessionTable(environment: environment)
+        hasPage = page.contains { $0.path == "/" }
+        application = Application(sessions, settings, page: page)
+        http = HTTPServer(
+            configuration: settings.http, logger: logger,
+            handler: ApplicationHandler(application: application, bodyLimit: settings.bodyLimit))
+        admin = Self.admin(sessions, settings, logger)
+    }
+
+    private static func admin(_ sessions: SessionTable, _ settings: ServerSettings, _ logger: Logger) -> HTTPServer? {
+        guard let port = settings.adminPort else { return nil }
+        var configuration = HTTPServerConfiguration(host: settings.adminHost, port: port)
+        configuration.threads = 1
+        configuration.connectionLimit = 64
+        let health = Application(sessions, settings, routes: Route.admin)
+        return HTTPServer(
+            configuration: configuration, logger: logger,
+            handler: ApplicationHandler(application: health, bodyLimit: settings.bodyLimit))
+    }
+}
+
+extension Route {
+    /// What an admin port serves.
+    static let admin = table.filter { $0.path.hasPrefix("/health/") }
+}

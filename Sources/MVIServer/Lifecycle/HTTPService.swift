@@ -1,0 +1,40 @@
+import Logging
+import MicroHTTP
+import ServiceLifecycle
+
+/// Listens while the process runs, and stops in the order that leaves no client without an answer.
+struct HTTPService: Service {
+    private let assembly: Assembly
+
+    init(_ assembly: Assembly) { self.assembly = assembly }
+
+    func run() async throws {
+        let openFiles = OpenFiles.raiseLimit()
+        try assembly.http.start()
+        do {
+            try assembly.admin?.start()
+        } catch {
+            await assembly.http.shutdown(grace: .zero)
+            throw error
+        }
+        StartLog.log(assembly, openFiles: openFiles)
+        do {
+            try await gracefulShutdown()
+        } catch {
+            // Cancelled: another service failed, and there is no time to be had.
+            await stop(drainTime: .zero)
+            return
+        }
+        await stop(drainTime: assembly.settings.drainTime)
+    }
+
+    /// From the first line on the server is not ready and opens no streams. Streams are told to go and end by
+    /// themselves, requests that wait are answered; then the HTTP layer stops, and the admin port last, so that a probe
+    /// still hears why.
+    private func stop(drainTime: Duration) async {
+        assembly.logger.info("Stopping", metadata: ["streams": "\(assembly.sessions.environment.openStreams)"])
+        assembly.sessions.drain()
+        await assembly.http.shutdown(grace: drainTime)
+        await assembly.admin?.shutdown(grace: .zero)
+    }
+}

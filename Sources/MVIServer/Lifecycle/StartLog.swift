@@ -1,0 +1,40 @@
+import Logging
+
+/// What a server says when it serves.
+enum StartLog {
+    /// Files that are open without a client: the program's own, logs, a database, the listening sockets, epoll.
+    private static let ownFiles = 64
+
+    static func log(_ assembly: Assembly, openFiles: Int) {
+        let settings = assembly.settings
+        let address = url(settings.host, assembly.http.port)
+        var metadata: Logger.Metadata = [
+            "address": "\(address)",
+            "features": "\(assembly.sessions.environment.features.definitions.map(\.name).joined(separator: ", "))",
+            "open-files": "\(openFiles)",
+            "max-streams": "\(settings.maxStreams)",
+            "max-connections": "\(settings.maxConnections)",
+        ]
+        if assembly.hasPage { metadata["page"] = "\((settings.publicURL?.text ?? address) + "/")" }
+        if let admin = assembly.admin { metadata["admin"] = "\(url(settings.adminHost, admin.port))" }
+        assembly.logger.info("Serving on \(address)", metadata: metadata)
+
+        let needed = settings.maxStreams + settings.maxConnections + ownFiles
+        if openFiles < needed {
+            assembly.logger.warning(
+                """
+                The process may open \(openFiles) files, but --max-streams and --max-connections allow for \(needed): \
+                clients beyond that would hang. Raise `ulimit -n`, or lower the two.
+                """)
+        }
+    }
+
+    /// An address that a browser on this machine can open.
+    static func url(_ host: String, _ port: UInt16) -> String {
+        switch host {
+        case "0.0.0.0", "::": "http://localhost:\(port)"
+        case let host where host.contains(":"): "http://[\(host)]:\(port)"
+        default: "http://\(host):\(port)"
+        }
+    }
+}

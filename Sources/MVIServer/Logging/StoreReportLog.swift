@@ -1,0 +1,29 @@
+import Logging
+import MVI
+
+/// What stores report, as log lines.
+enum StoreReportLog {
+    static func log(_ report: StoreReport, _ logger: Logger) {
+        switch report {
+        case .failure(let failure, let instance):
+            logger.error(
+                "A feature's code threw",
+                metadata: [
+                    "feature": "\(instance)", "intent": "\(failure.intentID.text)", "stage": "\(failure.stage)",
+                    "error": "\(failure.error)",
+                ])
+        case .slowTurn(let time, let intentID, let instance):
+            logger.warning(
+                "A turn kept its thread too long; what waits belongs into launched work",
+                metadata: ["feature": "\(instance)", "intent": "\(intentID.text)", "time": "\(time)"])
+        case .undelivered(let count, let instance):
+            logger.notice(
+                "Labels were dropped before any client got them",
+                metadata: ["feature": "\(instance)", "count": "\(count)"])
+        case .commitFailed(let failure, let instance):
+            logger.error(
+                "A step of launched work could not be kept and will be tried again",
+                metadata: ["feature": "\(instance)", "error": "\(failure.detail)"])
+        }
+    }
+}
