@@ -123,6 +123,7 @@ public enum DatabaseThreadError: Error, Sendable, Equatable {
 }
 
 extension DatabaseThreadError: CustomStringConvertible {
+    /// A sentence, for a log.
     public var description: String {
         switch self {
         case .closed: "the database is closed"

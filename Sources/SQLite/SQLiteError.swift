@@ -5,8 +5,10 @@ import CSQLite
 public struct SQLiteError: Error, Sendable, Equatable {
     /// SQLite's primary result code, https://sqlite.org/rescode.html.
     public struct Code: RawRepresentable, Sendable, Hashable {
+        /// The number, such as 19.
         public let rawValue: Int32
 
+        /// A code by its number.
         public init(rawValue: Int32) { self.rawValue = rawValue }
 
         /// SQL that does not compile, or a table that is not there.
@@ -67,6 +69,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
 }
 
 extension SQLiteError: CustomStringConvertible {
+    /// All of it in one line, for a log.
     public var description: String {
         let name = sqlite3_errstr(code.rawValue).map { String(cString: $0) } ?? "unknown"
         let extended = extendedCode == code.rawValue ? "" : ", extended \(extendedCode)"

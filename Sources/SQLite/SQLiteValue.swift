@@ -24,8 +24,12 @@ public enum SQLiteValue: Sendable, Hashable {
 extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
     ExpressibleByNilLiteral
 {
+    /// `1`
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// `0.5`
     public init(floatLiteral value: Double) { self = .real(value) }
+    /// `"text"`
     public init(stringLiteral value: String) { self = .text(value) }
+    /// `nil`, which is NULL.
     public init(nilLiteral: ()) { self = .null }
 }

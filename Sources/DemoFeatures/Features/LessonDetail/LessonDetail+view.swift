@@ -1,8 +1,6 @@
 extension LessonDetail {
     /// What the screen shows, ready to be put on it.
     struct ViewState: Codable, Equatable, Sendable {
-        enum Status: String, Codable, Sendable { case empty, loading, content, error }
-
         struct Content: Codable, Equatable, Sendable {
             var title: String
             /// "Intermediate · with Bram de Wit"
@@ -20,7 +18,7 @@ extension LessonDetail {
             var isEnrolled: Bool
         }
 
-        var status: Status
+        var status: LoadStatus
         var lesson: Content?
         /// What is under way: "Cancelling your place…"
         var progress: String?
@@ -28,16 +26,10 @@ extension LessonDetail {
     }
 
     func view(_ state: State) -> ViewState {
-        let status: ViewState.Status =
-            if state.isLoading {
-                .loading
-            } else if state.hasFailed {
-                .error
-            } else {
-                state.lesson == nil ? .empty : .content
-            }
-        return ViewState(
-            status: status, lesson: state.lesson.map(content), progress: state.change.map(progress),
+        ViewState(
+            status: LoadStatus(
+                isLoading: state.isLoading, hasFailed: state.hasFailed, isEmpty: state.lesson == nil),
+            lesson: state.lesson.map(content), progress: state.change.map(progress),
             error: state.hasFailed ? "The lesson could not be loaded." : nil)
     }
 

@@ -28,24 +28,15 @@ struct Loadable<Content: Codable & Equatable & Sendable>: Codable, Equatable, Se
 
     /// What a view sees of it: `error` where loading failed, and the content prepared by `prepare`.
     func view<Prepared>(error: String, _ prepare: (Content) -> Prepared) -> SectionView<Prepared> {
-        let status: SectionStatus =
-            if isLoading {
-                .loading
-            } else if hasFailed {
-                .error
-            } else {
-                content == nil ? .empty : .content
-            }
-        return SectionView(status: status, error: hasFailed ? error : nil, content: content.map(prepare))
+        SectionView(
+            status: LoadStatus(isLoading: isLoading, hasFailed: hasFailed, isEmpty: content == nil),
+            error: hasFailed ? error : nil, content: content.map(prepare))
     }
 }
 
-/// What a section shows of its loading.
-enum SectionStatus: String, Codable, Sendable { case empty, loading, content, error }
-
 /// A section as a view sees it. The content loaded last stays while it is loaded again and when that fails.
 struct SectionView<Content: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
-    var status: SectionStatus
+    var status: LoadStatus
     var error: String?
     var content: Content?
 }

@@ -1,8 +1,6 @@
 extension VideoList {
     /// What the screen shows, ready to be put on it.
     struct ViewState: Codable, Equatable, Sendable {
-        enum Status: String, Codable, Sendable { case empty, loading, content, error }
-
         struct Row: Codable, Equatable, Sendable {
             var id: Int
             var title: String
@@ -12,7 +10,7 @@ extension VideoList {
             var duration: String
         }
 
-        var status: Status
+        var status: LoadStatus
         /// "14 videos, 10 h 12 min"
         var summary: String?
         /// "48,312 views"
@@ -22,17 +20,10 @@ extension VideoList {
     }
 
     func view(_ state: State) -> ViewState {
-        let status: ViewState.Status =
-            if state.isLoading {
-                .loading
-            } else if state.hasFailed {
-                .error
-            } else {
-                state.videos.isEmpty ? .empty : .content
-            }
         let seconds = state.videos.reduce(0) { $0 + $1.seconds }
         return ViewState(
-            status: status,
+            status: LoadStatus(
+                isLoading: state.isLoading, hasFailed: state.hasFailed, isEmpty: state.videos.isEmpty),
             summary: state.videos.isEmpty
                 ? nil
                 : "\(state.videos.count) \(state.videos.count == 1 ? "video" : "videos"), "
