@@ -28,7 +28,6 @@ struct cmhd_settings {
                                        struct MHD_Connection *_Nonnull connection);
     MHD_RequestCompletedCallback _Nonnull completed;
     MHD_NotifyConnectionCallback _Nonnull connection;
-    int listen_socket;
     unsigned int threads;
     unsigned int connection_limit;
     unsigned int timeout_seconds;
@@ -64,16 +63,17 @@ static inline void cmhd_empty_query(const char *_Nonnull target) {
 
 /// `MHD_start_daemon` is variadic.
 ///
-/// epoll in internal threads: a thread per connection loses wake-ups, `select` ends at 1,017 sockets. TURBO makes a
-/// release close without `shutdown()`, which is what lets a handed-over socket live. Strictness 0, said because it
+/// epoll in internal threads: a thread per connection loses wake-ups, `select` ends at 1,017 sockets. No listening
+/// socket: the library cannot safely stop to accept. TURBO makes a release close without `shutdown()`, which is what
+/// lets a handed-over socket live. Strictness 0, said because it
 /// is a choice: above it the library answers in HTML or cuts without an answer; every one of its checks is made
 /// again in Swift, where the refusal can be a proper response.
 static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings *_Nonnull settings) {
     return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TURBO | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG |
+            MHD_USE_NO_LISTEN_SOCKET,
         0, NULL, NULL, settings->handler, settings->context,
         MHD_OPTION_EXTERNAL_LOGGER, &cmhd_log_line, (void *)settings->log,
-        MHD_OPTION_LISTEN_SOCKET, settings->listen_socket,
         MHD_OPTION_THREAD_POOL_SIZE, settings->threads > 1 ? settings->threads : 0,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings->memory_limit,
         MHD_OPTION_CONNECTION_LIMIT, settings->connection_limit,

@@ -44,8 +44,6 @@ final class ConnectionWatch: ReactorMember {
     /// How long after a client's end the library is told once more: it may have been about to read the last bytes.
     private static let reminder: UInt64 = 100_000_000
 
-    /// Over the connection limit: its first request is refused.
-    let isSurplus: Bool
     private let descriptor: Int32
     private let timeouts: Timeouts
     private let thread: ReactorThread
@@ -62,9 +60,8 @@ final class ConnectionWatch: ReactorMember {
         var shortest: UInt64 { min(head, body, answer, idle) }
     }
 
-    init(descriptor: Int32, isSurplus: Bool, timeouts: Timeouts, thread: ReactorThread) {
+    init(descriptor: Int32, timeouts: Timeouts, thread: ReactorThread) {
         self.descriptor = descriptor
-        self.isSurplus = isSurplus
         self.timeouts = timeouts
         self.thread = thread
         state = Lock(State(deadline: monotonicNow() + timeouts.head))
@@ -124,6 +121,9 @@ final class ConnectionWatch: ReactorMember {
     }
 
     func run() {}
+
+    /// The library closes the descriptor.
+    func dismissed() {}
 
     func timeReached(_ now: UInt64) -> UInt64? {
         enum Action {

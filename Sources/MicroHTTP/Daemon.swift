@@ -1,17 +1,17 @@
 import CMicroHTTPD
 import Glibc
 
-/// libmicrohttpd's daemon: started, quiesced, stopped.
+/// libmicrohttpd's daemon: started, given connections, stopped.
 ///
 /// `@unchecked Sendable`, proof: the pointers are written in `init` and never again; the library's functions on a
-/// daemon are safe from any thread; `HTTPServer` calls `quiesce` and `stop` once each, in this order.
+/// daemon are safe from any thread; `HTTPServer` calls `stop` once, after the last `add`.
 final class Daemon: @unchecked Sendable {
     private let daemon: OpaquePointer
     private let core: ServerCore
     private let log: UnsafeMutablePointer<cmhd_log>
 
-    /// Starts the library's threads on `listenSocket`, which it then owns; nil if it refuses, the socket still ours.
-    init?(_ core: ServerCore, listenSocket: Int32) {
+    /// Starts the library's threads. If it refuses, the core's reactor is halted.
+    init(_ core: ServerCore) throws(HTTPServerError) {
         self.core = core
         let configuration = core.configuration
         // Retained for the library's log, released in `deinit`, as the log is used until the daemon has stopped.
@@ -23,8 +23,8 @@ final class Daemon: @unchecked Sendable {
                     guard let context else { return }
                     Unmanaged<LibraryLog>.fromOpaque(context).takeUnretainedValue().write(String(cString: line))
                 }, context: logContext.toOpaque()))
-        // A surplus, so that what is over our limit is answered; past the library's it is left unaccepted.
-        let connections = configuration.connectionLimit + max(64, configuration.connectionLimit / 16)
+        // Never reached: the acceptor keeps to the configuration's limit, and each thread may have all of it.
+        let connections = (configuration.connectionLimit + 64) * configuration.threads
         let longest = max(core.timeouts.head, core.timeouts.body, core.timeouts.idle) / 1_000_000_000 + 1
         var settings = cmhd_settings(
             log: log,
@@ -36,7 +36,6 @@ final class Daemon: @unchecked Sendable {
             target: { context, target, connection in Daemon.begin(context, target, connection) },
             completed: { _, connection, request, reason in Daemon.complete(connection, request, reason) },
             connection: { context, connection, slot, event in Daemon.notify(context, connection, slot, event) },
-            listen_socket: listenSocket,
             threads: UInt32(configuration.threads),
             connection_limit: UInt32(clamping: connections),
             timeout_seconds: UInt32(clamping: longest),
@@ -44,7 +43,10 @@ final class Daemon: @unchecked Sendable {
         guard let daemon = cmhd_start(&settings) else {
             logContext.release()
             log.deallocate()
-            return nil
+            core.reactor.halt()
+            throw HTTPServerError(
+                .cannotListen,
+                "libmicrohttpd refused to start; its reason is in the log. Check the limits of threads and files.")
         }
         self.daemon = daemon
     }
@@ -54,10 +56,9 @@ final class Daemon: @unchecked Sendable {
         log.deallocate()
     }
 
-    /// Stops accepting and closes the listening socket.
-    func quiesce() {
-        let listenSocket = MHD_quiesce_daemon(daemon)
-        if listenSocket >= 0 { close(listenSocket) }
+    /// Gives the library a connection, which it then owns; false: it has closed it. Any thread.
+    func add(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) -> Bool {
+        MHD_add_connection(daemon, descriptor, address, length) == .YES
     }
 
     /// Closes every connection and joins the threads. Nothing may be suspended. Blocks.
@@ -106,17 +107,15 @@ final class Daemon: @unchecked Sendable {
         if event == .CONNECTION_NOTIFY_STARTED {
             let core = Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
             let descriptor = cmhd_socket(connection)
-            SocketOptions.set(on: descriptor, userTimeout: core.configuration.tcpUserTimeout)
             let watch = ConnectionWatch(
-                descriptor: descriptor,
-                isSurplus: core.reactor.count(of: .connection) >= core.configuration.connectionLimit,
-                timeouts: core.timeouts, thread: core.reactor.thread(for: descriptor))
+                descriptor: descriptor, timeouts: core.timeouts, thread: core.reactor.thread(for: descriptor))
             // Retained here, released when the connection closes.
             slot.pointee = Unmanaged.passRetained(watch).toOpaque()
             watch.start()
         } else if let pointer = slot.pointee {
             slot.pointee = nil
             Unmanaged<ConnectionWatch>.fromOpaque(pointer).takeRetainedValue().close()
+            Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue().connectionClosed()
         }
     }
 }

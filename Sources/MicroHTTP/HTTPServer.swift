@@ -8,6 +8,7 @@ public final class HTTPServer: Sendable {
     private struct Running {
         var core: ServerCore
         var daemon: Daemon
+        var acceptor: Acceptor
         var port: UInt16
     }
 
@@ -66,19 +67,22 @@ public final class HTTPServer: Sendable {
         signal(SIGPIPE, SIG_IGN)
         if testsHandOver { try HandOverTest.run() }
         let (listenSocket, port) = try ListenSocket.open(host: configuration.host, port: configuration.port)
+        let core: ServerCore
+        let daemon: Daemon
         do throws(HTTPServerError) {
-            let core = try ServerCore(configuration, logger, handler)
-            guard let daemon = Daemon(core, listenSocket: listenSocket) else {
-                core.reactor.stop()
-                throw HTTPServerError(
-                    .cannotListen,
-                    "libmicrohttpd refused to start; its reason is in the log. Check the limits of threads and files.")
-            }
-            return Running(core: core, daemon: daemon, port: port)
+            core = try ServerCore(configuration, logger, handler)
+            daemon = try Daemon(core)
         } catch {
             close(listenSocket)
             throw error
         }
+        let acceptor = Acceptor(core, listenSocket: listenSocket) { daemon.add($0, $1, $2) }
+        let running = Running(core: core, daemon: daemon, acceptor: acceptor, port: port)
+        guard acceptor.start() else {
+            finish(running)
+            throw HTTPServerError(.cannotListen, "Cannot watch the listening socket: the system refuses it.")
+        }
+        return running
     }
 
     private func check() throws(HTTPServerError) {
@@ -151,9 +155,10 @@ public final class HTTPServer: Sendable {
     private func drain(_ running: Running, _ grace: Duration) async {
         let core = running.core
         core.isDraining.store(true, ordering: .sequentiallyConsistent)
-        running.daemon.quiesce()
+        running.acceptor.stop()
         let isIdle: @Sendable () -> Bool = {
-            core.openRequests.load(ordering: .acquiring) == 0 && core.reactor.count(of: .stream) == 0
+            core.reactor.count(of: .acceptor) == 0 && core.openRequests.load(ordering: .acquiring) == 0
+                && core.reactor.count(of: .stream) == 0
         }
         guard await !core.progress.wait(atMost: grace, until: isIdle) else { return }
         core.isStopping.store(true, ordering: .sequentiallyConsistent)
@@ -168,14 +173,14 @@ public final class HTTPServer: Sendable {
             return running
         }
         guard let running else { return }
-        running.daemon.quiesce()
         finish(running)
     }
 
     private func finish(_ running: Running) {
+        // First the acceptor's thread, since nothing may be added to a daemon that stops.
+        running.core.reactor.halt()
         running.daemon.stop()
-        running.core.reactor.members(of: .stream).forEach { ($0 as? StreamHandle)?.abort(.shutdown) }
-        running.core.reactor.stop()
+        running.core.reactor.dismiss()
     }
 
     private func stop(_ running: Running) async {
@@ -191,12 +196,12 @@ public final class HTTPServer: Sendable {
         }
         await withCheckedContinuation { continuation in
             // Joining threads blocks, which no thread of the task pool may.
-            let isStarted =
-                SystemThread {
-                    self.finish(running)
-                    continuation.resume()
-                } != nil
-            precondition(isStarted, "the system gives no thread to stop the server with")
+            let thread = SystemThread {
+                self.finish(running)
+                continuation.resume()
+            }
+            guard let thread else { preconditionFailure("the system gives no thread to stop the server with") }
+            thread.detach()
         }
     }
 }

@@ -20,9 +20,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// Bytes of a request body; more is 413. A verdict may lower it for one request. Default 1 MiB.
     public var bodyLimit: Int
 
-    /// Connections that are served at once, streams not counted; requests on more of them get 503. Default 20,000.
-    ///
-    /// A few more are accepted so that they get that answer.
+    /// Connections that are served at once, streams not counted; more of them get 503 and an end. Default 20,000.
     public var connectionLimit: Int
 
     /// From a request's first byte to its head's end. Default 15 s, which is also the most.

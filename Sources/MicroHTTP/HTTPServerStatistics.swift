@@ -1,6 +1,6 @@
 /// What a server holds at one moment: for tests, leak checks and metrics.
 public struct HTTPServerStatistics: Sendable, Equatable {
-    /// Connections that libmicrohttpd has, idle ones included.
+    /// Connections that libmicrohttpd has, idle ones included, streams not.
     public var openConnections = 0
 
     /// Requests begun and not yet completed, the suspended ones included.

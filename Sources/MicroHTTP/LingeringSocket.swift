@@ -44,6 +44,8 @@ final class LingeringSocket: ReactorMember {
         return nil
     }
 
+    func dismissed() { close() }
+
     func run() {
         let (lastWords, isShut, isClosed) = state.withLock { ($0.lastWords, $0.isShut, $0.isClosed) }
         guard !isClosed else { return }
@@ -85,7 +87,7 @@ final class LingeringSocket: ReactorMember {
             return (state.discarded, state.id)
         }
         if total > Self.byteLimit { return close() }
-        if again { thread.enqueue(id) }
+        if again { _ = thread.enqueue(id) }
     }
 
     private func close() {

@@ -10,6 +10,9 @@ protocol ReactorMember: AnyObject, Sendable {
 
     /// `ReactorThread.enqueue` was called for it; on the reactor's thread.
     func run()
+
+    /// The threads have ended: the member closes what it owns. On the thread that stops the reactor.
+    func dismissed()
 }
 
 /// What happened to a socket.
@@ -23,7 +26,7 @@ struct SocketEvents: OptionSet, Sendable {
 
 /// The kinds of members, counted apart.
 enum ReactorMemberKind: Int, CaseIterable, Sendable {
-    case stream, linger, connection
+    case stream, linger, connection, acceptor
 }
 
 /// The threads that watch sockets which libmicrohttpd no longer has, and every deadline of this layer.
@@ -35,7 +38,7 @@ struct Reactor: Sendable {
         var threads: [ReactorThread] = []
         for _ in 0..<count {
             guard let thread = ReactorThread(granularity: granularity, changed: changed) else {
-                threads.forEach { $0.stop() }
+                threads.forEach { $0.halt() }
                 return nil
             }
             threads.append(thread)
@@ -48,8 +51,18 @@ struct Reactor: Sendable {
 
     func count(of kind: ReactorMemberKind) -> Int { threads.reduce(0) { $0 + $1.count(of: kind) } }
 
-    func members(of kind: ReactorMemberKind) -> [any ReactorMember] { threads.flatMap { $0.members(of: kind) } }
+    func members(of kind: ReactorMemberKind) -> [any ReactorMember] {
+        threads.flatMap { $0.members { $0 == kind } }
+    }
 
-    /// Ends the threads and waits for them. Members that are left get nothing more.
-    func stop() { threads.forEach { $0.stop() } }
+    /// Ends the threads and waits for them. Members may still come and go.
+    func halt() { threads.forEach { $0.halt() } }
+
+    /// After `halt`: has every member that is left close what it owns.
+    func dismiss() {
+        for thread in threads {
+            thread.members { _ in true }.forEach { $0.dismissed() }
+            thread.runQueue()
+        }
+    }
 }

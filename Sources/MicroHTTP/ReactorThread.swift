@@ -20,7 +20,7 @@ final class ReactorThread: Sendable {
         var lastID: UInt64 = 0
         /// When the loop will look at the wheel again; an earlier deadline has to wake it.
         var sleepsUntil: UInt64 = 0
-        var stopping = false
+        var isHalted = false
         var thread: SystemThread?
     }
 
@@ -84,10 +84,14 @@ final class ReactorThread: Sendable {
         if removed != nil { changed() }
     }
 
-    /// Has the loop call the member's `run`.
-    func enqueue(_ id: UInt64) {
-        state.withLock { $0.queue.append(id) }
-        ring()
+    /// Has the loop call the member's `run`. False: the loop is over, nobody will.
+    func enqueue(_ id: UInt64) -> Bool {
+        let isTaken = state.withLock { state in
+            if !state.isHalted { state.queue.append(id) }
+            return !state.isHalted
+        }
+        if isTaken { ring() }
+        return isTaken
     }
 
     /// Brings a member's deadline forward; the later one that is set stays and is asked about too.
@@ -101,20 +105,19 @@ final class ReactorThread: Sendable {
 
     func count(of kind: ReactorMemberKind) -> Int { state.withLock { $0.counts[kind.rawValue] } }
 
-    func members(of kind: ReactorMemberKind) -> [any ReactorMember] {
-        state.withLock { $0.members.values.filter { $0.kind == kind }.map(\.object) }
+    func members(where isWanted: (ReactorMemberKind) -> Bool) -> [any ReactorMember] {
+        state.withLock { $0.members.values.filter { isWanted($0.kind) }.map(\.object) }
     }
 
     /// Ends the loop and waits for its thread; not from the loop itself.
-    func stop() {
+    func halt() {
         let thread = state.withLock { state in
-            state.stopping = true
+            state.isHalted = true
             defer { state.thread = nil }
             return state.thread
         }
         ring()
         thread?.join()
-        state.withLock { $0.members.removeAll() }
     }
 
     private func ring() {
@@ -139,7 +142,7 @@ final class ReactorThread: Sendable {
     private func pauseBeforeNextDeadline() -> Int32? {
         let now = monotonicNow()
         return state.withLock { state in
-            guard !state.stopping else { return nil }
+            guard !state.isHalted else { return nil }
             guard state.queue.isEmpty else {
                 state.sleepsUntil = 0
                 return 0
@@ -171,7 +174,8 @@ final class ReactorThread: Sendable {
         member.ready(events)
     }
 
-    private func runQueue() {
+    /// On the loop's thread, or after it has ended.
+    func runQueue() {
         let members = state.withLock { state in
             defer { state.queue.removeAll(keepingCapacity: true) }
             return state.queue.compactMap { state.members[$0]?.object }

@@ -73,10 +73,6 @@ final class RequestContext {
                 let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
                 return refuseAndClose(core.response(to: fault), raw.connection)
             }
-            if watch?.isSurplus == true {
-                let fault = RequestFault(.tooManyConnections, "The server has no room for another connection.")
-                return refuseAndClose(core.response(to: fault), raw.connection)
-            }
             switch core.handler.receive(head) {
             case .refuse(let response):
                 if framing.hasBody { return refuseAndClose(response, raw.connection) }
@@ -184,7 +180,10 @@ final class RequestContext {
         } else if case .refused(let response) = stage {
             response.discard(.peerClosed)
         }
-        if let lastWords, reason != .REQUEST_TERMINATED_READ_ERROR { linger(lastWords, cmhd_socket(connection)) }
+        if let lastWords, reason != .REQUEST_TERMINATED_READ_ERROR {
+            let copy = fcntl(cmhd_socket(connection), F_DUPFD_CLOEXEC, 0)
+            if copy >= 0 { core.farewell(copy, lastWords) }
+        }
         watch?.enter(.idle)
         core.requestCompleted()
     }
@@ -199,11 +198,5 @@ final class RequestContext {
             descriptor: handedOver, isFramed: head?.isHTTP10 != true, source: source,
             thread: core.reactor.thread(for: handedOver), timing: core.spreadStreamTiming()
         ).open(source)
-    }
-
-    private func linger(_ words: [UInt8], _ descriptor: Int32) {
-        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { return }
-        LingeringSocket(descriptor: copy, lastWords: words, thread: core.reactor.thread(for: copy)).start()
     }
 }

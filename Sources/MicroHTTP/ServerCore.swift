@@ -1,3 +1,4 @@
+import Glibc
 import Locking
 import Logging
 import Synchronization
@@ -12,6 +13,8 @@ final class ServerCore: Sendable {
     let progress: Progress
     let timeouts: ConnectionWatch.Timeouts
     let streamTiming: StreamHandle.Timing
+    /// Connections accepted and not closed by the library.
+    private let openConnections = Atomic<Int>(0)
     /// Requests begun and not completed.
     let openRequests = Atomic<Int>(0)
     /// Every response closes its connection.
@@ -69,12 +72,37 @@ final class ServerCore: Sendable {
 
     var statistics: HTTPServerStatistics {
         var statistics = HTTPServerStatistics()
-        statistics.openConnections = reactor.count(of: .connection)
+        statistics.openConnections = openConnections.load(ordering: .acquiring)
         statistics.openRequests = openRequests.load(ordering: .acquiring)
         statistics.suspendedExchanges = suspended.count
         statistics.openStreams = reactor.count(of: .stream)
         statistics.lingeringSockets = reactor.count(of: .linger)
         return statistics
+    }
+
+    /// Counts a connection; false if it is one too many.
+    func connectionOpened() -> Bool {
+        guard openConnections.add(1, ordering: .acquiringAndReleasing).newValue > configuration.connectionLimit else {
+            return true
+        }
+        openConnections.subtract(1, ordering: .acquiringAndReleasing)
+        return false
+    }
+
+    func connectionClosed() {
+        openConnections.subtract(1, ordering: .acquiringAndReleasing)
+        progress.changed()
+    }
+
+    /// Sends `words` on a connection that is not served any further, hears the client out, and closes.
+    func farewell(_ descriptor: Int32, _ words: [UInt8]) {
+        let thread = reactor.thread(for: descriptor)
+        // Each is bounded in time and bytes; this bounds their number.
+        guard thread.count(of: .linger) < 256 else {
+            close(descriptor)
+            return
+        }
+        LingeringSocket(descriptor: descriptor, lastWords: words, thread: thread).start()
     }
 
     func requestCompleted() {

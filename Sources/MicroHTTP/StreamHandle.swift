@@ -60,6 +60,8 @@ public final class StreamHandle: ReactorMember {
         if state.withLock({ $0.demandEnd(reason) }) { run() }
     }
 
+    func dismissed() { abort(.shutdown) }
+
     func ready(_ events: SocketEvents) {
         let runs = state.withLock { state in
             if events.contains(.hangUp) { return state.demandEnd(.peerClosed) }
@@ -103,7 +105,7 @@ public final class StreamHandle: ReactorMember {
                     if work.finishing { return end(turn.source, .finished) }
                     state.withLock { $0.put(work) }
                     // The role goes to the reactor's thread with the work; nobody else can take it meanwhile.
-                    if steps == Self.stepsPerRun { return thread.enqueue(state.withLock { $0.id }) }
+                    if steps.isMultiple(of: Self.stepsPerRun), thread.enqueue(state.withLock { $0.id }) { return }
                     continue
                 }
             case .rest: break

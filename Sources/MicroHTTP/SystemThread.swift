@@ -28,6 +28,11 @@ struct SystemThread: Sendable {
         self.handle = handle
     }
 
+    /// Lets the thread end by itself, with nobody waiting. Instead of `join`.
+    func detach() {
+        pthread_detach(handle)
+    }
+
     /// Waits for the thread's end. Once, and not from itself.
     func join() {
         pthread_join(handle, nil)

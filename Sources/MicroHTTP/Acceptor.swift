@@ -1,0 +1,137 @@
+import Glibc
+import Locking
+
+/// Takes connections from the listening socket and hands each to libmicrohttpd, on a reactor's thread.
+///
+/// The library could accept by itself, but 0.9.75 then cannot stop to: `MHD_quiesce_daemon` and the library's own
+/// threads both take the socket out of epoll, and whoever comes second aborts the process. It also leaves connections
+/// unanswered at its limit and when descriptors run out; here they get 503, or at least an end.
+final class Acceptor: ReactorMember {
+    private struct State {
+        var id: UInt64 = 0
+        /// Kept open to be given up for one accept when there are no descriptors left.
+        var spare: Int32
+        var isStopping = false
+        var isClosed = false
+    }
+
+    /// Connections taken before the thread's other members have their turn.
+    private static let batch = 64
+
+    /// How soon to look again when the system had no descriptor to give.
+    private static let retry: UInt64 = 100_000_000
+
+    private let listenSocket: Int32
+    private let core: ServerCore
+    private let thread: ReactorThread
+    private let serve: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
+    private let state: Lock<State>
+
+    /// Takes over `listenSocket`. `serve` takes over each connection; false: it has closed it.
+    init(
+        _ core: ServerCore, listenSocket: Int32,
+        serve: @escaping @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
+    ) {
+        self.core = core
+        self.listenSocket = listenSocket
+        self.serve = serve
+        thread = core.reactor.thread(for: listenSocket)
+        state = Lock(State(spare: Self.openSpare()))
+    }
+
+    /// Begins to accept. False if the system refuses to watch the socket.
+    func start() -> Bool {
+        let id = thread.add(self, .acceptor, deadline: .max / 2)
+        state.withLock { $0.id = id }
+        return thread.watch(listenSocket, for: id)
+    }
+
+    /// Ends accepting: soon, on the reactor's thread, where no accept can be under way then.
+    func stop() {
+        let id = state.withLock { state in
+            state.isStopping = true
+            return state.id
+        }
+        _ = thread.enqueue(id)
+    }
+
+    func ready(_ events: SocketEvents) { run() }
+
+    func timeReached(_ now: UInt64) -> UInt64? {
+        run()
+        return nil
+    }
+
+    func dismissed() { close() }
+
+    func run() {
+        guard !state.withLock({ $0.isStopping }) else { return close() }
+        for _ in 0..<Self.batch {
+            guard acceptOne() else { return }
+        }
+        _ = thread.enqueue(state.withLock { $0.id })
+    }
+
+    /// False if there is nothing to accept for now.
+    private func acceptOne() -> Bool {
+        var storage = sockaddr_storage()
+        return withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+                let descriptor = accept(listenSocket, address, &length)
+                guard descriptor >= 0 else { return goOn(after: errno) }
+                admit(descriptor, address, length)
+                return true
+            }
+        }
+    }
+
+    private func admit(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
+        guard core.connectionOpened() else {
+            let fault = RequestFault(.tooManyConnections, "The server has no room for another connection.")
+            return core.farewell(descriptor, LastWords.bytes(core.response(to: fault)))
+        }
+        SocketOptions.set(on: descriptor, userTimeout: core.configuration.tcpUserTimeout)
+        if !serve(descriptor, address, length) { core.connectionClosed() }
+    }
+
+    /// Whether to try again at once.
+    private func goOn(after failure: Int32) -> Bool {
+        switch failure {
+        case EAGAIN: return false
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: return endOneWithSpare()
+        // The connection failed before it was accepted, which accept(2) says with the network's errors.
+        default: return true
+        }
+    }
+
+    /// Accepts one connection with the spare descriptor's number and ends it: its client knows, instead of waiting.
+    private func endOneWithSpare() -> Bool {
+        core.logger.error("A connection is refused: the process has no file descriptors left. Raise its limit.")
+        let spare = state.withLock { $0.spare }
+        if spare >= 0 { Glibc.close(spare) }
+        let descriptor = accept(listenSocket, nil, nil)
+        if descriptor >= 0 { Glibc.close(descriptor) }
+        let next = Self.openSpare()
+        let id = state.withLock { state in
+            state.spare = next
+            return state.id
+        }
+        thread.setDeadline(monotonicNow() + Self.retry, for: id)
+        return false
+    }
+
+    private static func openSpare() -> Int32 { open("/dev/null", O_RDONLY | O_CLOEXEC) }
+
+    private func close() {
+        let (wasClosed, spare, id) = state.withLock { state in
+            defer { state.isClosed = true }
+            return (state.isClosed, state.spare, state.id)
+        }
+        guard !wasClosed else { return }
+        thread.unwatch(listenSocket)
+        Glibc.close(listenSocket)
+        if spare >= 0 { Glibc.close(spare) }
+        thread.remove(id)
+    }
+}
