@@ -13,11 +13,10 @@ RUN swift package resolve
 COPY openapi.yaml ./
 COPY Sources Sources
 COPY Tests Tests
-# Swift's own libraries go into the binary, so the image below needs none of them. Debugging information goes,
-# the symbol table stays: a crash is reported with names.
+# Swift's own libraries go into the binary, so the image below needs none of them.
 RUN swift build -c release --product mvi-server --static-swift-stdlib \
  && install -D "$(swift build -c release --static-swift-stdlib --show-bin-path)/mvi-server" /out/mvi-server \
- && strip --strip-debug /out/mvi-server
+ && strip /out/mvi-server
 
 # --- Run --------------------------------------------------------------------------------------------------------------
 FROM debian:bookworm-slim
@@ -27,15 +26,17 @@ LABEL org.opencontainers.image.title="mvi-server" \
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libmicrohttpd12 libsqlite3-0 \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
- && useradd --system --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin mvi \
+ && useradd --uid 10001 --user-group --no-log-init --no-create-home --home-dir /data --shell /usr/sbin/nologin mvi \
  && install -d -o mvi -g mvi -m 0750 /data
 COPY --from=build /out/mvi-server /usr/local/bin/mvi-server
 
+# Defaults, as every flag has a variable: a flag after the image's name, or `--env`, decides.
+ENV MVI_HOST=0.0.0.0 MVI_DATA=/data
 # By number, so that Kubernetes' runAsNonRoot can tell.
 USER 10001:10001
 VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["mvi-server", "health", "--port", "8080"]
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["mvi-server", "health"]
 # The process itself is PID 1: SIGTERM reaches it, and what is given to `docker run` after the image is a flag of it.
-ENTRYPOINT ["mvi-server", "--data", "/data", "--host", "0.0.0.0"]
+ENTRYPOINT ["mvi-server"]
