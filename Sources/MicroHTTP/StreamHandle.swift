@@ -128,7 +128,7 @@ public final class StreamHandle: ReactorMember {
             return write(bytes, last: false, &turn.work)
         }
         switch turn.source.next() {
-        case .write(let bytes): return bytes.isEmpty ? .rest : write(bytes, last: false, &turn.work)
+        case .write(let bytes): return bytes.isEmpty ? .progress : write(bytes, last: false, &turn.work)
         case .wait: return .rest
         case .finish(let bytes): return write(bytes, last: true, &turn.work)
         }

@@ -20,7 +20,7 @@ public protocol StreamSource: AnyObject, Sendable {
 
 /// An answer to `StreamSource.next`.
 public enum StreamStep: Sendable {
-    /// Write these, then ask again. No bytes is the same as `wait`.
+    /// Write these, then ask again, at once if there are none.
     case write([UInt8])
 
     /// Ask again after `StreamHandle.wake`.

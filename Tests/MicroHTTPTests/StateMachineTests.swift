@@ -1,0 +1,221 @@
+import Locking
+import Testing
+
+@testable import MicroHTTP
+
+@Suite struct ExchangeStateTests {
+    private typealias State = ExchangeState<Int>
+
+    /// What an answer leads to, in words.
+    private func answer(_ state: inout State, status: Int = 200, overruling: Bool = false) -> String {
+        switch state.respond(Response(status: status), overruling: overruling) {
+        case .none: "none"
+        case .resume(let connection): "resume \(connection)"
+        case .drop: "drop"
+        case .refuse: "refuse"
+        }
+    }
+
+    /// A state whose connection, 7, is suspended.
+    private func suspended() -> State {
+        var state = State()
+        let response = state.handlerReturned()
+        let resumes = state.suspended(7)
+        #expect(response == nil && !resumes)
+        return state
+    }
+
+    @Test func `An answer within the handler is sent at once`() {
+        var state = State()
+        #expect(answer(&state) == "none")
+        let response = state.handlerReturned()
+        #expect(response?.status == 200)
+        #expect(state.name == "completed")
+        #expect(answer(&state) == "refuse")
+    }
+
+    @Test func `An answer while the connection is being suspended resumes it when it is`() {
+        var state = State()
+        let response = state.handlerReturned()
+        #expect(response == nil)
+        #expect(answer(&state) == "none")
+        let resumes = state.suspended(7)
+        #expect(resumes)
+        #expect(state.name == "resuming")
+        let fetched = state.resumed()
+        #expect(fetched.status == 200)
+    }
+
+    @Test func `An answer to a suspended connection resumes it, once`() {
+        var state = suspended()
+        #expect(answer(&state) == "resume 7")
+        #expect(answer(&state) == "refuse")
+        let fetched = state.resumed()
+        #expect(fetched.status == 200)
+        let left = state.abandon()
+        #expect(left == nil)
+    }
+
+    @Test func `An answer in the handler's stead makes the handler's a late one, not a second one`() {
+        var state = suspended()
+        #expect(answer(&state, status: 503, overruling: true) == "resume 7")
+        #expect(answer(&state) == "drop")
+        #expect(answer(&state, status: 503, overruling: true) == "drop")
+        let fetched = state.resumed()
+        #expect(fetched.status == 503)
+        #expect(answer(&state) == "drop")
+    }
+
+    @Test func `An answer in the handler's stead comes too late after the handler's`() {
+        var state = suspended()
+        #expect(answer(&state) == "resume 7")
+        #expect(answer(&state, status: 503, overruling: true) == "drop")
+        let fetched = state.resumed()
+        #expect(fetched.status == 200)
+    }
+
+    @Test(arguments: [true, false])
+    func `Where nothing may be suspended, the answer that came is sent, else ours`(_ answers: Bool) {
+        var state = State()
+        let response = state.handlerReturned()
+        #expect(response == nil)
+        if answers { #expect(answer(&state) == "none") }
+        let sent = state.notSuspended(Response(status: 503))
+        #expect(sent.status == (answers ? 200 : 503))
+        #expect(answer(&state) == (answers ? "refuse" : "drop"))
+    }
+
+    @Test func `An answer that was not fetched comes back when the connection is gone`() {
+        var state = suspended()
+        #expect(answer(&state) == "resume 7")
+        let left = state.abandon()
+        #expect(left?.status == 200)
+        #expect(answer(&state) == "drop")
+    }
+
+    @Test func `A resume without a suspension traps`() async {
+        await #expect(processExitsWith: .failure) {
+            var state = ExchangeState<Int>()
+            _ = state.resumed()
+        }
+    }
+
+    @Test func `A suspension within the handler traps`() async {
+        await #expect(processExitsWith: .failure) {
+            var state = ExchangeState<Int>()
+            _ = state.suspended(1)
+        }
+    }
+}
+
+@Suite struct StreamStateTests {
+    private static func time(_ state: inout StreamState, _ now: UInt64) -> StreamState.TimerAction {
+        state.timeReached(now, heartbeat: 100, writeDeadline: 300)
+    }
+
+    // The macro cannot call what mutates.
+    private static func leave(_ state: inout StreamState, _ note: StreamState.Notes) -> Bool { state.leave(note) }
+
+    private static func demandEnd(_ state: inout StreamState, _ reason: StreamEnd) -> Bool { state.demandEnd(reason) }
+
+    private static func rest(_ state: inout StreamState, _ work: StreamState.Work, wroteAt time: UInt64?) -> Bool {
+        state.rest(work, wroteAt: time)
+    }
+
+    private func state() -> StreamState { StreamState(source: TestSource(), now: 0) }
+
+    /// A state at rest with nothing to write.
+    private func idle() -> StreamState {
+        var state = state()
+        _ = state.take()
+        #expect(Self.rest(&state, StreamState.Work(), wroteAt: nil))
+        return state
+    }
+
+    /// A state at rest with something that the socket did not take.
+    private func blocked(at time: UInt64 = 0) -> StreamState {
+        var state = state()
+        var work = state.take().work
+        work.leftover = [1]
+        #expect(Self.rest(&state, work, wroteAt: time))
+        return state
+    }
+
+    @Test func `Whoever wakes an idle stream writes, the next one only leaves a note`() {
+        var state = idle()
+        #expect(Self.leave(&state, .more))
+        #expect(!Self.leave(&state, .more))
+        let turn = state.take()
+        #expect(turn.notes == .more)
+    }
+
+    @Test func `A note left while the writer was busy keeps it from resting`() {
+        var state = idle()
+        #expect(Self.leave(&state, .more))
+        let work = state.take().work
+        #expect(!Self.leave(&state, .more))
+        #expect(!Self.rest(&state, work, wroteAt: nil))
+        _ = state.take()
+        #expect(Self.rest(&state, work, wroteAt: nil))
+    }
+
+    @Test func `A blocked stream is woken by room, not by more to write`() {
+        var state = blocked()
+        #expect(!Self.leave(&state, .more))
+        #expect(!Self.leave(&state, .close))
+        #expect(Self.leave(&state, .writable))
+        let turn = state.take()
+        #expect(turn.work.leftover == [1])
+        #expect(turn.notes == [.more, .close, .writable])
+    }
+
+    @Test func `Room that came while the writer was giving up keeps it from resting`() {
+        var state = state()
+        var work = state.take().work
+        work.leftover = [1]
+        #expect(!Self.leave(&state, .writable))
+        #expect(!Self.rest(&state, work, wroteAt: nil))
+    }
+
+    @Test func `Room is no news to a stream with nothing to write`() {
+        var state = idle()
+        #expect(!Self.leave(&state, .writable))
+    }
+
+    @Test func `The first reason to end counts`() {
+        var state = idle()
+        #expect(Self.demandEnd(&state, .peerClosed))
+        #expect(!Self.demandEnd(&state, .shutdown))
+        let turn = state.take()
+        #expect(turn.end == .peerClosed)
+        state.close()
+        #expect(!Self.demandEnd(&state, .error))
+        #expect(!Self.leave(&state, .more))
+    }
+
+    @Test func `A quiet stream beats after the interval since it last wrote`() {
+        var state = idle()
+        #expect(Self.time(&state, 99) == .later(100))
+        #expect(Self.time(&state, 100) == .run(200))
+        let turn = state.take()
+        #expect(turn.notes == .heartbeat)
+        #expect(Self.rest(&state, StreamState.Work(), wroteAt: 150))
+        #expect(Self.time(&state, 200) == .later(250))
+    }
+
+    @Test func `A blocked stream ends at the deadline since the socket last took something`() {
+        var state = blocked(at: 50)
+        #expect(Self.time(&state, 349) == .later(350))
+        #expect(Self.time(&state, 350) == .run(450))
+        let turn = state.take()
+        #expect(turn.end == .writeDeadline)
+    }
+
+    @Test func `A closed stream has no time`() {
+        var state = idle()
+        #expect(Self.demandEnd(&state, .error))
+        _ = state.take()
+        state.close()
+        #expect(Self.time(&state, 1_000) == .none)
+    }
+}

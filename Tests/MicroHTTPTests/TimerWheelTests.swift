@@ -1,0 +1,52 @@
+import Testing
+
+@testable import MicroHTTP
+
+@Suite struct TimerWheelTests {
+    @Test func `A deadline is due at its time, not before`() {
+        var wheel = TimerWheel(granularity: 10, slotCount: 8, now: 1_000)
+        wheel.insert(1, at: 1_025)
+        #expect(wheel.nextDeadline == 1_030)
+        #expect(wheel.advance(to: 1_029) == [])
+        #expect(wheel.advance(to: 1_030) == [1])
+        #expect(wheel.advance(to: 2_000) == [])
+        #expect(wheel.nextDeadline == nil)
+    }
+
+    @Test func `A deadline beyond one turn of the wheel waits for its own turn`() {
+        var wheel = TimerWheel(granularity: 10, slotCount: 8, now: 0)
+        wheel.insert(1, at: 250)
+        wheel.insert(2, at: 10)
+        #expect(wheel.advance(to: 100) == [2])
+        #expect(wheel.advance(to: 240) == [])
+        #expect(wheel.advance(to: 250) == [1])
+    }
+
+    @Test func `A deadline that has passed is due at the next tick`() {
+        var wheel = TimerWheel(granularity: 10, slotCount: 8, now: 1_000)
+        wheel.insert(1, at: 3)
+        #expect(wheel.nextDeadline == 1_010)
+        #expect(wheel.advance(to: 1_010) == [1])
+    }
+
+    @Test func `After a long sleep everything that is due is reported once`() {
+        var wheel = TimerWheel(granularity: 10, slotCount: 8, now: 0)
+        for id in 1...100 { wheel.insert(UInt64(id), at: UInt64(id) * 7) }
+        let due = wheel.advance(to: 500)
+        #expect(Set(due) == Set((1...71).map(UInt64.init)))
+        #expect(due.count == 71)
+        #expect(Set(wheel.advance(to: 100_000)) == Set((72...100).map(UInt64.init)))
+    }
+
+    @Test func `The next look is never after the earliest deadline`() throws {
+        var wheel = TimerWheel(granularity: 10, slotCount: 8, now: 0)
+        wheel.insert(1, at: 500)
+        wheel.insert(2, at: 45)
+        var reported: [UInt64] = []
+        while let next = wheel.nextDeadline {
+            #expect(next <= (reported.isEmpty ? 50 : 500))
+            reported += wheel.advance(to: next)
+        }
+        #expect(reported == [2, 1])
+    }
+}
