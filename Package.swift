@@ -71,6 +71,7 @@ let package = Package(
             dependencies: [
                 "MVI", "MVIServer", "SQLite", "CResources", "Locking",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
         .executableTarget(

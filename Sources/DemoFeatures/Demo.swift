@@ -1,14 +1,41 @@
 import Logging
+import MVIServer
 import SQLite
+import ServiceLifecycle
 
-/// The demo: a database that is filled on its first start, and the five features that read and write it.
-struct Demo: Sendable {
+/// The demo: five features on an embedded database that is filled on its first start, and a page that shows them.
+///
+/// ```swift
+/// let demo = try Demo(databasePath: "/var/lib/mvi-server/demo.sqlite", logger: logger)
+/// try await FeatureServer(page: Demo.page, services: [demo]) { demo.features }.run()
+/// ```
+public struct Demo: Sendable {
     private let database: DemoDatabase
     private let logger: Logger
 
-    init(_ location: Connection.Location, conditions: DemoConditions, logger: Logger) throws {
+    /// Opens the database, and makes and fills it if it is new. Blocks while it does so.
+    ///
+    /// - Parameters:
+    ///   - databasePath: a file, in a folder that is there; nil keeps the data in memory, until the process ends.
+    ///   - conditions: how slow and unreliable the services pretend to be.
+    ///   - logger: takes what the features' observers and failing services have to say.
+    /// - Throws: an error with a sentence for an operator, if the file cannot be used.
+    public init(
+        databasePath: String?, conditions: DemoConditions = DemoConditions(), logger: Logger
+    ) throws {
         self.logger = logger
-        database = try DemoDatabase(location, conditions: conditions, logger: logger)
+        database = try DemoDatabase(
+            databasePath.map { .file($0) } ?? .memory, conditions: conditions, logger: logger)
+    }
+
+    /// `counter`, `video-list`, `user-info`, `lesson-detail:<id>` and `order-detail:<id>`.
+    @FeatureBuilder
+    public var features: [ServedFeature] {
+        counter
+        videoList
+        userInfo
+        Keyed { lessonDetail($0) }
+        Keyed { orderDetail($0) }
     }
 
     var counter: Counter { Counter(numbers: SQLiteNumbers(database: database)) }
@@ -17,18 +44,25 @@ struct Demo: Sendable {
 
     var userInfo: UserInfo { UserInfo(users: SQLiteUsers(database: database)) }
 
-    /// Nil if there is no such lesson. Answers at once, from memory.
+    /// Nil if there is no such lesson. Answers at once, from memory: a request's thread must not wait for the database.
     func lessonDetail(_ id: String) -> LessonDetail? {
         guard database.lessonIDs.contains(id) else { return nil }
         return LessonDetail(id: id, lessons: SQLiteLessons(database: database), logger: logger)
     }
 
-    /// Nil if there is no such order. Answers at once, from memory.
+    /// Nil if there is no such order. Answers at once, like `lessonDetail`.
     func orderDetail(_ id: String) -> OrderDetail? {
         guard database.orderIDs.contains(id) else { return nil }
         return OrderDetail(id: id, orders: SQLiteOrders(database: database))
     }
+}
 
-    /// Does what is asked already and closes the database. Later calls of the features' services fail.
-    func close() async { await database.close() }
+extension Demo: Service {
+    /// Waits for the end, then does what is asked of the database already and closes it. Later calls of the features'
+    /// services fail.
+    public func run() async {
+        // The database is closed however the end comes.
+        try? await gracefulShutdown()
+        await database.close()
+    }
 }

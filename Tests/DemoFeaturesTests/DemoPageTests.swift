@@ -6,20 +6,20 @@ import WireJSON
 
 @Suite struct DemoPageTests {
     private func text(_ path: String) throws -> String {
-        let file = try #require(DemoPage.files.first { $0.path == path })
+        let file = try #require(Demo.page.first { $0.path == path })
         return String(decoding: file.bytes, as: UTF8.self)
     }
 
     @Test func `the page's files are there, with their types`() throws {
-        #expect(DemoPage.files.map(\.path) == ["/", "/style.css", "/app.js", "/icon.svg"])
+        #expect(Demo.page.map(\.path) == ["/", "/style.css", "/app.js", "/icon.svg"])
         #expect(try text("/").hasPrefix("<!doctype html>"))
         #expect(try text("/app.js").hasSuffix("stream.start();\n"))
-        #expect(DemoPage.files.allSatisfy { !$0.bytes.contains(0) })
+        #expect(Demo.page.allSatisfy { !$0.bytes.contains(0) })
     }
 
     @Test func `the page asks for nothing but its own files`() throws {
         let page = try text("/")
-        let known = Set(DemoPage.files.map(\.path))
+        let known = Set(Demo.page.map(\.path))
         for match in page.matches(of: /(?:src|href)="([^"]*)"/) {
             let target = String(match.1)
             #expect(target.hasPrefix("#") || known.contains(target), "\(target) is not served")
@@ -71,13 +71,12 @@ import WireJSON
         }
     }
 
-    @Test func `the choices are lessons and orders that exist, and one that does not`() async throws {
-        let demo = try Demo(.memory, conditions: DemoConditions(), logger: LogRecorder().logger)
+    @Test func `the choices are lessons and orders that exist, and one that does not`() throws {
+        let demo = try Demo(databasePath: nil, logger: LogRecorder().logger)
         let page = try text("/")
         let keys = page.matches(of: /<option value="([^"]*)"/).map { String($0.1) }
         #expect(keys.filter { demo.lessonDetail($0) != nil } == ["7", "8", "9", "10"])
         #expect(keys.filter { demo.orderDetail($0) != nil } == ["42", "43", "44", "45"])
         #expect(keys.filter { $0 == "99" }.count == 2)
-        await demo.close()
     }
 }

@@ -117,14 +117,22 @@ import Testing
         await database.close()
     }
 
-    @Test func `keys are known without asking the database`() async throws {
-        let demo = try Demo(.memory, conditions: DemoConditions(), logger: LogRecorder().logger)
+    @Test func `keys are known without asking the database`() throws {
+        let demo = try Demo(databasePath: nil, logger: LogRecorder().logger)
         #expect(demo.lessonDetail("7")?.id == "7")
         #expect(demo.lessonDetail("99") == nil)
         #expect(demo.orderDetail("42")?.id == "42")
         #expect(demo.orderDetail("") == nil)
-        await demo.close()
-        #expect(demo.orderDetail("42") != nil)
+    }
+
+    @Test func `the demo serves its five features until the end, and closes its database then`() async throws {
+        let demo = try Demo(databasePath: nil, logger: LogRecorder().logger)
+        #expect(demo.features.count == 5)
+        let running = Task { await demo.run() }
+        _ = try await demo.counter.numbers.next()
+        running.cancel()
+        await running.value
+        await #expect(throws: DatabaseThreadError.closed) { try await demo.counter.numbers.next() }
     }
 
     @Test func `a failure that was asked for reaches the caller and the log`() async throws {

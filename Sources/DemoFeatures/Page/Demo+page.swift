@@ -1,0 +1,19 @@
+import CResources
+import MVIServer
+
+extension Demo {
+    /// The page that shows every feature as a small working view: a few files, built into the program.
+    public static let page = [
+        PageResource(path: "/", contentType: "text/html; charset=utf-8", bytes: bytes(of: cresources_index_html())),
+        PageResource(
+            path: "/style.css", contentType: "text/css; charset=utf-8", bytes: bytes(of: cresources_style_css())),
+        PageResource(
+            path: "/app.js", contentType: "text/javascript; charset=utf-8", bytes: bytes(of: cresources_app_js())),
+        PageResource(path: "/icon.svg", contentType: "image/svg+xml", bytes: bytes(of: cresources_icon_svg())),
+    ]
+
+    /// A copy: the pointer is to the program's read-only data, and ends its way here.
+    private static func bytes(of file: cresources_file) -> [UInt8] {
+        Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+    }
+}
