@@ -141,7 +141,7 @@ function log(kind, what, detail) {
   list.prepend(h("li", {},
     h("time", {}, new Date().toTimeString().slice(0, 8)),
     h("span", { class: "what", "data-kind": kind }, what),
-    text && h("code", {}, text.length > 600 ? `${text.slice(0, 600)}…` : text)));
+    text && h("code", {}, text.length > 300 ? `${text.slice(0, 300)}…` : text)));
   while (list.children.length > logLimit) list.lastElementChild.remove();
 }
 
@@ -172,7 +172,7 @@ class Problem extends Error {
   get name() { return String(this.body.type ?? "").split("/").pop(); }
   get text() {
     const errors = (this.body.errors ?? []).map((error) => `${error.pointer || "body"}: ${error.detail}`);
-    return [this.message, ...errors].join(" · ");
+    return errors.length > 0 ? errors.join(" · ") : this.message;
   }
 }
 
@@ -188,7 +188,12 @@ async function request(method, path, { body, headers = {} } = {}) {
   throw new Problem(response.status, refusal, Number(response.headers.get("Retry-After")) || undefined);
 }
 
-async function makeSession() {
+/** The session of this browser's cookie, made if there is none: by one tab at a time, or each would make its own. */
+async function haveSession() {
+  return navigator.locks ? navigator.locks.request("session", postSession) : postSession();
+}
+
+async function postSession() {
   const response = await request("POST", "/sessions", { body: JSON.stringify({ credential: "cookie" }) });
   const session = await response.json();
   log("stream", response.status === 201 ? "new session" : "session goes on", { id: session.id, expiresAt: session.expiresAt });
@@ -212,7 +217,7 @@ const stream = {
     this.show("connecting");
     const turn = this.turn;
     try {
-      await makeSession();
+      await haveSession();
       if (turn === this.turn) this.open();
     } catch (error) {
       if (turn === this.turn) this.again(error);
@@ -444,6 +449,8 @@ async function send(card, body) {
   try {
     const answer = await post(wait.feature, body);
     log("intent", `202 ${wait.feature} v${answer.version}`, `intent ${answer.intent}`);
+    // Another tab made a session, and the cookie is that one's now: what this stream shows is of the old one.
+    if (stream.session && answer.session !== stream.session) return stream.renew();
     // The stream may have been quicker than the answer.
     wait.version = answer.version;
     settle((other) => other === wait && (shown.get(wait.feature) ?? -1) >= answer.version, { wasSeen: true });
