@@ -54,6 +54,13 @@ public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable 
     /// What would have been taken.
     public let expected: String
 
+    /// An error about a setting.
+    public init(name: String, given: String, expected: String) {
+        self.name = name
+        self.given = given
+        self.expected = expected
+    }
+
     /// What was given, what is expected, and where it can be set.
     public var description: String {
         let variable = "MVI_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()

@@ -1,0 +1,60 @@
+import ArgumentParser
+import DemoFeatures
+import Logging
+import MVIServer
+
+/// `mvi-server`: serves the demo features.
+@main
+struct ServerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mvi-server",
+        abstract: "Serve MVI features over HTTP: clients post intents, and read states and labels.",
+        discussion: """
+            Every flag can also be given as the environment variable in brackets, or in a JSON file (--config). A flag \
+            beats a variable, a variable the file. Times are written 500ms, 20s, 5m or 24h, bytes 65536, 64KiB or 1MiB.
+            """,
+        version: "0.1.0",
+        subcommands: [HealthCommand.self])
+
+    @OptionGroup var flags: ServerFlags
+
+    func run() async throws {
+        let settings: ServerSettings
+        let demo: DemoSettings
+        do {
+            settings = try await self.settings()
+            demo = try await demoSettings()
+        } catch let error as SettingError {
+            throw ValidationError("\(error)")
+        }
+        LoggingSystem.bootstrap { StreamLogHandler.standardOutput(label: $0) }
+        var logger = Logger(label: "mvi-server")
+        logger.logLevel = settings.logLevel
+        do {
+            try await serve(settings, demo, logger)
+        } catch {
+            StandardError.write("cannot serve: \(error)")
+            throw ExitCode(1)
+        }
+    }
+
+    private func serve(_ settings: ServerSettings, _ demoSettings: DemoSettings, _ logger: Logger) async throws {
+        let demo = try Demo(
+            databasePath: try demoSettings.databasePath(),
+            conditions: DemoConditions(
+                latency: demoSettings.latency,
+                failures: demoSettings.failures == 0 ? .none : .rate(Double(demoSettings.failures) / 100)),
+            logger: logger)
+        try await FeatureServer(settings: settings, logger: logger, page: Demo.page, services: [demo]) {
+            demo.features
+        }.run()
+    }
+
+    func settings() async throws -> ServerSettings { try await ServerSettings.load(flags: flags.given) }
+
+    private func demoSettings() async throws -> DemoSettings {
+        var settings = DemoSettings()
+        try await SettingsSource(flags: flags.given).apply(DemoSettings.catalogue, to: &settings)
+        return settings
+    }
+}

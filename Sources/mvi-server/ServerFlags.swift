@@ -1,0 +1,103 @@
+import ArgumentParser
+import MVIServer
+
+/// The flags of the server, by heading. They are taken as texts; what they mean, and whether they do, is the
+/// settings' affair, so that a flag, a variable and a line of a file are judged alike.
+struct ServerFlags: ParsableArguments {
+    @OptionGroup(title: "Listening") var listening: Listening
+    @OptionGroup(title: "Who may call") var callers: Callers
+    @OptionGroup(title: "Limits") var limits: Limits
+    @OptionGroup(title: "Times") var times: Times
+    @OptionGroup(title: "Running") var running: Running
+    @OptionGroup(title: "Demo features") var demo: Demo
+
+    struct Listening: ParsableArguments {
+        @Option(help: .server("host")) var host: String?
+        @Option(help: .server("port")) var port: String?
+        @Option(help: .server("admin-host")) var adminHost: String?
+        @Option(help: .server("admin-port")) var adminPort: String?
+        @Option(help: .server("threads")) var threads: String?
+    }
+
+    struct Callers: ParsableArguments {
+        @Option(name: .customLong("public-url"), help: .server("public-url")) var publicURL: String?
+        @Option(help: .server("allowed-origins")) var allowedOrigins: String?
+    }
+
+    struct Limits: ParsableArguments {
+        @Option(help: .server("max-sessions")) var maxSessions: String?
+        @Option(help: .server("max-stores-per-session")) var maxStoresPerSession: String?
+        @Option(help: .server("max-streams")) var maxStreams: String?
+        @Option(help: .server("max-streams-per-session")) var maxStreamsPerSession: String?
+        @Option(help: .server("max-connections")) var maxConnections: String?
+        @Option(help: .server("max-receipts")) var maxReceipts: String?
+        @Option(help: .server("outbox-bytes")) var outboxBytes: String?
+        @Option(help: .server("outbox-labels")) var outboxLabels: String?
+        @Option(help: .server("max-state-bytes")) var maxStateBytes: String?
+        @Option(help: .server("max-waits")) var maxWaits: String?
+        @Option(help: .server("max-waits-per-session")) var maxWaitsPerSession: String?
+        @Option(help: .server("max-queued-intents")) var maxQueuedIntents: String?
+        @Option(help: .server("body-limit")) var bodyLimit: String?
+        @Option(help: .server("head-limit")) var headLimit: String?
+    }
+
+    struct Times: ParsableArguments {
+        @Option(help: .server("max-wait-seconds")) var maxWaitSeconds: String?
+        @Option(name: .customLong("session-ttl"), help: .server("session-ttl")) var sessionTTL: String?
+        @Option(help: .server("heartbeat")) var heartbeat: String?
+        @Option(help: .server("head-timeout")) var headTimeout: String?
+        @Option(help: .server("body-timeout")) var bodyTimeout: String?
+        @Option(help: .server("idle-timeout")) var idleTimeout: String?
+        @Option(help: .server("grace")) var grace: String?
+    }
+
+    struct Running: ParsableArguments {
+        @Option(help: .server("log-level")) var logLevel: String?
+        @Option(help: .server("log-value-bytes")) var logValueBytes: String?
+        @Option(
+            help: ArgumentHelp(
+                "JSON file with one object, its members named like the flags. [MVI_CONFIG]", valueName: "file"))
+        var config: String?
+    }
+
+    struct Demo: ParsableArguments {
+        @Option(help: .demo("data")) var data: String?
+        @Option(help: .demo("demo-latency")) var demoLatency: String?
+        @Option(help: .demo("demo-failures")) var demoFailures: String?
+    }
+
+    /// What was given, by name; a test holds this list against the catalogues.
+    var given: [String: String] {
+        [
+            "host": listening.host, "port": listening.port, "admin-host": listening.adminHost,
+            "admin-port": listening.adminPort, "threads": listening.threads,
+            "public-url": callers.publicURL, "allowed-origins": callers.allowedOrigins,
+            "max-sessions": limits.maxSessions, "max-stores-per-session": limits.maxStoresPerSession,
+            "max-streams": limits.maxStreams, "max-streams-per-session": limits.maxStreamsPerSession,
+            "max-connections": limits.maxConnections, "max-receipts": limits.maxReceipts,
+            "outbox-bytes": limits.outboxBytes, "outbox-labels": limits.outboxLabels,
+            "max-state-bytes": limits.maxStateBytes, "max-waits": limits.maxWaits,
+            "max-waits-per-session": limits.maxWaitsPerSession, "max-queued-intents": limits.maxQueuedIntents,
+            "body-limit": limits.bodyLimit, "head-limit": limits.headLimit,
+            "max-wait-seconds": times.maxWaitSeconds, "session-ttl": times.sessionTTL,
+            "heartbeat": times.heartbeat, "head-timeout": times.headTimeout, "body-timeout": times.bodyTimeout,
+            "idle-timeout": times.idleTimeout, "grace": times.grace,
+            "log-level": running.logLevel, "log-value-bytes": running.logValueBytes, "config": running.config,
+            "data": demo.data, "demo-latency": demo.demoLatency, "demo-failures": demo.demoFailures,
+        ].compactMapValues { $0 }
+    }
+}
+
+extension ArgumentHelp {
+    static func server(_ name: String) -> ArgumentHelp { help(name, ServerSettings.catalogue) }
+
+    static func demo(_ name: String) -> ArgumentHelp { help(name, DemoSettings.catalogue) }
+
+    private static func help<Root>(_ name: String, _ catalogue: [Setting<Root>]) -> ArgumentHelp {
+        guard let setting = catalogue.first(where: { $0.name == name }) else {
+            preconditionFailure("the flag --\(name) is in no catalogue of settings")
+        }
+        let standard = setting.defaultText.isEmpty ? "" : "; default: \(setting.defaultText)"
+        return ArgumentHelp("\(setting.summary) [\(setting.environmentName)\(standard)]", valueName: setting.valueName)
+    }
+}
