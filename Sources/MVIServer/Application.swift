@@ -79,6 +79,7 @@ final class Application: Sendable {
         _ operation: Operation, _ incoming: Incoming, allow: String, _ terms: inout Reply.Terms
     ) throws(Problem) -> Verdict {
         let answer: Call.Answer
+        terms.vary = operation.problemsVary
         switch operation {
         case .createSession: answer = try sessionOperations.create(incoming)
         case .listFeatures: answer = { [self] _, reply in featureOperations.list(reply) }

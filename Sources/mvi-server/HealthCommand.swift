@@ -21,7 +21,7 @@ struct HealthCommand: AsyncParsableCommand {
             let status = try HealthProbe.status(host: host, port: settings.port, path: "/health/ready")
             guard status == 200 else { throw HealthProbe.Failure("the server answered \(status)") }
         } catch {
-            StandardError.write("not ready: \(error)")
+            StandardError.say("not ready: \(error)")
             throw ExitCode(1)
         }
     }

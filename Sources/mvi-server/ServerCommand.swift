@@ -33,7 +33,7 @@ struct ServerCommand: AsyncParsableCommand {
         do {
             try await serve(settings, demo, logger)
         } catch {
-            StandardError.write("cannot serve: \(error)")
+            StandardError.say("cannot serve: \(error)")
             throw ExitCode(1)
         }
     }

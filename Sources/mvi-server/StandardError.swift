@@ -8,9 +8,9 @@
 
 /// Where a person reads what went wrong.
 enum StandardError {
-    static func write(_ line: String) {
+    static func say(_ line: String) {
         let bytes = Array("mvi-server: \(line)\n".utf8)
         // A reader that is gone is no reason to fail.
-        _ = fwrite(bytes, 1, bytes.count, stderr)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
     }
 }

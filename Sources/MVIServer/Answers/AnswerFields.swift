@@ -5,7 +5,11 @@ enum AnswerFields {
     static let noSniff: (name: String, value: String) = ("X-Content-Type-Options", "nosniff")
     private static let json: (name: String, value: String) = ("Content-Type", "application/json")
     private static let noStore: (name: String, value: String) = ("Cache-Control", "no-store")
-    private static let bySession: (name: String, value: String) = ("Vary", "Authorization, Cookie, Origin")
+    private static let bySession: (name: String, value: String) = ("Vary", sessionVary)
+
+    /// What an answer of a session depends on, beside the path.
+    static let sessionVary = "Authorization, Cookie, Origin"
+    static let intentVary = "Authorization, Cookie, Origin, Prefer"
 
     /// A session's JSON.
     static let session: Fields = [json, noStore, bySession, noSniff]
@@ -16,7 +20,7 @@ enum AnswerFields {
     /// The answer to an intent, which depends on `Prefer` too.
     static let intent: Fields = [json, noStore, byPreference, noSniff]
     static let intentEmpty: Fields = [noStore, byPreference, noSniff]
-    private static let byPreference: (name: String, value: String) = ("Vary", "Authorization, Cookie, Origin, Prefer")
+    private static let byPreference: (name: String, value: String) = ("Vary", intentVary)
 
     /// A stream's head. `X-Accel-Buffering` tells nginx to pass events on as they come.
     static let stream: Fields = [

@@ -12,8 +12,14 @@ struct Reply: Sendable {
         let variesByOrigin: Bool
         /// A cookie to set anew.
         var cookie: (name: String, value: String)?
+        /// What problems vary by, behind a session; good answers say it themselves.
+        var vary: String?
 
-        func response(to problem: Problem) -> Response { finish(problem.response(instance: path)) }
+        func response(to problem: Problem) -> Response {
+            var response = problem.response(instance: path)
+            if let vary { response.fields.append((name: "Vary", value: vary)) }
+            return finish(response)
+        }
 
         /// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol): never with credentials, since such pages send a
         /// bearer token of their own.

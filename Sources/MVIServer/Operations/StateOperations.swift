@@ -10,9 +10,9 @@ struct StateOperations: Sendable {
         if caller.isByCookie { try crossSite.check(incoming.fields) }
         let feature = try incoming.feature(sessions.environment.features)
         let session = caller.session
-        if incoming.isHead { return try head(session, feature) }
         // A field that is not well written is as good as none: the answer is the whole state.
         let known = try? EntityTags.read("if-none-match", of: incoming.fields)?.get()
+        if incoming.isHead { return try head(session, feature, known) }
         let wait = Preferences(incoming.fields).wait
         return { _, reply in
             do throws(StoreRefusal) {
@@ -52,10 +52,12 @@ struct StateOperations: Sendable {
     }
 
     /// Says what `GET` would, but makes no store; then there is no version to make a tag of.
-    private func head(_ session: Session, _ feature: FeatureID) throws(Problem) -> Call.Answer {
+    private func head(
+        _ session: Session, _ feature: FeatureID, _ known: EntityTags?
+    ) throws(Problem) -> Call.Answer {
         let response: Response
         if let state = session.existingState(of: feature) {
-            response = answer(state, session, nil)
+            response = answer(state, session, known)
         } else {
             do throws(StoreRefusal) {
                 response = Response(

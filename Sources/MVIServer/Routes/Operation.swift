@@ -19,4 +19,14 @@ enum Operation: String, Sendable, CaseIterable {
     case readFile
     /// CORS preflight and `Allow`, of whatever path.
     case describeOptions
+
+    /// What a refusal depends on, beside the path; nil where no session is behind it.
+    var problemsVary: String? {
+        switch self {
+        case .sendIntent: AnswerFields.intentVary
+        case .createSession, .describeSession, .endSession, .readState, .disposeStore, .streamFeature, .streamSession:
+            AnswerFields.sessionVary
+        default: nil
+        }
+    }
 }

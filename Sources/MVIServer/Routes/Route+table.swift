@@ -11,7 +11,8 @@ extension Route {
         requestFields: whoAsks + ["Accept", "Last-Event-ID", "Prefer", "Sec-Fetch-Mode"],
         successes: [200, 204],
         problems: sessionGone + [
-            .crossSite, .featureNotFound, .notAcceptable, .tooManyStores, .tooManyStreams, .draining,
+            .crossSite, .featureNotFound, .notAcceptable, .tooManyStores, .stateUnavailable, .tooManyStreams,
+            .draining,
         ],
         responseFields: ofSession + [
             "Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied", "Retry-After",
@@ -43,7 +44,7 @@ extension Route {
             method: .get, path: "/features/{id}/state", operation: .readState, access: .session,
             requestFields: whoAsks + ["If-None-Match", "Prefer"], successes: [200, 304],
             problems: sessionGone + [
-                .crossSite, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable, .draining,
+                .crossSite, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable,
             ],
             responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied", "Retry-After"]),
         Route(
@@ -90,14 +91,22 @@ extension Route {
             successes: [200, 304], problems: [.notFound], responseFields: ["Content-Type", "ETag"]),
     ]
 
-    /// A stream that is asked for with `HEAD` takes no place, so it finds none taken.
+    /// The same with `HEAD`, which makes no store, takes no stream's place and does not wait.
     private var forHead: Route? {
         guard method == .get else { return nil }
-        let takesNoPlace: Set<ProblemType> = [.tooManyStores, .tooManyStreams, .tooManyWaits]
-        return Route(
-            method: .head, path: path, operation: operation, access: access, query: query,
-            requestFields: requestFields, successes: successes,
-            problems: problems.filter { !takesNoPlace.contains($0) }, responseFields: responseFields)
+        let isStream = operation == .streamFeature || operation == .streamSession
+        let isState = operation == .readState
+        let needsPlace: Set<ProblemType> = [.tooManyStores, .tooManyStreams, .tooManyWaits]
+        let ofWaiting: Set<String> = ["Prefer", "Preference-Applied", "Last-Event-ID"]
+        var head = self
+        head.method = .head
+        if isStream || isState {
+            head.problems.removeAll { needsPlace.contains($0) || (isStream && $0 == .draining) }
+            head.requestFields.removeAll { ofWaiting.contains($0) }
+            head.responseFields.removeAll { ofWaiting.contains($0) || $0 == "Retry-After" }
+            head.query.removeAll { $0 == "last_event_id" }
+        }
+        return head
     }
 
     private static let options: [Route] = {

@@ -9,7 +9,7 @@ struct Route: Sendable {
         case session
     }
 
-    let method: Method
+    var method: Method
     /// `/features/{id}/state`: at most one parameter, which is a whole segment.
     private(set) var path: String
     let operation: Operation
