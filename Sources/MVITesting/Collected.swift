@@ -20,7 +20,13 @@ public final class Collected<Element: Sendable>: Sendable {
     /// What came, once it is at least that many elements or the calling task is cancelled.
     @discardableResult
     public func atLeast(_ count: Int) async -> [Element] {
-        _ = await signal.wait(until: { all.count >= count })
+        await until { $0.count >= count }
+    }
+
+    /// What came, once it is as the test wants it or the calling task is cancelled.
+    @discardableResult
+    public func until(_ isEnough: ([Element]) -> Bool) async -> [Element] {
+        _ = await signal.wait(until: { isEnough(all) })
         return all
     }
 }

@@ -13,10 +13,13 @@ public final class ManualClock: Clock, Sendable {
         /// The instant that long after the clock's start.
         public init(offset: Duration = .zero) { self.offset = offset }
 
+        /// The instant that much later.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
 
+        /// How much later `other` is.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
 
+        /// Whether `left` is earlier.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 

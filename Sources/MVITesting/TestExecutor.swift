@@ -22,6 +22,7 @@ public final class TestExecutor: TaskExecutor, Sendable {
         if paused { pause() }
     }
 
+    /// Takes a step that is ready; called by the runtime.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let runs = state.withLock { state in

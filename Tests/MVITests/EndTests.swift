@@ -1,0 +1,185 @@
+import MVI
+import MVITesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct EndTests {
+    @Test("31: the end cancels work, then completes states, then labels; a second one does nothing")
+    func order() async throws {
+        let order = Collected<String>()
+        let isDisposed = Collected<Bool>()
+        let executor = TestExecutor()
+        let stores = Collected<Store<Script>>()
+        let store = Store(
+            { _, turn in
+                turn.launch { _ in
+                    await withTaskCancellationHandler {
+                        try? await Gate().wait()
+                    } onCancel: {
+                        isDisposed.append(stores.all[0].isDisposed)
+                        order.append("cancelled")
+                    }
+                }
+            }, environment: StoreEnvironment(executor: executor))
+        stores.append(store)
+        try await store.send("go")
+        await executor.idle()
+        let states = Task(executorPreference: executor) {
+            for await _ in store.subscribe(.states) {}
+            order.append("states")
+        }
+        let labels = Task(executorPreference: executor) {
+            for await _ in store.subscribe(.labels) {}
+            order.append("labels")
+        }
+        await executor.idle()
+        store.dispose()
+        store.dispose()
+        await states.value
+        await labels.value
+        #expect(order.all == ["cancelled", "states", "labels"])
+        #expect(isDisposed.all == [true])
+        #expect(store.isDisposed)
+    }
+
+    @Test("32: after the end intents are refused, the state is the last one, a subscriber completes at once")
+    func late() async throws {
+        let store = Store({ intent, turn in turn.dispatch(intent) })
+        try await store.send("a")
+        store.dispose()
+        await #expect {
+            try await store.send("b")
+        } throws: { error in
+            if case .disposed = error as? IntentRejection { true } else { false }
+        }
+        #expect(store.messages == ["a"])
+        #expect(store.diagnostics.droppedAfterEnd == 1)
+        var events = store.subscribe().makeAsyncIterator()
+        #expect(await events.next() == nil)
+        let calls = Collected<String>()
+        _ = store.subscribe { calls.append($0.text) }
+        #expect(calls.all.isEmpty)
+        store.start()
+        store.beginWatching()
+        store.endWatching()
+        #expect(store.messages == ["a"])
+    }
+
+    @Test("31, 32: intents that wait when the store ends are refused, each told once")
+    func waiting() async {
+        let log = HeldLog<Script>()
+        let store = Store({ intent, turn in turn.dispatch(intent) }, log: log)
+        log.end()
+        let told = Collected<String>()
+        for intent in ["a", "b", "c"] {
+            store.accept(
+                intent,
+                completion: { result in
+                    switch result {
+                    case .success: told.append("\(intent) committed")
+                    case .failure(.disposed): told.append("\(intent) disposed")
+                    case .failure: told.append("\(intent) otherwise")
+                    }
+                })
+        }
+        store.dispose()
+        #expect(told.all == ["b disposed", "c disposed"])
+        // What was in flight is permanent, and its caller must not be told otherwise.
+        log.end()
+        #expect(told.all == ["b disposed", "c disposed", "a committed"])
+        #expect(store.messages == ["a"])
+    }
+
+    @Test("31: a commit that fails after the end refuses its intents")
+    func failsAfterEnd() async {
+        let log = HeldLog<Script>()
+        let store = Store({ intent, turn in turn.dispatch(intent) }, log: log)
+        log.end()
+        let told = Collected<Bool>()
+        store.accept("a", completion: { told.append((try? $0.get()) != nil) })
+        store.dispose()
+        log.end(.unavailable)
+        #expect(told.all == [false])
+        #expect(store.messages.isEmpty)
+    }
+
+    @Test("32, 33: what work does after the end is dropped and counted, and returns")
+    func lateWork() async throws {
+        let gate = Gate()
+        let states = Collected<[String]>()
+        let store = Store({ _, turn in
+            turn.launch { work in
+                await gate.waitDespiteCancellation()
+                await work.dispatch("late")
+                await work.publish("late")
+                await work.turn { $0.launch { await $0.dispatch("later") } }
+                states.append(work.state.messages)
+            }
+        })
+        try await store.send("go")
+        await gate.waiters()
+        store.dispose()
+        gate.open()
+        await states.atLeast(1)
+        #expect(store.messages.isEmpty)
+        #expect(store.diagnostics.droppedAfterEnd == 3)
+    }
+
+    @Test("31: a store that ends while many threads use it tells each caller once and keeps nothing running")
+    func races() async {
+        for _ in 0..<20 {
+            let store = Store(
+                { intent, turn in
+                    turn.dispatch(intent)
+                    turn.launch(id: "work", policy: .cancelPrevious) { work in
+                        await work.dispatch("step")
+                        try await Gate().wait()
+                    }
+                }, environment: StoreEnvironment(queueLimit: .max))
+            let told = Collected<Bool>()
+            await concurrently(4) { thread in
+                for index in 0..<50 {
+                    if thread == 3, index == 25 { store.dispose() }
+                    store.accept("x", completion: { told.append((try? $0.get()) != nil) })
+                    if thread == 2, index.isMultiple(of: 10) { _ = store.subscribe() }
+                }
+            }
+            await told.atLeast(200)
+            #expect(told.all.count == 200)
+            #expect(store.diagnostics.runningWork == 0)
+            #expect(store.diagnostics.subscribers == 0)
+            #expect(store.messages.count { $0 == "x" } == told.all.count { $0 })
+        }
+    }
+
+    @Test("31: a store with nothing running is released with its last holder, one with work when it is disposed")
+    func released() async throws {
+        weak var released: Store<Script>?
+        do {
+            let store = Store({ intent, turn in turn.dispatch(intent) })
+            try await store.send("a")
+            _ = store.subscribe()
+            released = store
+        }
+        #expect(released == nil)
+
+        let executor = TestExecutor()
+        do {
+            let store = Store(
+                { _, turn in
+                    turn.timer(id: "tick", every: .seconds(1)) { _ in }
+                    turn.whileWatched(id: "watch") { _ in try await Gate().wait() }
+                    turn.throttle(id: "throttle", for: .seconds(10)) { _ in }
+                }, environment: StoreEnvironment(clock: ManualClock(), executor: executor))
+            try await store.send("go")
+            store.beginWatching()
+            store.endWatching()
+            await executor.idle()
+            #expect(store.diagnostics.runningWork == 3)
+            released = store
+            store.dispose()
+        }
+        await executor.idle()
+        #expect(released == nil)
+    }
+}

@@ -1,0 +1,56 @@
+import Locking
+import MVI
+import MVITesting
+
+/// A turn log that holds each commit until the test decides it.
+final class HeldLog<F: Feature>: TurnLog {
+    private struct Held {
+        let turns: [TurnRecord<F>]
+        let done: @Sendable (CommitResult) -> Void
+    }
+
+    private let held = Lock<[Held]>([])
+    private let commits = Collected<[TurnRecord<F>]>()
+
+    /// The batches that were handed over so far.
+    var batches: [[TurnRecord<F>]] { commits.all }
+
+    func commit(
+        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult) -> Void
+    ) -> CommitResult? {
+        held.withLock { $0.append(Held(turns: turns, done: done)) }
+        commits.append(turns)
+        return nil
+    }
+
+    /// Returns when that many batches in all were handed over.
+    func batches(atLeast count: Int) async {
+        await commits.atLeast(count)
+    }
+
+    /// Ends the commit that is in flight.
+    func end(_ result: CommitResult = .committed) {
+        let next = held.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+        next?.done(result)
+    }
+}
+
+/// A turn log that answers at once, with what the test has prepared and then with `committed`.
+final class PreparedLog<F: Feature>: TurnLog {
+    private let results: Lock<[CommitResult]>
+    let commits = Collected<[TurnRecord<F>]>()
+
+    init(_ results: [CommitResult]) { self.results = Lock(results) }
+
+    func commit(
+        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult) -> Void
+    ) -> CommitResult? {
+        commits.append(turns)
+        return results.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
+    }
+}
+
+extension CommitResult {
+    static let unavailable = CommitResult.failed(CommitFailure(.unavailable, "The disk is gone."))
+    static let tooLarge = CommitResult.failed(CommitFailure(.tooLarge, "The state has more than 1 MiB."))
+}

@@ -1,0 +1,293 @@
+import Locking
+import MVI
+import MVITesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct IntentTests {
+    @Test("10: intents reach execute in order, and each caller is told before accept returns")
+    func order() {
+        let store = Store({ intent, turn in turn.dispatch(intent) })
+        let told = Collected<Int>()
+        for index in 0..<100 {
+            store.accept("\(index)", completion: { if case .success = $0 { told.append(index) } })
+            #expect(told.all.count == index + 1)
+        }
+        #expect(store.messages == (0..<100).map(String.init))
+        store.dispose()
+    }
+
+    @Test("10, 18: what many threads accept at once neither overlaps nor gets lost, and stays in each thread's order")
+    func manyThreads() async {
+        let inside = Lock(0)
+        let overlaps = Collected<Int>()
+        let store = Store(
+            { intent, turn in
+                let others = inside.withLock { count in
+                    count += 1
+                    return count - 1
+                }
+                if others > 0 { overlaps.append(others) }
+                turn.dispatch(intent)
+                inside.withLock { $0 -= 1 }
+            }, environment: StoreEnvironment(queueLimit: .max))
+        let told = Collected<String>()
+        await concurrently(8) { thread in
+            for index in 0..<200 {
+                store.accept(
+                    "\(thread)-\(index)",
+                    completion: { if case .success(let outcome) = $0 { told.append(outcome.id.text) } })
+            }
+        }
+        // Who enqueued goes on; the last runner may still be at it.
+        await told.atLeast(1600)
+        #expect(overlaps.all.isEmpty)
+        #expect(store.messages.count == 1600)
+        #expect(Set(told.all).count == 1600)
+        for thread in 0..<8 {
+            let mine = store.messages.filter { $0.hasPrefix("\(thread)-") }
+            #expect(mine == (0..<200).map { "\(thread)-\($0)" })
+        }
+        store.dispose()
+    }
+
+    @Test("10: a thread that finds the queue busy enqueues and goes on")
+    func busyThread() async {
+        let gate = BlockingGate()
+        let store = Store({ intent, turn in
+            if intent == "slow" { gate.wait() }
+            turn.dispatch(intent)
+        })
+        let slow = Task(executorPreference: TestExecutor()) { store.accept("slow") }
+        await gate.isReached()
+        let told = Collected<Bool>()
+        store.accept("next", completion: { _ in told.append(true) })
+        #expect(told.all.isEmpty)
+        #expect(store.messages.isEmpty)
+        gate.open()
+        await slow.value
+        #expect(told.all == [true])
+        #expect(store.messages == ["slow", "next"])
+        store.dispose()
+    }
+
+    @Test("10: no lock is held while a handler, a sink, a completion or a precondition runs")
+    func noLock() {
+        let stores = Collected<Store<Script>>()
+        let store = Store({ intent, turn in
+            // Reading would deadlock under the store's lock.
+            turn.dispatch("\(intent) \(stores.all[0].diagnostics.subscribers)")
+        })
+        stores.append(store)
+        let seen = Collected<Int>()
+        let subscription = store.subscribe { _ in seen.append(store.diagnostics.subscribers) }
+        store.accept(
+            "go",
+            precondition: { _ in
+                seen.append(store.state.messages.count)
+                return nil
+            }, completion: { _ in seen.append(store.view.messages.count) })
+        #expect(store.messages == ["go 1"])
+        #expect(seen.all == [1, 0, 1, 1])
+        subscription.cancel()
+        store.dispose()
+    }
+
+    @Test("10: beyond the bound of the queue an intent is refused as busy, and the others run")
+    func busy() async throws {
+        let log = HeldLog<Script>()
+        let store = Store(
+            { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: 2), log: log)
+        log.end()
+        let told = Collected<String>()
+        for index in 0..<4 {
+            store.accept(
+                "\(index)",
+                completion: { result in
+                    switch result {
+                    case .success: told.append("\(index)")
+                    case .failure(.busy): told.append("\(index) busy")
+                    case .failure: told.append("\(index) otherwise")
+                    }
+                })
+        }
+        #expect(told.all == ["3 busy"])
+        log.end()
+        log.end()
+        #expect(told.all == ["3 busy", "0", "1", "2"])
+        #expect(store.messages == ["0", "1", "2"])
+        store.dispose()
+    }
+
+    @Test("11, 12: messages reach reduce in order, once each, and the state is new when dispatch returns")
+    func readYourWrites() {
+        let seen = Collected<[String]>()
+        let store = Store({ _, turn in
+            turn.dispatch("a")
+            seen.append(turn.state.messages)
+            turn.dispatch("b")
+            seen.append(turn.state.messages)
+        })
+        store.accept("go")
+        #expect(seen.all == [["a"], ["a", "b"]])
+        #expect(store.messages == ["a", "b"])
+        store.dispose()
+    }
+
+    @Test("14: what is sent from inside a handler runs after it, first in first out, never nested")
+    func neverNested() {
+        let order = Collected<String>()
+        let store = Store(
+            Script(
+                onExecute: { _, turn in
+                    turn.send("a")
+                    turn.send("b")
+                    order.append("execute ends")
+                },
+                onPerform: { action, turn in
+                    order.append("\(action) begins")
+                    if action == "a" { turn.send("c") }
+                    order.append("\(action) ends")
+                }))
+        store.start()
+        store.accept("go")
+        #expect(
+            order.all == ["execute ends", "a begins", "a ends", "b begins", "b ends", "c begins", "c ends"])
+        store.dispose()
+    }
+
+    @Test("14, 16: an intent accepted from inside a handler, a sink or a completion runs after the turn, on its state")
+    func reentrant() {
+        let stores = Collected<Store<Script>>()
+        let store = Store({ intent, turn in
+            if intent == "outer" { stores.all[0].accept("inner") }
+            turn.dispatch("\(intent)\(turn.state.messages.count)")
+        })
+        stores.append(store)
+        let subscription = store.subscribe(.states) { event in
+            if event.text == "outer0" { store.accept("sink") }
+        }
+        store.accept("outer", completion: { _ in store.accept("completion") })
+        #expect(store.messages == ["outer0", "inner1", "sink2", "completion3"])
+        subscription.cancel()
+        store.dispose()
+    }
+
+    @Test("16: intents accepted from inside a subscription while others write lose no update")
+    func reentrantUnderLoad() async {
+        let store = Store(
+            { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max))
+        let seen = Collected<Int>()
+        let subscription = store.subscribe(.states) { event in
+            guard case .state(let state) = event else { return }
+            seen.append(state.messages.count)
+            if state.messages.last == "outer" { store.accept("inner") }
+        }
+        await concurrently(4) { _ in
+            for _ in 0..<50 { store.accept("outer") }
+        }
+        await seen.atLeast(401)
+        #expect(seen.all == Array(0...400))
+        #expect(store.messages.count { $0 == "inner" } == 200)
+        subscription.cancel()
+        store.dispose()
+    }
+
+    @Test("15: the actions that an intent sends are part of its turn: one of them throws and all is undone")
+    func actionsInTurn() {
+        let log = PreparedLog<Script>([])
+        let script = Script(
+            onExecute: { intent, turn in
+                turn.dispatch(intent)
+                turn.send("first")
+                turn.send(intent)
+            },
+            onPerform: { action, turn in
+                if action == "bad" { throw Broken() }
+                turn.dispatch(action)
+            })
+        let store = Store(script, log: log)
+        store.start()
+        store.accept("good")
+        #expect(store.messages == ["good", "first", "good"])
+        store.accept("bad")
+        #expect(store.messages == ["good", "first", "good"])
+        // Bootstrap's, the good one's, and the failure's own turn, with nothing in it.
+        #expect(log.commits.all.map { $0.map(\.viewChanged) } == [[false], [true], [false]])
+        store.dispose()
+    }
+
+    @Test("17: work that awaits does not block the next intent")
+    func awaiting() async throws {
+        let gate = Gate()
+        let store = Store({ intent, turn in
+            turn.dispatch(intent)
+            if intent == "load" {
+                turn.launch { work in
+                    try await gate.wait()
+                    await work.dispatch("loaded")
+                }
+            }
+        })
+        let outcome = try await store.send("load")
+        #expect(!outcome.isSettled)
+        try await store.send("next")
+        #expect(store.messages == ["load", "next"])
+        gate.open()
+        await store.settled(outcome.id)
+        #expect(store.messages == ["load", "next", "loaded"])
+        store.dispose()
+    }
+
+    @Test("20: a feature whose messages are its intents needs a reducer and nothing else")
+    func reducerOnly() async throws {
+        let store = Store(Adder())
+        store.start()
+        try await store.send(.add(2))
+        try await store.send(.add(3))
+        #expect(store.state == Adder.State(sum: 5))
+        #expect(Adder.name == "adder")
+        store.dispose()
+    }
+
+    @Test("a precondition is asked when the intent runs, with the changes of its batch, and refuses it")
+    func precondition() async {
+        let log = HeldLog<Script>()
+        let store = Store({ intent, turn in if intent != "none" { turn.dispatch(intent) } }, log: log)
+        log.end()
+        let asked = Collected<Int>()
+        let told = Collected<String>()
+        store.accept("a")
+        for intent in ["b", "none", "c"] {
+            store.accept(
+                intent,
+                precondition: { changes in
+                    asked.append(changes)
+                    return intent == "c" ? .preconditionFailed : nil
+                },
+                completion: { result in
+                    if case .failure(.preconditionFailed) = result { told.append(intent) }
+                })
+        }
+        #expect(asked.all.isEmpty)
+        log.end()
+        #expect(asked.all == [0, 1, 1])
+        #expect(told.all.isEmpty)
+        log.end()
+        #expect(told.all == ["c"])
+        #expect(store.messages == ["a", "b"])
+        store.dispose()
+    }
+}
+
+private struct Adder: Feature {
+    struct State: Codable, Equatable, Sendable { var sum = 0 }
+    enum Intent: Codable, Sendable { case add(Int) }
+    static let examples: [Intent] = [.add(1)]
+    let initialState = State()
+    func reduce(_ state: inout State, _ intent: Intent) {
+        switch intent {
+        case .add(let number): state.sum += number
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import MVI
+
+/// A feature whose handlers a test writes: the state is the list of the messages, everything is a text.
+struct Script: Feature {
+    struct State: Codable, Equatable, Sendable {
+        var messages: [String] = []
+    }
+    typealias Intent = String
+    typealias Message = String
+    typealias Action = String
+    typealias Label = String
+    typealias Handler = @Sendable (String, inout Turn<Script>) throws -> Void
+
+    static let examples = ["go"]
+    let initialState = State()
+    var own = Middleware<Script>()
+    var onBootstrap: @Sendable (Life, inout Turn<Script>) throws -> Void = { _, _ in }
+    var onExecute: Handler = { intent, turn in turn.dispatch(intent) }
+    var onPerform: Handler = { action, turn in turn.dispatch(action) }
+    var onThrow: @Sendable (Failure, inout Turn<Script>) -> Void = { _, _ in }
+
+    var middleware: Middleware<Script> { own }
+
+    func bootstrap(_ life: Life, _ turn: inout Turn<Script>) throws { try onBootstrap(life, &turn) }
+    func execute(_ intent: String, _ turn: inout Turn<Script>) throws { try onExecute(intent, &turn) }
+    func perform(_ action: String, _ turn: inout Turn<Script>) throws { try onPerform(action, &turn) }
+    func reduce(_ state: inout State, _ message: String) { state.messages.append(message) }
+    func onFailure(_ failure: Failure, _ turn: inout Turn<Script>) { onThrow(failure, &turn) }
+}
+
+extension Store where F == Script {
+    /// A started store of a script.
+    convenience init(
+        _ onExecute: @escaping Script.Handler, environment: StoreEnvironment = StoreEnvironment(),
+        middleware: [any CommonMiddleware] = [], log: (any TurnLog<Script>)? = nil
+    ) {
+        self.init(Script(onExecute: onExecute), environment: environment, middleware: middleware, log: log)
+        start()
+    }
+
+    var messages: [String] { state.messages }
+}
+
+extension StoreEvent where F == Script {
+    /// `a,b` for a state, `!a` for a label.
+    var text: String {
+        switch self {
+        case .state(let state): state.messages.joined(separator: ",")
+        case .label(let label): "!" + label
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import MVI
+import MVITesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StartTests {
+    @Test("1: the state is the initial one before and right after the start, and the first execute reads it")
+    func initialState() {
+        let seen = Collected<[String]>()
+        let store = Store(
+            Script(onExecute: { _, turn in seen.append(turn.state.messages) }), state: Script.State(messages: ["old"]))
+        #expect(store.messages == ["old"])
+        store.start()
+        #expect(store.messages == ["old"])
+        store.accept("go")
+        #expect(seen.all == [["old"]])
+        store.dispose()
+    }
+
+    @Test("2, 5: bootstrap comes first, then what was accepted before the start; a second start does nothing")
+    func order() {
+        let store = Store(Script(onBootstrap: { _, turn in turn.dispatch("bootstrap") }))
+        let outcomes = Collected<Bool>()
+        store.accept("first", completion: { outcomes.append((try? $0.get()) != nil) })
+        store.accept("second")
+        #expect(store.messages.isEmpty)
+        store.start()
+        #expect(store.messages == ["bootstrap", "first", "second"])
+        store.start()
+        #expect(store.messages == ["bootstrap", "first", "second"])
+        #expect(outcomes.all == [true])
+        store.dispose()
+    }
+
+    @Test("2: of many threads that start a store at once, bootstrap runs once")
+    func startedByMany() async {
+        let bootstraps = Collected<Life>()
+        let store = Store(Script(onBootstrap: { life, _ in bootstraps.append(life) }))
+        await concurrently(16) { _ in store.start() }
+        await store.observersCaughtUp()
+        #expect(bootstraps.all == [.new])
+        store.dispose()
+    }
+
+    @Test("3: actions that bootstrap sends are performed in order before start returns")
+    func actions() {
+        let store = Store(
+            Script(
+                onBootstrap: { _, turn in
+                    turn.send("a")
+                    turn.send("b")
+                    turn.dispatch("bootstrap")
+                },
+                onPerform: { action, turn in
+                    turn.dispatch(action)
+                    if action == "a" { turn.send("c") }
+                }))
+        store.start()
+        #expect(store.messages == ["bootstrap", "a", "b", "c"])
+        store.dispose()
+    }
+
+    @Test("4: bootstrap is told whether the store is new or restored, and sees the restored state")
+    func life() {
+        let seen = Collected<String>()
+        let script = Script(onBootstrap: { life, turn in seen.append("\(life) \(turn.state.messages)") })
+        Store(script).start()
+        Store(script, state: Script.State(messages: ["old"])).start()
+        #expect(seen.all == ["new []", "restored [\"old\"]"])
+    }
+
+    @Test("6, 27: a label published in bootstrap reaches the first subscriber")
+    func labelInBootstrap() async {
+        let store = Store(Script(onBootstrap: { _, turn in turn.publish("hello") }))
+        store.start()
+        var events = store.subscribe().makeAsyncIterator()
+        #expect(await events.next()?.text == "")
+        #expect(await events.next()?.text == "!hello")
+        store.dispose()
+        #expect(await events.next() == nil)
+    }
+
+    @Test("8: a bootstrap that throws is reported and undone; the store answers, and its diagnostics say so")
+    func bootstrapThrows() {
+        let reports = Collected<Failure>()
+        let environment = StoreEnvironment(report: { if case .failure(let failure, _) = $0 { reports.append(failure) } }
+        )
+        let store = Store(
+            Script(
+                onBootstrap: { _, turn in
+                    turn.dispatch("half")
+                    throw Broken()
+                }, onThrow: { failure, turn in turn.dispatch("\(failure.stage)") }), environment: environment)
+        store.start()
+        store.accept("go")
+        #expect(store.messages == ["bootstrap", "go"])
+        #expect(reports.all.map(\.stage) == [.bootstrap])
+        #expect(store.diagnostics.bootstrapFailure?.error is Broken)
+        #expect(store.diagnostics.failures == 1)
+        store.dispose()
+    }
+
+    @Test("9: a store works with nobody subscribed")
+    func nobody() async throws {
+        let store = Store({ intent, turn in
+            turn.dispatch(intent)
+            turn.publish(intent)
+        })
+        try await store.send("a")
+        try await store.send("b")
+        #expect(store.messages == ["a", "b"])
+        store.dispose()
+    }
+}
