@@ -75,26 +75,36 @@ public protocol Feature: Sendable {
 }
 
 extension Feature {
+    /// The type's name in lower case with hyphens.
     public static var name: String { kebabCase(String(describing: Self.self)) }
+    /// Nothing.
     public static var summary: String { "" }
+    /// None.
     public static var labelExamples: [Label] { [] }
+    /// None.
     public var middleware: Middleware<Self> { Middleware() }
 
+    /// Does nothing.
     public func bootstrap(_ life: Life, _ turn: inout Turn<Self>) throws {}
+    /// Shows nothing.
     public func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) {}
+    /// 5 minutes.
     public func timeToLive(of label: Label) -> Duration { .seconds(300) }
 }
 
 extension Feature where Message == Intent {
     /// A reducer is enough: the intent is the message.
+    @inlinable
     public func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws { turn.dispatch(intent) }
 }
 
 extension Feature where Action == Never {
+    /// Never called: there are no actions.
     public func perform(_ action: Never, _ turn: inout Turn<Self>) throws {}
 }
 
 extension Feature where ViewState == State {
+    /// All of the state.
     @inlinable
     public func view(_ state: State) -> State { state }
 }

@@ -22,5 +22,6 @@ public struct IntentID: Hashable, Sendable, CustomStringConvertible {
 
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
+    /// The text.
     public var description: String { text }
 }

@@ -1,35 +1,68 @@
 /// What waits in a store's queue.
+@usableFromInline
 enum Job<F: Feature>: Sendable {
     case bootstrap(Life)
     case intent(IntentJob<F>)
     case step(StepJob<F>)
-    case failure(Failure, then: (@Sendable () -> Void)?)
+    case failure(FailureJob)
 
     /// Tells whoever waits that the job will never run.
-    func drop() {
+    @usableFromInline
+    func refuse(_ rejection: IntentRejection) {
         switch self {
         case .bootstrap: break
-        case .intent(let job): job.completion(.failure(.disposed))
+        case .intent(let job): job.completion(.failure(rejection))
         case .step(let job): job.completion(nil)
-        case .failure(_, let then): then?()
+        case .failure(let job): job.then?()
         }
     }
 }
 
 /// An accepted intent.
+@usableFromInline
 struct IntentJob<F: Feature>: Sendable {
-    let intent: F.Intent
-    let id: IntentID
-    let precondition: IntentPrecondition?
-    let attachment: (any Sendable)?
-    let completion: @Sendable (Result<IntentOutcome, IntentRejection>) -> Void
+    @usableFromInline let intent: F.Intent
+    @usableFromInline let id: IntentID
+    @usableFromInline let precondition: IntentPrecondition?
+    @usableFromInline let attachment: (any Sendable)?
+    @usableFromInline let completion: @Sendable (Result<IntentOutcome, IntentRejection>) -> Void
+
+    @inlinable
+    init(
+        intent: F.Intent, id: IntentID, precondition: IntentPrecondition?, attachment: (any Sendable)?,
+        completion: @escaping @Sendable (Result<IntentOutcome, IntentRejection>) -> Void
+    ) {
+        self.intent = intent
+        self.id = id
+        self.precondition = precondition
+        self.attachment = attachment
+        self.completion = completion
+    }
 }
 
 /// A step of launched work.
+@usableFromInline
 struct StepJob<F: Feature>: Sendable {
-    let token: WorkToken
-    let intentID: IntentID
-    let body: @Sendable (inout Turn<F>) throws -> Void
+    @usableFromInline let token: WorkToken
+    @usableFromInline let intentID: IntentID
+    @usableFromInline let body: @Sendable (inout Turn<F>) throws -> Void
     /// Called once: with what the step threw, or nil when it is committed or dropped.
-    let completion: @Sendable ((any Error)?) -> Void
+    @usableFromInline let completion: @Sendable ((any Error)?) -> Void
+}
+
+/// A throw to be handed to `onFailure`.
+@usableFromInline
+struct FailureJob: Sendable {
+    @usableFromInline let failure: Failure
+    /// The work that threw; nil if it was not launched work.
+    @usableFromInline var token: WorkToken?
+    /// Called once, when the turn is over or never will be.
+    @usableFromInline var then: (@Sendable () -> Void)?
+
+    @inlinable
+    init(failure: Failure, token: WorkToken? = nil, then: (@Sendable () -> Void)? = nil) {
+        self.failure = failure
+        self.token = token
+        self.then = then
+    }
 }

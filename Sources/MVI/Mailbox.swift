@@ -12,12 +12,27 @@ public enum StoreEvent<F: Feature>: Sendable {
 ///
 /// Unbounded: observers in the process see every state (SEMANTICS' promise), and a subscriber that never takes is a
 /// fault of the program, not of a client.
+@usableFromInline
 final class Mailbox<F: Feature>: Sendable {
     private struct Box {
         var events: [StoreEvent<F>] = []
+        /// Where in `events` the next one is.
+        var head = 0
         var isFinished = false
         var isDelivering = false
         var waiter: CheckedContinuation<StoreEvent<F>?, Never>?
+
+        mutating func next() -> StoreEvent<F>? {
+            guard head < events.count else { return nil }
+            let event = events[head]
+            head += 1
+            // Taken ones are cleared away now and then: removing the first each time would move all others.
+            if head == events.count || (head >= 64 && head * 2 >= events.count) {
+                events.removeFirst(head)
+                head = 0
+            }
+            return event
+        }
     }
 
     let takesStates: Bool
@@ -37,32 +52,29 @@ final class Mailbox<F: Feature>: Sendable {
     }
 
     /// Delivers what there is. One thread at a time delivers; another that comes goes on.
+    @usableFromInline
     func drain() {
         if let sink {
             var isMine = false
-            while let events = takeForSink(&isMine) {
-                for event in events { sink(event) }
-            }
+            while let event = takeForSink(&isMine) { sink(event) }
             return
         }
         let (waiter, event) = box.withLock { box -> (CheckedContinuation<StoreEvent<F>?, Never>?, StoreEvent<F>?) in
-            guard let waiter = box.waiter, !box.events.isEmpty || box.isFinished else { return (nil, nil) }
+            guard let waiter = box.waiter, box.head < box.events.count || box.isFinished else { return (nil, nil) }
             box.waiter = nil
-            return (waiter, box.events.isEmpty ? nil : box.events.removeFirst())
+            return (waiter, box.next())
         }
         waiter?.resume(returning: event)
     }
 
-    private func takeForSink(_ isMine: inout Bool) -> [StoreEvent<F>]? {
+    private func takeForSink(_ isMine: inout Bool) -> StoreEvent<F>? {
         box.withLock { box in
             if box.isDelivering && !isMine { return nil }
+            let event = box.next()
             // Whoever delivers comes back here until nothing is left.
-            isMine = !box.events.isEmpty
+            isMine = event != nil
             box.isDelivering = isMine
-            guard isMine else { return nil }
-            let events = box.events
-            box.events = []
-            return events
+            return event
         }
     }
 
@@ -81,5 +93,19 @@ final class Mailbox<F: Feature>: Sendable {
     func finish() {
         box.withLock { $0.isFinished = true }
         drain()
+    }
+
+    /// No more events, also none of those that wait: returns the labels among them. May be called under the store's
+    /// lock; `drain` tells a consumer that waits.
+    func close() -> [F.Label] {
+        box.withLock { box in
+            box.isFinished = true
+            let labels = box.events[box.head...].compactMap { event -> F.Label? in
+                if case .label(let label) = event { label } else { nil }
+            }
+            box.events = []
+            box.head = 0
+            return labels
+        }
     }
 }

@@ -8,8 +8,8 @@ public struct Middleware<F: Feature>: Sendable {
     /// runs and must not block.
     public typealias Interceptor = @Sendable (F.Intent, Interception<F>) throws -> F.Intent
 
-    let observers: [Observer]
-    let interceptors: [Interceptor]
+    @usableFromInline let observers: [Observer]
+    @usableFromInline let interceptors: [Interceptor]
 
     /// None of either, or those given, in order.
     public init(observers: [Observer] = [], interceptors: [Interceptor] = []) {

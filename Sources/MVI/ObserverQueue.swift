@@ -1,6 +1,7 @@
 import Locking
 
 /// Hands a store's observations to its observers, in order, on a task of its own: the store never waits for them.
+@usableFromInline
 final class ObserverQueue<F: Feature>: Sendable {
     private struct State {
         var waiting: [Observation<F>] = []

@@ -1,279 +1,230 @@
 import Locking
 
-/// A job after it ran: what to commit, and whom to tell.
-private struct Ran<F: Feature> {
-    var record: TurnRecord<F>?
-    var effects: [Effect<F>] = []
-    var job: Job<F>?
-    var rejection: IntentRejection?
-    var stepError: (any Error)?
-    var failure: Failure?
-    var events: [Observation<F>.Event] = []
-    var intentID: IntentID
-}
-
-/// The batch's own head, which nobody outside sees before the commit.
-private struct WorkingHead<F: Feature> {
-    var state: F.State
-    var view: F.ViewState
-    var changes = 0
-}
-
 extension Store {
+    @inlinable
     func enqueue(_ job: Job<F>) {
-        switch core.withLock({ $0.enqueue(job, limit: environment.queueLimit) }) {
+        switch core.withLock({ $0.enter(job, limit: environment.queueLimit) }) {
+        case .alone(let head): runAlone(job, on: head)
         case .run: run()
         case .queued: break
-        case .refused(let rejection):
-            if case .intent(let intent) = job {
-                intent.completion(.failure(rejection))
-            } else {
-                job.drop()
-            }
+        case .refused(let rejection): job.refuse(rejection)
         }
+    }
+
+    /// Runs the one job of an idle store, without the arrays of a batch, then what came meanwhile.
+    @inlinable
+    func runAlone(_ job: Job<F>, on head: WorkingHead<F>) {
+        var head = head
+        let ran = execute(job, on: &head)
+        if log == nil || ran.record == nil, !ran.isHandedToFeature {
+            committed(CollectionOfOne(ran))
+        } else {
+            var batch = [ran]
+            handToFeature(on: &head, &batch)
+            guard commit(batch) else { return }
+        }
+        run()
     }
 
     /// Runs batch after batch until the queue is empty, or until a commit is in flight, whose end goes on here.
     /// Only the thread that set `isRunning` is here.
+    @inlinable
     func run() {
+        var count = 0
         while true {
-            let taken = core.withLock { core in
-                core.takeBatch().map { ($0, WorkingHead<F>(state: core.state, view: core.view)) }
+            switch core.withLock({ $0.takeBatch() }) {
+            case .idle(let announcesEnd):
+                if announcesEnd { observe(.ended, .end) }
+                return
+            case .batch(let jobs, var head):
+                var batch: [Ran<F>] = []
+                batch.reserveCapacity(jobs.count)
+                for job in jobs {
+                    batch.append(execute(job, on: &head))
+                    handToFeature(on: &head, &batch)
+                }
+                guard commit(batch) else { return }
+                count += jobs.count
             }
-            guard let (jobs, head) = taken else { return }
-            var working = head
-            var ran: [Ran<F>] = []
-            ran.reserveCapacity(jobs.count)
-            for job in jobs { execute(job, on: &working, into: &ran) }
-
-            let records = ran.compactMap { $0.record }
-            guard !records.isEmpty, let log else {
-                finish(ran, .committed)
-                continue
+            if count >= runLimit {
+                handOver()
+                return
             }
-            let batch = ran
-            let result = log.commit(records) { [self] result in
-                finish(batch, result)
-                run()
-            }
-            guard let result else { return }
-            finish(ran, result)
         }
     }
 
-    private func execute(_ job: Job<F>, on head: inout WorkingHead<F>, into ran: inout [Ran<F>]) {
+    /// How many jobs of others a thread runs before a task goes on: whoever accepted an intent has its own to do.
+    @inlinable var runLimit: Int { 512 }
+
+    @usableFromInline
+    func handOver() {
+        Task(executorPreference: environment.executor) { [self] in run() }
+    }
+
+    /// Commits a batch; false if the log will go on with the queue later.
+    @usableFromInline
+    func commit(_ batch: [Ran<F>]) -> Bool {
+        let records = batch.compactMap { $0.record }
+        guard !records.isEmpty, let log else {
+            committed(batch)
+            return true
+        }
+        let result = log.commit(records) { [self] result in
+            finish(batch, result)
+            run()
+        }
+        guard let result else { return false }
+        finish(batch, result)
+        return true
+    }
+
+    @usableFromInline
+    func finish(_ batch: [Ran<F>], _ result: CommitResult) {
+        switch result {
+        case .committed: committed(batch)
+        case .failed(let failure): notCommitted(batch, failure)
+        }
+    }
+
+    /// Runs `onFailure` if the last job of the batch threw.
+    @inlinable
+    func handToFeature(on head: inout WorkingHead<F>, _ batch: inout [Ran<F>]) {
+        guard let ran = batch.last, ran.isHandedToFeature, let failure = ran.failure else { return }
+        batch.append(execute(.failure(FailureJob(failure: failure)), on: &head))
+    }
+
+    // MARK: One job
+
+    @inlinable
+    func execute(_ job: Job<F>, on head: inout WorkingHead<F>) -> Ran<F> {
         switch job {
         case .bootstrap(let life):
-            execute(job, .bootstrap, on: &head, into: &ran, stage: .bootstrap) { feature, turn in
+            return execute(job, .bootstrap, on: &head, stage: .bootstrap) { feature, turn in
                 try feature.bootstrap(life, &turn)
             }
         case .intent(let accepted):
             if let rejection = accepted.precondition?(head.changes) {
-                ran.append(Ran(job: job, rejection: rejection, intentID: accepted.id))
-                return
+                var ran = Ran(job, accepted.id)
+                ran.rejection = rejection
+                return ran
             }
-            let intent: F.Intent
-            do {
-                intent = try intercept(accepted, on: head.state)
-            } catch {
-                let event = Observation<F>.Event.refused(accepted.intent, error)
-                ran.append(
-                    Ran(job: job, rejection: .refused(error), events: [event], intentID: accepted.id))
-                return
+            var intent = accepted.intent
+            if !middleware.interceptors.isEmpty, let refused = intercept(&intent, accepted.id, job, on: head.state) {
+                return refused
             }
-            execute(
-                job, accepted.id, on: &head, into: &ran, stage: .execute, attachment: accepted.attachment
-            ) { feature, turn in
+            return execute(job, accepted.id, on: &head, stage: .execute, attachment: accepted.attachment) {
+                feature, turn in
                 turn.observe(.intent(intent))
                 try feature.execute(intent, &turn)
             }
         case .step(let step):
-            guard core.withLock({ $0.work.isLive(step.token) }) else {
-                ran.append(Ran(job: job, intentID: step.intentID))
-                return
+            guard core.withLock({ $0.work.isLive(step.token, unless: head.cancelled) }) else {
+                return Ran(job, step.intentID)
             }
-            execute(job, step.intentID, on: &head, into: &ran, stage: nil) { _, turn in try step.body(&turn) }
-        case .failure(let failure, _):
-            execute(job, failure.intentID, on: &head, into: &ran, stage: nil) { feature, turn in
-                feature.onFailure(failure, &turn)
+            return execute(job, step.intentID, on: &head, stage: nil) { _, turn in try step.body(&turn) }
+        case .failure(let thrown):
+            if let token = thrown.token, !core.withLock({ $0.work.isLive(token, unless: head.cancelled) }) {
+                return Ran(job, thrown.failure.intentID)
+            }
+            return execute(job, thrown.failure.intentID, on: &head, stage: nil) { feature, turn in
+                feature.onFailure(thrown.failure, &turn)
             }
         }
     }
 
-    private func execute(
-        _ job: Job<F>, _ intentID: IntentID, on head: inout WorkingHead<F>, into ran: inout [Ran<F>],
-        stage: Failure.Stage?, attachment: (any Sendable)? = nil,
-        _ body: (F, inout Turn<F>) throws -> Void
-    ) {
-        let isObserved = observers != nil || environment.isRecording
+    /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say.
+    @inlinable
+    func execute(
+        _ job: Job<F>, _ intentID: IntentID, on head: inout WorkingHead<F>, stage: Failure.Stage?,
+        attachment: (any Sendable)? = nil, _ body: (F, inout Turn<F>) throws -> Void
+    ) -> Ran<F> {
         let start = ContinuousClock.now
-        var turn = Turn(feature: feature, state: head.state, intentID: intentID, isObserved: isObserved)
-        var thrown: (any Error)?
+        var turn = Turn(
+            feature: feature, state: head.state, intentID: intentID,
+            isObserved: observers != nil || environment.isRecording)
+        var ran = Ran(job, intentID)
         do {
             try body(feature, &turn)
-            try turn.performActions()
+            if turn.hasActions { try turn.performActions() }
         } catch {
-            thrown = error
+            checkDuration(since: start, intentID)
+            undo(&ran, error, stage: stage)
+            return ran
         }
         checkDuration(since: start, intentID)
 
-        if let thrown {
-            var failed = Ran<F>(job: job, intentID: intentID)
-            failed.stepError = thrown
-            if let stage {
-                let failure = Failure(stage: stage, intentID: intentID, error: thrown)
-                failed.failure = failure
-                failed.rejection = .failed(failure)
-                if isObserved {
-                    if case .intent(let accepted) = job { failed.events.append(.intent(accepted.intent)) }
-                    failed.events.append(.failed(failure))
-                }
-                ran.append(failed)
-                execute(.failure(failure, then: nil), on: &head, into: &ran)
-            } else {
-                if case .failure(let failure, _) = job {
-                    // An action that `onFailure` sent threw; there is nobody left to hand it to.
-                    failed.failure = Failure(stage: failure.stage, intentID: intentID, error: thrown)
-                }
-                ran.append(failed)
+        var changed = false
+        if turn.hasMessages {
+            let view = feature.view(turn.state)
+            changed = view != head.view
+            if changed {
+                head.view = view
+                head.changes += 1
             }
-            return
+            head.state = turn.state
         }
-        let view = turn.hasMessages ? feature.view(turn.state) : head.view
-        let changed = turn.hasMessages && view != head.view
-        let record = TurnRecord<F>(
-            intentID: intentID, state: turn.state, view: changed ? view : head.view, viewChanged: changed,
-            labels: turn.labels, events: turn.observations, attachment: attachment)
-        ran.append(
-            Ran(
-                record: record, effects: turn.effects, job: job, events: turn.observations, intentID: intentID))
-        head.state = turn.state
-        if changed {
-            head.view = view
-            head.changes += 1
+        if !turn.effects.isEmpty {
+            head.noteCancelled(turn.effects)
+            ran.effects = turn.effects
         }
+        ran.record = TurnRecord<F>(
+            intentID: intentID, state: turn.state, view: head.view, viewChanged: changed, labels: turn.labels,
+            events: turn.observations, attachment: attachment)
+        return ran
     }
 
-    private func intercept(_ job: IntentJob<F>, on state: F.State) throws(Refusal) -> F.Intent {
-        guard !middleware.interceptors.isEmpty else { return job.intent }
+    /// Leaves of a turn that threw only what is to be told of it.
+    @usableFromInline
+    func undo(_ ran: inout Ran<F>, _ error: any Error, stage: Failure.Stage?) {
+        ran.stepError = error
+        if case .failure(let thrown) = ran.job {
+            // An action that `onFailure` sent threw; there is nobody left to hand it to.
+            ran.failure = Failure(stage: thrown.failure.stage, intentID: ran.intentID, error: error)
+        } else if let stage {
+            let failure = Failure(stage: stage, intentID: ran.intentID, error: error)
+            ran.failure = failure
+            ran.isHandedToFeature = true
+            ran.rejection = .failed(failure)
+            if case .intent(let accepted) = ran.job { ran.events.append(.intent(accepted.intent)) }
+        }
+        if let failure = ran.failure { ran.events.append(.failed(failure)) }
+    }
+
+    /// Lets the interceptors rewrite the intent; returns what to tell if one refuses it.
+    @usableFromInline
+    func intercept(_ intent: inout F.Intent, _ id: IntentID, _ job: Job<F>, on state: F.State) -> Ran<F>? {
         let interception = Interception<F>(
-            state: state, intentID: job.id, instance: environment.instance, session: environment.session)
-        var intent = job.intent
+            state: state, intentID: id, instance: environment.instance, session: environment.session)
         for interceptor in middleware.interceptors {
             do {
                 intent = try interceptor(intent, interception)
-            } catch let refusal as Refusal {
-                throw refusal
             } catch {
-                // Not a decision but a fault of the guard: what it should have judged must not pass.
-                environment.report(
-                    .failure(
-                        Failure(stage: .execute, intentID: job.id, error: error), instance: environment.instance))
-                throw Refusal(.forbidden, "The intent could not be checked, so it was not run.")
+                var ran = Ran(job, id)
+                let refusal: Refusal
+                if let thrown = error as? Refusal {
+                    refusal = thrown
+                } else {
+                    // Not a decision but a fault of the guard: what it should have judged must not pass.
+                    refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
+                    ran.failure = Failure(stage: .execute, intentID: id, error: error)
+                }
+                ran.rejection = .refused(refusal)
+                ran.events = [.refused(intent, refusal)]
+                return ran
             }
         }
-        return intent
+        return nil
     }
 
-    private func checkDuration(since start: ContinuousClock.Instant, _ intentID: IntentID) {
+    @inlinable
+    func checkDuration(since start: ContinuousClock.Instant, _ intentID: IntentID) {
         let duration = ContinuousClock.now - start
-        guard duration > environment.slowTurn else { return }
+        if duration > environment.slowTurn { tookLong(duration, intentID) }
+    }
+
+    @usableFromInline
+    func tookLong(_ duration: Duration, _ intentID: IntentID) {
         core.withLock { $0.diagnostics.slowTurns += 1 }
         environment.report(.slowTurn(duration, intentID, instance: environment.instance))
-    }
-
-    /// Shows, answers, launches: what follows a commit, in that order.
-    private func finish(_ ran: [Ran<F>], _ result: CommitResult) {
-        switch result {
-        case .committed: committed(ran)
-        case .failed(let failure): notCommitted(ran, failure)
-        }
-    }
-
-    private func committed(_ ran: [Ran<F>]) {
-        var started: [WorkTable<F>.Start] = []
-        var cancelled: [Task<Void, Never>] = []
-        var settled: [Bool] = []
-        var lost = 0
-        let mailboxes: [Mailbox<F>]? = core.withLock { core in
-            guard core.phase != .disposed else { return nil }
-            for item in ran {
-                if let failure = item.failure {
-                    core.diagnostics.failures += 1
-                    if failure.stage == .bootstrap { core.diagnostics.bootstrapFailure = failure }
-                }
-                if let record = item.record {
-                    core.show(record, labelLimit: environment.labelLimit, undelivered: &lost)
-                    core.work.apply(item.effects, intentID: item.intentID, started: &started, cancelled: &cancelled)
-                }
-                settled.append(core.work.isSettled(item.intentID))
-            }
-            return Array(core.subscribers.values)
-        }
-        guard let mailboxes else {
-            for item in ran { item.job?.drop() }
-            return
-        }
-        for task in cancelled { task.cancel() }
-        for mailbox in mailboxes { mailbox.drain() }
-        if let observers { observe(ran, observers) }
-        for item in ran {
-            if let failure = item.failure {
-                environment.report(.failure(failure, instance: environment.instance))
-            }
-        }
-        if lost > 0 { environment.report(.undelivered(count: lost, instance: environment.instance)) }
-        for start in started { begin(start) }
-        for (index, item) in ran.enumerated() {
-            switch item.job {
-            case .intent(let job):
-                if let rejection = item.rejection {
-                    job.completion(.failure(rejection))
-                } else {
-                    job.completion(.success(IntentOutcome(id: job.id, isSettled: settled[index])))
-                }
-            case .step(let job): job.completion(item.stepError)
-            case .failure(_, let then): then?()
-            case .bootstrap, nil: break
-            }
-        }
-    }
-
-    private func notCommitted(_ ran: [Ran<F>], _ failure: CommitFailure) {
-        environment.report(.commitFailed(failure, instance: environment.instance))
-        for item in ran {
-            switch item.job {
-            case .intent(let job): job.completion(.failure(item.rejection ?? .notCommitted(failure)))
-            case .step(let job):
-                if item.record == nil {
-                    job.completion(item.stepError)
-                } else {
-                    retry(job)
-                }
-            case .failure(_, let then): then?()
-            case .bootstrap, nil: break
-            }
-        }
-    }
-
-    /// A step of launched work has nobody to be refused to: it is tried again until it is committed or its work is
-    /// cancelled.
-    private func retry(_ job: StepJob<F>) {
-        let clock = environment.clock
-        Task(executorPreference: environment.executor) { [self] in
-            try? await clock.sleep(for: .milliseconds(250))
-            enqueue(.step(job))
-        }
-    }
-
-    private func observe(_ ran: [Ran<F>], _ observers: ObserverQueue<F>) {
-        var observations: [Observation<F>] = []
-        for item in ran {
-            for event in item.events {
-                observations.append(
-                    Observation(event: event, intentID: item.intentID, instance: environment.instance))
-            }
-        }
-        observers.append(observations)
     }
 }

@@ -2,22 +2,22 @@ import Locking
 
 extension Store {
     /// Starts work that the table decided to start.
+    @usableFromInline
     func begin(_ start: WorkTable<F>.Start) {
         let work = Work(store: self, token: start.token, intentID: start.intentID)
         let operation = start.operation
         let task = Task(executorPreference: environment.executor) { [self] in
+            // Cancelled before it began: it must not begin.
+            guard core.withLock({ $0.work.isLive(start.token) }) else { return }
             do {
                 try await operation(work)
-                ended(start.token)
             } catch is CancellationError {
-                ended(start.token)
+                // Cancelled, or something that it used was: no error.
             } catch {
-                if core.withLock({ $0.work.isLive(start.token) }) {
-                    workFailed(start.token, intentID: start.intentID, error: error) { [self] in ended(start.token) }
-                } else {
-                    ended(start.token)
-                }
+                workFailed(start.token, intentID: start.intentID, error: error) { [self] in ended(start.token) }
+                return
             }
+            ended(start.token)
         }
         // The work may have been cancelled, or have ended, before its task existed.
         let isKept = core.withLock { $0.work.attach(task, to: start.token) }
@@ -25,26 +25,27 @@ extension Store {
     }
 
     /// Reports a throw of launched work and runs `onFailure` in a turn of its own, then `then`: whoever waits for the
-    /// intent to settle sees the state that the failure led to.
+    /// intent to settle sees the state that the failure led to. What cancelled work throws is nobody's business.
     func workFailed(
         _ token: WorkToken, intentID: IntentID, error: any Error, then: (@Sendable () -> Void)? = nil
     ) {
-        let id = core.withLock { core in
+        let failure = core.withLock { core -> Failure? in
+            guard core.work.isLive(token) else { return nil }
             core.diagnostics.failures += 1
-            return core.work.id(of: token)
+            return Failure(stage: .work(core.work.id(of: token)), intentID: intentID, error: error)
         }
-        let failure = Failure(stage: .work(id), intentID: intentID, error: error)
+        guard let failure else {
+            then?()
+            return
+        }
         environment.report(.failure(failure, instance: environment.instance))
         observe(.failed(failure), intentID)
-        enqueue(.failure(failure, then: then))
+        enqueue(.failure(FailureJob(failure: failure, token: token, then: then)))
     }
 
     private func ended(_ token: WorkToken) {
         var started: [WorkTable<F>.Start] = []
-        let settled = core.withLock { core -> [@Sendable () -> Void] in
-            guard core.phase != .disposed else { return [] }
-            return core.work.ended(token, started: &started)
-        }
+        let settled = core.withLock { $0.work.ended(token, started: &started) }
         for start in started { begin(start) }
         for action in settled { action() }
     }
@@ -53,12 +54,17 @@ extension Store {
     func step(
         token: WorkToken, intentID: IntentID, body: @escaping @Sendable (inout Turn<F>) throws -> Void
     ) async -> (any Error)? {
-        await withCheckedContinuation { continuation in
+        // Cancelled work does not wait for its turn to be told so.
+        if core.withLock({ $0.phase == .started && !$0.work.isLive(token) }) { return nil }
+        return await withCheckedContinuation { continuation in
             enqueue(
                 .step(
                     StepJob(token: token, intentID: intentID, body: body) { continuation.resume(returning: $0) }))
         }
     }
+
+    /// The names of the work that runs, for tests; the intervals of `throttle` are not work of the author's.
+    package var workInProgress: [String] { core.withLock { $0.work.inProgress } }
 
     // MARK: Settling
 
@@ -76,40 +82,39 @@ extension Store {
         core.withLock { $0.work.stopWaiting(for: intentID, id: id) }
     }
 
-    /// The names of the work that runs, for tests; the windows of `throttle` are not work of the author's.
-    package var workInProgress: [String] { core.withLock { $0.work.inProgress } }
-
     // MARK: Watching
 
     /// Somebody looks at the store now: work that runs `whileWatched` starts with the first.
     public func beginWatching() {
         var started: [WorkTable<F>.Start] = []
+        var cancelled: [Task<Void, Never>] = []
         core.withLock { core in
             guard core.phase != .disposed else { return }
-            core.work.beginWatching(started: &started)
+            core.work.beginWatching(started: &started, cancelled: &cancelled)
         }
+        for task in cancelled { task.cancel() }
         for start in started { begin(start) }
     }
 
-    /// Somebody who began to look has left.
+    /// Somebody who began to look has left. One call too many does nothing.
     public func endWatching() {
-        let (generation, graces) = core.withLock { core in
-            core.phase == .disposed ? (0, [:]) : core.work.endWatching()
-        }
-        let clock = environment.clock
+        let (generation, graces) = core.withLock { $0.work.endWatching() }
         for (id, grace) in graces {
-            Task(executorPreference: environment.executor) { [weak self] in
-                try? await clock.sleep(for: grace)
-                guard let self else { return }
-                var settled: [@Sendable () -> Void] = []
-                let cancelled = core.withLock { core -> [Task<Void, Never>] in
-                    let tasks = core.work.graceEnded(id, generation: generation)
-                    settled = core.work.takeSettled()
-                    return tasks
-                }
-                for task in cancelled { task.cancel() }
-                for action in settled { action() }
+            let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
+                // Called off by a watcher who came back, or by the store's end.
+                guard (try? await clock.sleep(for: grace)) != nil else { return }
+                self?.graceEnded(id, generation: generation)
             }
+            let isKept = core.withLock { $0.work.attachGrace(task, generation: generation) }
+            if !isKept { task.cancel() }
         }
+    }
+
+    private func graceEnded(_ id: WorkID, generation: UInt64) {
+        let (cancelled, settled) = core.withLock { core in
+            (core.work.graceEnded(id, generation: generation), core.work.takeSettled())
+        }
+        for task in cancelled { task.cancel() }
+        for action in settled { action() }
     }
 }

@@ -11,10 +11,10 @@ public final class Store<F: Feature>: Sendable {
     /// What the store needs of the world.
     public let environment: StoreEnvironment
 
-    let middleware: Middleware<F>
-    let log: (any TurnLog<F>)?
-    let observers: ObserverQueue<F>?
-    let core: Lock<StoreCore<F>>
+    @usableFromInline let middleware: Middleware<F>
+    @usableFromInline let log: (any TurnLog<F>)?
+    @usableFromInline let observers: ObserverQueue<F>?
+    @usableFromInline let core: Lock<StoreCore<F>>
 
     /// A store that has not started: it keeps what it accepts until it does.
     ///
@@ -58,10 +58,10 @@ public final class Store<F: Feature>: Sendable {
     }
 
     /// The committed state.
-    public var state: F.State { core.withLock { $0.state } }
+    @inlinable public var state: F.State { core.withLock { $0.state } }
 
     /// What clients see of the committed state.
-    public var view: F.ViewState { core.withLock { $0.view } }
+    @inlinable public var view: F.ViewState { core.withLock { $0.view } }
 
     /// Whether `dispose` was called.
     public var isDisposed: Bool { core.withLock { $0.phase == .disposed } }
@@ -87,6 +87,7 @@ public final class Store<F: Feature>: Sendable {
     ///   - attachment: given to the turn log with the turn.
     ///   - completion: called once, when the turn is committed or certainly never will be: on this thread before
     ///     `accept` returns if the store was idle and its log quick, else later on another, never under a lock.
+    @inlinable
     public func accept(
         _ intent: F.Intent, id: IntentID = .random(), precondition: IntentPrecondition? = nil,
         attachment: (any Sendable)? = nil,
@@ -115,17 +116,22 @@ public final class Store<F: Feature>: Sendable {
 
     /// Ends the store: its work is cancelled, then states complete, then labels. Later intents are refused, all else
     /// that comes is dropped and counted; `state` stays the last one. A second call does nothing.
+    ///
+    /// A turn that is under way is finished: if it is committed, `state` takes it and its caller is told so. A store
+    /// with running work lives until this is called, however few hold it.
     public func dispose() {
         let end = core.withLock { core -> StoreCore<F>.End? in core.dispose() }
         guard let end else { return }
         for task in end.tasks { task.cancel() }
-        for job in end.jobs { job.drop() }
+        for job in end.jobs { job.refuse(.disposed) }
         for mailbox in end.mailboxes where !mailbox.takesLabels { mailbox.finish() }
         for mailbox in end.mailboxes where mailbox.takesLabels { mailbox.finish() }
         for waiter in end.settleWaiters { waiter() }
-        observe(.ended, .end)
+        // While a turn is under way, its runner tells of the end, after that turn.
+        if end.isAnnounced { observe(.ended, .end) }
     }
 
+    @usableFromInline
     func observe(_ event: Observation<F>.Event, _ intentID: IntentID) {
         observers?.append([
             Observation(event: event, intentID: intentID, instance: environment.instance)
@@ -136,7 +142,7 @@ public final class Store<F: Feature>: Sendable {
 extension IntentID {
     /// What bootstrap and its work go by.
     public static let bootstrap = IntentID("bootstrap")
-    static let end = IntentID("end")
+    @usableFromInline static let end = IntentID("end")
 }
 
 /// Asked when an intent is about to run; see `Store.accept`.
@@ -148,6 +154,12 @@ public struct IntentOutcome: Sendable, Equatable {
     public let id: IntentID
     /// Whether no work that it launched is running.
     public let isSettled: Bool
+
+    @inlinable
+    init(id: IntentID, isSettled: Bool) {
+        self.id = id
+        self.isSettled = isSettled
+    }
 }
 
 /// An intent that led to nothing.

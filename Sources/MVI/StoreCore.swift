@@ -1,5 +1,7 @@
 /// What a store's lock guards: plain data and the decisions on it; nothing here calls out.
+@usableFromInline
 struct StoreCore<F: Feature> {
+    @usableFromInline
     enum Phase { case created, started, disposed }
 
     /// What the end leaves for the caller to act on, after the lock.
@@ -8,21 +10,24 @@ struct StoreCore<F: Feature> {
         var jobs: [Job<F>]
         var mailboxes: [Mailbox<F>]
         var settleWaiters: [@Sendable () -> Void]
+        /// Whether observers are to be told now: no turn is under way.
+        var isAnnounced: Bool
     }
 
-    var phase = Phase.created
+    @usableFromInline var phase = Phase.created
     /// Whether some thread runs the queue, or a commit is in flight that will go on with it.
-    var isRunning = false
-    var pending: [Job<F>] = []
-    var state: F.State
-    var view: F.ViewState
+    @usableFromInline var isRunning = false
+    @usableFromInline var pending: [Job<F>] = []
+    @usableFromInline var retry = RetryQueue<F>()
+    @usableFromInline var state: F.State
+    @usableFromInline var view: F.ViewState
     let life: Life
-    var work = WorkTable<F>()
-    var subscribers: [SubscriptionID: Mailbox<F>] = [:]
+    @usableFromInline var work = WorkTable<F>()
+    @usableFromInline var subscribers: [SubscriptionID: Mailbox<F>] = [:]
     var nextSubscription: UInt64 = 0
     /// Labels that nobody was there for.
     var undelivered: [F.Label] = []
-    var diagnostics = StoreDiagnostics()
+    @usableFromInline var diagnostics = StoreDiagnostics()
 
     init(state: F.State, view: F.ViewState, life: Life) {
         self.state = state
@@ -30,76 +35,175 @@ struct StoreCore<F: Feature> {
         self.life = life
     }
 
-    enum Enqueued { case run, queued, refused(IntentRejection) }
+    // MARK: The queue
 
-    mutating func enqueue(_ job: Job<F>, limit: Int) -> Enqueued {
+    @usableFromInline
+    enum Entered {
+        /// The queue was idle: the caller is its runner now and runs its job on this head, then the queue.
+        case alone(WorkingHead<F>)
+        /// The same with something to run before.
+        case run
+        case queued
+        case refused(IntentRejection)
+    }
+
+    @inlinable
+    mutating func enter(_ job: Job<F>, limit: Int) -> Entered {
+        // Not running: nothing waits.
+        if phase == .started, !isRunning {
+            isRunning = true
+            if retry.isQuiet { return .alone(WorkingHead(state: state, view: view)) }
+            pending.append(job)
+            return .run
+        }
+        return enqueue(job, limit: limit)
+    }
+
+    @usableFromInline
+    mutating func enqueue(_ job: Job<F>, limit: Int) -> Entered {
         if phase == .disposed {
             diagnostics.droppedAfterEnd += 1
             return .refused(.disposed)
         }
         if case .intent = job, pending.count >= limit { return .refused(.busy) }
         pending.append(job)
-        if phase == .created || isRunning { return .queued }
-        isRunning = true
-        return .run
+        return .queued
     }
 
     /// How many jobs are run and committed together at most, so that the first of them is not kept waiting.
     static var batchLimit: Int { 64 }
 
-    /// The jobs to run next, or nil, which ends the run.
-    mutating func takeBatch() -> [Job<F>]? {
-        if pending.isEmpty {
-            isRunning = false
-            return nil
-        }
-        if pending.count <= Self.batchLimit {
-            let batch = pending
-            pending.removeAll(keepingCapacity: false)
-            return batch
-        }
-        let batch = Array(pending.prefix(Self.batchLimit))
-        pending.removeFirst(Self.batchLimit)
-        return batch
+    @usableFromInline
+    enum Next {
+        case batch([Job<F>], WorkingHead<F>)
+        /// Nothing is left and the runner stops, the last one of a disposed store after telling the observers.
+        case idle(announcesEnd: Bool)
     }
 
-    /// Takes a committed turn and returns the mailboxes that have something new.
-    mutating func show(_ record: TurnRecord<F>, labelLimit: Int, undelivered lost: inout Int) {
-        state = record.state
-        view = record.view
-        if record.viewChanged {
-            for mailbox in subscribers.values where mailbox.takesStates { mailbox.append(.state(record.view)) }
+    @inlinable
+    mutating func takeBatch() -> Next {
+        if pending.isEmpty, retry.isQuiet {
+            isRunning = false
+            return .idle(announcesEnd: phase == .disposed)
         }
-        guard !record.labels.isEmpty else { return }
-        let takers = subscribers.values.filter { $0.takesLabels }
-        if takers.isEmpty {
-            // With a log, labels wait in its outbox, and a second copy here would be delivered twice.
-            guard labelLimit > 0 else { return }
-            undelivered.append(contentsOf: record.labels)
-            if undelivered.count > labelLimit {
-                let excess = undelivered.count - labelLimit
-                undelivered.removeFirst(excess)
-                diagnostics.undeliveredLabels += excess
-                lost += excess
-            }
+        return takeWaiting()
+    }
+
+    @usableFromInline
+    mutating func takeWaiting() -> Next {
+        let head = WorkingHead<F>(state: state, view: view)
+        if let job = retry.takeReady() { return .batch([job], head) }
+        if pending.isEmpty {
+            // A bootstrap is owed, but its time has not come.
+            isRunning = false
+            return .idle(announcesEnd: phase == .disposed)
+        }
+        var batch: [Job<F>] = []
+        if let life = retry.takeBootstrap() { batch.append(.bootstrap(life)) }
+        if batch.isEmpty, pending.count <= Self.batchLimit {
+            swap(&batch, &pending)
         } else {
-            for label in record.labels {
-                for mailbox in takers { mailbox.append(.label(label)) }
+            let count = min(pending.count, Self.batchLimit)
+            batch += pending[..<count]
+            pending.removeFirst(count)
+        }
+        return .batch(batch, head)
+    }
+
+    // MARK: Committed turns
+
+    /// Takes a committed turn; `shown` gathers what follows from it outside the lock.
+    @inlinable
+    mutating func commit(_ item: Ran<F>, at index: Int, labelLimit: Int, shown: inout Shown<F>) {
+        if let failure = item.failure { note(failure) }
+        if let record = item.record {
+            state = record.state
+            view = record.view
+            if phase != .disposed, !subscribers.isEmpty, record.viewChanged { tellStates(record.view) }
+            if !record.labels.isEmpty { tell(record.labels, labelLimit: labelLimit, undelivered: &shown.lost) }
+            if phase != .disposed, !item.effects.isEmpty {
+                work.apply(
+                    item.effects, intentID: item.intentID, started: &shown.started, cancelled: &shown.cancelled)
             }
         }
+        if !work.isSettled(item.intentID) { shown.unsettled.append(index) }
+    }
+
+    @usableFromInline
+    mutating func note(_ failure: Failure) {
+        diagnostics.failures += 1
+        if failure.stage == .bootstrap { diagnostics.bootstrapFailure = failure }
+    }
+
+    @usableFromInline
+    func tellStates(_ view: F.ViewState) {
+        for mailbox in subscribers.values where mailbox.takesStates { mailbox.append(.state(view)) }
+    }
+
+    @usableFromInline
+    mutating func tell(_ labels: [F.Label], labelLimit: Int, undelivered lost: inout Int) {
+        let takers = subscribers.values.filter { $0.takesLabels }
+        for label in labels {
+            for mailbox in takers { mailbox.append(.label(label)) }
+        }
+        if takers.isEmpty {
+            undelivered += labels
+            trimUndelivered(to: phase == .disposed ? 0 : labelLimit, labelLimit, lost: &lost)
+        }
+    }
+
+    private mutating func trimUndelivered(to room: Int, _ labelLimit: Int, lost: inout Int) {
+        let excess = undelivered.count - room
+        guard excess > 0 else { return }
+        undelivered.removeFirst(excess)
+        // With a bound of zero labels wait elsewhere, in a log's outbox; a copy here would be delivered twice.
+        guard labelLimit > 0 else { return }
+        diagnostics.undeliveredLabels += excess
+        lost += excess
+    }
+
+    // MARK: Subscribers and the end
+
+    /// Takes a subscriber out and closes its mailbox. The labels that wait in it stay, if nobody else had them.
+    mutating func unsubscribe(_ id: SubscriptionID, labelLimit: Int, undelivered lost: inout Int) -> Mailbox<F>? {
+        guard let mailbox = subscribers.removeValue(forKey: id) else { return nil }
+        let labels = mailbox.close()
+        if !subscribers.values.contains(where: { $0.takesLabels }) {
+            undelivered = labels + undelivered
+            trimUndelivered(to: labelLimit, labelLimit, lost: &lost)
+        }
+        return mailbox
     }
 
     mutating func dispose() -> End? {
         guard phase != .disposed else { return nil }
         phase = .disposed
         let (tasks, waiters) = work.removeAll()
+        let (retried, timer) = retry.removeAll()
         let end = End(
-            tasks: tasks, jobs: pending, mailboxes: Array(subscribers.values), settleWaiters: waiters)
-        diagnostics.droppedAfterEnd += pending.count
+            tasks: tasks + (timer.map { [$0] } ?? []), jobs: pending + retried,
+            mailboxes: Array(subscribers.values), settleWaiters: waiters, isAnnounced: !isRunning)
+        diagnostics.droppedAfterEnd += end.jobs.count
         diagnostics.undeliveredLabels += undelivered.count
         pending = []
         subscribers = [:]
         undelivered = []
         return end
     }
+}
+
+/// What follows a commit, outside the lock.
+@usableFromInline
+struct Shown<F: Feature> {
+    @usableFromInline var started: [WorkTable<F>.Start] = []
+    @usableFromInline var cancelled: [Task<Void, Never>] = []
+    @usableFromInline var settled: [@Sendable () -> Void] = []
+    @usableFromInline var mailboxes: [Mailbox<F>] = []
+    /// Indices of the turns whose intents have work that runs: few or none.
+    @usableFromInline var unsettled: [Int] = []
+    /// How many labels were given up.
+    @usableFromInline var lost = 0
+
+    @inlinable
+    init() {}
 }

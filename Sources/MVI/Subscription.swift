@@ -1,6 +1,7 @@
 import Locking
 
 /// Names a subscription inside its store.
+@usableFromInline
 struct SubscriptionID: Hashable, Sendable {
     let number: UInt64
 }
@@ -8,7 +9,9 @@ struct SubscriptionID: Hashable, Sendable {
 /// A subscriber's end of a subscription: an asynchronous sequence for one consumer. It ends with `cancel`, with the
 /// store, or when nobody holds it any more.
 public final class Subscription<F: Feature>: AsyncSequence, Sendable {
+    /// A state or a label.
     public typealias Element = StoreEvent<F>
+    /// It does not throw.
     public typealias Failure = Never
 
     private let store: Store<F>
@@ -23,10 +26,11 @@ public final class Subscription<F: Feature>: AsyncSequence, Sendable {
 
     deinit { cancel() }
 
-    /// Ends it. The others go on.
+    /// Ends it: no event comes any more, except one that another thread is delivering right now. The others go on.
+    /// Labels that it did not take are kept for the next subscriber if it was the only one who takes labels.
     public func cancel() {
         if let id { store.unsubscribe(id) }
-        mailbox.finish()
+        mailbox.drain()
     }
 
     /// Takes one event after the other.
@@ -47,13 +51,16 @@ public final class Subscription<F: Feature>: AsyncSequence, Sendable {
         public mutating func next() async -> StoreEvent<F>? { await next(isolation: nil) }
     }
 
+    /// The consumer's end: there is one consumer.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(subscription: self) }
 }
 
 /// What a subscription is told of.
 public struct SubscriptionKinds: OptionSet, Sendable {
+    /// One bit for each kind.
     public let rawValue: Int
 
+    /// The kinds of those bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
     /// View states: the one now, then every later one.
@@ -102,6 +109,10 @@ extension Store {
     }
 
     func unsubscribe(_ id: SubscriptionID) {
-        core.withLock { $0.subscribers[id] = nil }
+        var lost = 0
+        let leaving = core.withLock { $0.unsubscribe(id, labelLimit: environment.labelLimit, undelivered: &lost) }
+        reportUndelivered(lost)
+        // Closed under the lock so that no label is both lost here and kept there; its last holder may be us.
+        withExtendedLifetime(leaving) {}
     }
 }

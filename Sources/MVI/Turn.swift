@@ -3,40 +3,44 @@
 /// It is handed over `inout` and cannot be copied, so it can neither escape into a task nor be used after the turn.
 /// Everything done through it belongs to one transaction: it takes effect when the turn is committed, or not at all.
 public struct Turn<F: Feature>: ~Copyable {
-    /// The state, with every message dispatched so far in it.
-    public private(set) var state: F.State
+    @usableFromInline var current: F.State
     /// The intent that led to this turn.
     public let intentID: IntentID
 
-    let feature: F
-    let isObserved: Bool
-    private(set) var hasMessages = false
-    private(set) var labels: [F.Label] = []
-    private(set) var observations: [Observation<F>.Event] = []
-    var effects: [Effect<F>] = []
-    private var actions: [F.Action] = []
-    private var nextAction = 0
+    @usableFromInline let feature: F
+    @usableFromInline let isObserved: Bool
+    @usableFromInline var hasMessages = false
+    @usableFromInline var labels: [F.Label] = []
+    @usableFromInline var observations: [Observation<F>.Event] = []
+    @usableFromInline var effects: [Effect<F>] = []
+    @usableFromInline var actions: [F.Action] = []
 
+    @inlinable
     init(feature: F, state: F.State, intentID: IntentID, isObserved: Bool) {
         self.feature = feature
-        self.state = state
+        current = state
         self.intentID = intentID
         self.isObserved = isObserved
     }
 
+    /// The state, with every message dispatched so far in it.
+    @inlinable public var state: F.State { current }
+
     /// Says what happened. When this returns, `state` is the new state.
+    @inlinable
     public mutating func dispatch(_ message: F.Message) {
         hasMessages = true
         guard isObserved else {
-            feature.reduce(&state, message)
+            feature.reduce(&current, message)
             return
         }
-        let before = state
-        feature.reduce(&state, message)
-        observations.append(.message(message, before: before, after: state))
+        let before = current
+        feature.reduce(&current, message)
+        observations.append(.message(message, before: before, after: current))
     }
 
     /// Sends a one-off event to the clients that show the feature, after the state of this turn.
+    @inlinable
     public mutating func publish(_ label: F.Label) {
         labels.append(label)
         if isObserved { observations.append(.label(label)) }
@@ -44,19 +48,25 @@ public struct Turn<F: Feature>: ~Copyable {
 
     /// Asks the feature to `perform` an action after the running handler returned, as part of this turn. Actions run
     /// first in, first out, never nested.
+    @inlinable
     public mutating func send(_ action: F.Action) {
         actions.append(action)
     }
 
+    @inlinable
     mutating func observe(_ event: @autoclosure () -> Observation<F>.Event) {
         if isObserved { observations.append(event()) }
     }
 
+    @inlinable var hasActions: Bool { !actions.isEmpty }
+
     /// Runs the actions sent so far and those that they send, in order.
+    @usableFromInline
     mutating func performActions() throws {
-        while nextAction < actions.count {
-            let action = actions[nextAction]
-            nextAction += 1
+        var next = 0
+        while next < actions.count {
+            let action = actions[next]
+            next += 1
             observe(.action(action))
             try feature.perform(action, &self)
         }

@@ -14,6 +14,20 @@ public struct TurnRecord<F: Feature>: Sendable {
     public let events: [Observation<F>.Event]
     /// What the caller of `accept` gave along.
     public let attachment: (any Sendable)?
+
+    @inlinable
+    init(
+        intentID: IntentID, state: F.State, view: F.ViewState, viewChanged: Bool, labels: [F.Label],
+        events: [Observation<F>.Event], attachment: (any Sendable)?
+    ) {
+        self.intentID = intentID
+        self.state = state
+        self.view = view
+        self.viewChanged = viewChanged
+        self.labels = labels
+        self.events = events
+        self.attachment = attachment
+    }
 }
 
 /// Where turns become permanent. A store has one commit in flight at a time and runs nothing meanwhile.

@@ -6,8 +6,10 @@ public struct WorkID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStri
     /// An id with a name made at run time.
     public init(_ name: String) { self.name = name }
 
+    /// The same with a name from the source.
     public init(stringLiteral value: String) { name = value }
 
+    /// The name.
     public var description: String { name }
 }
 
@@ -24,6 +26,7 @@ public enum WorkPolicy: Sendable, Equatable {
 }
 
 /// Work that a turn asked for.
+@usableFromInline
 struct WorkRequest<F: Feature>: Sendable {
     let id: WorkID?
     let policy: WorkPolicy
@@ -33,9 +36,19 @@ struct WorkRequest<F: Feature>: Sendable {
 }
 
 /// What a turn asks the store to do after its commit, in order.
+@usableFromInline
 enum Effect<F: Feature>: Sendable {
     case launch(WorkRequest<F>)
     case throttle(Duration, WorkRequest<F>)
     case whileWatched(Duration, WorkRequest<F>)
     case cancel(WorkID)
+
+    /// The id whose running work it cancels.
+    var cancelledID: WorkID? {
+        switch self {
+        case .cancel(let id): id
+        case .launch(let request): request.policy == .cancelPrevious ? request.id : nil
+        case .throttle, .whileWatched: nil
+        }
+    }
 }

@@ -1,13 +1,16 @@
 /// Names one piece of launched work, inside its store.
+@usableFromInline
 struct WorkToken: Hashable, Sendable {
     let number: UInt64
 }
 
 /// Which work runs, waits or is registered, and for which intent. A pure state machine: it says what to start and to
 /// cancel, the store does it after its lock.
+@usableFromInline
 struct WorkTable<F: Feature> {
     /// Work to be started by the store.
-    struct Start {
+    @usableFromInline
+    struct Start: Sendable {
         let token: WorkToken
         let intentID: IntentID
         let operation: Turn<F>.Operation
@@ -16,6 +19,8 @@ struct WorkTable<F: Feature> {
     private struct Running {
         let request: WorkRequest<F>
         let intentID: IntentID
+        /// For the interval of a `throttle`, which is not work of the author's: the id that it holds back.
+        var window: WorkID?
         /// Nil between the decision to start and the task's existence.
         var task: Task<Void, Never>?
     }
@@ -26,44 +31,43 @@ struct WorkTable<F: Feature> {
         let intentID: IntentID
     }
 
-    private struct Watched {
-        let grace: Duration
-        let request: WorkRequest<F>
-        let intentID: IntentID
-    }
-
     private var lastToken: UInt64 = 0
     private var running: [WorkToken: Running] = [:]
+    /// The running work of each id.
+    private var active: [WorkID: [WorkToken]] = [:]
     private var queues: [WorkID: [Waiting]] = [:]
     /// Throttled ids whose interval has not passed.
     private var throttled: [WorkID: WorkToken] = [:]
-    private var watched: [WorkID: Watched] = [:]
-    private var watchers = 0
-    /// Grows with each arrival of a first watcher, so that an old grace period knows it is void.
-    private var watchGeneration: UInt64 = 0
-    private var counted: [IntentID: Int] = [:]
-    private var waiters: [IntentID: [SettleWaiter]] = [:]
+    private var watching = Watching<F>()
+    private var settling = Settling()
 
-    struct SettleWaiter {
-        let id: UInt64
-        let action: @Sendable () -> Void
-    }
+    @usableFromInline
+    init() {}
 
     var runningCount: Int { running.count }
 
+    /// The names of the author's work that runs.
     var inProgress: [String] {
-        let windows = Set(throttled.values)
-        return running.filter { !windows.contains($0.key) }
+        running.filter { $0.value.window == nil }
             .sorted { $0.key.number < $1.key.number }
             .map { $0.value.request.id?.name ?? "work without an id" }
     }
 
     func isLive(_ token: WorkToken) -> Bool { running[token] != nil }
 
+    /// Whether what the work dispatches is still taken, in a batch whose earlier turns cancel those ids.
+    @usableFromInline
+    func isLive(_ token: WorkToken, unless cancelled: Set<WorkID>) -> Bool {
+        guard let entry = running[token] else { return false }
+        guard !cancelled.isEmpty, let id = entry.request.id else { return true }
+        return !cancelled.contains(id)
+    }
+
     func id(of token: WorkToken) -> WorkID? { running[token]?.request.id }
 
     // MARK: Starting and cancelling
 
+    @usableFromInline
     mutating func apply(
         _ effects: [Effect<F>], intentID: IntentID, started: inout [Start], cancelled: inout [Task<Void, Never>]
     ) {
@@ -75,10 +79,10 @@ struct WorkTable<F: Feature> {
                 throttle(interval, request, intentID, &started, &cancelled)
             case .whileWatched(let grace, let request):
                 guard let id = request.id else { break }
-                watched[id] = Watched(grace: grace, request: request, intentID: intentID)
-                if watchers > 0 { launch(request, intentID, &started, &cancelled) }
+                watching.register(request, id: id, intentID: intentID, grace: grace)
+                if watching.isWatched { launch(request, intentID, &started, &cancelled) }
             case .cancel(let id):
-                watched[id] = nil
+                watching.forget(id)
                 cancelAll(id, &cancelled)
             }
         }
@@ -88,28 +92,30 @@ struct WorkTable<F: Feature> {
         _ request: WorkRequest<F>, _ intentID: IntentID, _ started: inout [Start],
         _ cancelled: inout [Task<Void, Never>]
     ) {
+        let token = newToken()
         if let id = request.id {
             switch request.policy {
             case .parallel: break
-            case .keepPrevious: if isActive(id) { return }
+            case .keepPrevious: if active[id] != nil { return }
             case .cancelPrevious: cancelAll(id, &cancelled)
             case .queue:
-                if isActive(id) {
-                    queues[id, default: []].append(
-                        Waiting(token: newToken(), request: request, intentID: intentID))
+                if active[id] != nil {
+                    queues[id, default: []].append(Waiting(token: token, request: request, intentID: intentID))
                     count(request, intentID)
                     return
                 }
             }
         }
         count(request, intentID)
-        start(newToken(), request, intentID, &started)
+        start(token, request, intentID, &started)
     }
 
     private mutating func start(
-        _ token: WorkToken, _ request: WorkRequest<F>, _ intentID: IntentID, _ started: inout [Start]
+        _ token: WorkToken, _ request: WorkRequest<F>, _ intentID: IntentID, window: WorkID? = nil,
+        _ started: inout [Start]
     ) {
-        running[token] = Running(request: request, intentID: intentID, task: nil)
+        running[token] = Running(request: request, intentID: intentID, window: window, task: nil)
+        if let id = request.id { active[id, default: []].append(token) }
         started.append(Start(token: token, intentID: intentID, operation: request.operation))
     }
 
@@ -123,17 +129,17 @@ struct WorkTable<F: Feature> {
         }
         let token = newToken()
         throttled[id] = token
-        start(token, window, intentID, &started)
+        start(token, window, intentID, window: id, &started)
         launch(request, intentID, &started, &cancelled)
     }
 
     private mutating func cancelAll(_ id: WorkID, _ cancelled: inout [Task<Void, Never>]) {
         for waiting in queues.removeValue(forKey: id) ?? [] {
-            uncount(waiting.request, waiting.intentID)
+            settling.uncount(waiting.request.isCounted, waiting.intentID)
         }
-        for (token, entry) in running where entry.request.id == id {
-            running[token] = nil
-            uncount(entry.request, entry.intentID)
+        for token in active.removeValue(forKey: id) ?? [] {
+            guard let entry = running.removeValue(forKey: token) else { continue }
+            settling.uncount(entry.request.isCounted, entry.intentID)
             if let task = entry.task { cancelled.append(task) }
         }
         if let window = throttled.removeValue(forKey: id) {
@@ -141,14 +147,12 @@ struct WorkTable<F: Feature> {
         }
     }
 
-    private func isActive(_ id: WorkID) -> Bool { running.values.contains { $0.request.id == id } }
-
     private mutating func newToken() -> WorkToken {
         lastToken += 1
         return WorkToken(number: lastToken)
     }
 
-    /// Remembers the task of work that was started; false if the work was cancelled before it had one.
+    /// Remembers the task of work that was started; false if the work was cancelled, or ended, before it had one.
     mutating func attach(_ task: Task<Void, Never>, to token: WorkToken) -> Bool {
         guard running[token] != nil else { return false }
         running[token]?.task = task
@@ -158,85 +162,73 @@ struct WorkTable<F: Feature> {
     /// Work has ended by itself: its id is free, and the next in its queue starts.
     mutating func ended(_ token: WorkToken, started: inout [Start]) -> [@Sendable () -> Void] {
         guard let entry = running.removeValue(forKey: token) else { return takeSettled() }
-        for (id, window) in throttled where window == token { throttled[id] = nil }
-        if let id = entry.request.id, var queue = queues[id], !isActive(id) {
-            let next = queue.removeFirst()
-            queues[id] = queue.isEmpty ? nil : queue
-            start(next.token, next.request, next.intentID, &started)
-        }
-        uncount(entry.request, entry.intentID)
+        if let id = entry.window { throttled[id] = nil }
+        if let id = entry.request.id { free(id, of: token, started: &started) }
+        settling.uncount(entry.request.isCounted, entry.intentID)
         return takeSettled()
+    }
+
+    private mutating func free(_ id: WorkID, of token: WorkToken, started: inout [Start]) {
+        if let index = active[id]?.firstIndex(of: token) { active[id]?.remove(at: index) }
+        guard active[id]?.isEmpty == true else { return }
+        active[id] = nil
+        guard var queue = queues[id] else { return }
+        let next = queue.removeFirst()
+        queues[id] = queue.isEmpty ? nil : queue
+        start(next.token, next.request, next.intentID, &started)
     }
 
     // MARK: Settling
 
-    func isSettled(_ intentID: IntentID) -> Bool { counted[intentID] == nil }
+    @usableFromInline var isAllSettled: Bool { settling.isEmpty }
+
+    @usableFromInline
+    func isSettled(_ intentID: IntentID) -> Bool { settling.isSettled(intentID) }
 
     private mutating func count(_ request: WorkRequest<F>, _ intentID: IntentID) {
-        if request.isCounted { counted[intentID, default: 0] += 1 }
-    }
-
-    private mutating func uncount(_ request: WorkRequest<F>, _ intentID: IntentID) {
-        guard request.isCounted, let count = counted[intentID] else { return }
-        counted[intentID] = count == 1 ? nil : count - 1
+        if request.isCounted { settling.count(intentID) }
     }
 
     mutating func wait(for intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
-        guard counted[intentID] != nil else { return false }
-        waiters[intentID, default: []].append(SettleWaiter(id: id, action: action))
-        return true
+        settling.wait(for: intentID, id: id, action)
     }
 
     mutating func stopWaiting(for intentID: IntentID, id: UInt64) {
-        waiters[intentID]?.removeAll { $0.id == id }
-        if waiters[intentID]?.isEmpty == true { waiters[intentID] = nil }
+        settling.stopWaiting(for: intentID, id: id)
     }
 
     /// The waiters whose intent has no work left.
-    mutating func takeSettled() -> [@Sendable () -> Void] {
-        guard !waiters.isEmpty else { return [] }
-        var actions: [@Sendable () -> Void] = []
-        for intentID in waiters.keys where counted[intentID] == nil {
-            actions += waiters.removeValue(forKey: intentID)?.map { $0.action } ?? []
-        }
-        return actions
-    }
+    @usableFromInline mutating func takeSettled() -> [@Sendable () -> Void] { settling.takeSettled() }
 
     // MARK: Watching
 
-    mutating func beginWatching(started: inout [Start]) {
-        watchers += 1
-        guard watchers == 1 else { return }
-        watchGeneration += 1
-        var none: [Task<Void, Never>] = []
-        for entry in watched.values { launch(entry.request, entry.intentID, &started, &none) }
+    mutating func beginWatching(started: inout [Start], cancelled: inout [Task<Void, Never>]) {
+        for (request, intentID) in watching.begin(graces: &cancelled) {
+            var none: [Task<Void, Never>] = []
+            launch(request, intentID, &started, &none)
+        }
     }
 
     /// The grace periods that begin now, each with the id of its work.
-    mutating func endWatching() -> (generation: UInt64, graces: [WorkID: Duration]) {
-        watchers -= 1
-        guard watchers == 0 else { return (watchGeneration, [:]) }
-        return (watchGeneration, watched.mapValues { $0.grace })
+    mutating func endWatching() -> (generation: UInt64, graces: [WorkID: Duration]) { watching.end() }
+
+    mutating func attachGrace(_ task: Task<Void, Never>, generation: UInt64) -> Bool {
+        watching.attach(task, generation: generation)
     }
 
     /// A grace period is over: the work to cancel, unless somebody came back.
     mutating func graceEnded(_ id: WorkID, generation: UInt64) -> [Task<Void, Never>] {
         var cancelled: [Task<Void, Never>] = []
-        if watchers == 0, watchGeneration == generation { cancelAll(id, &cancelled) }
+        if watching.isOver(generation) { cancelAll(id, &cancelled) }
         return cancelled
     }
-
-    var hasWatchedWork: Bool { !watched.isEmpty }
 
     // MARK: The end
 
     mutating func removeAll() -> (tasks: [Task<Void, Never>], waiters: [@Sendable () -> Void]) {
-        let tasks = running.values.compactMap { $0.task }
-        running = [:]
-        queues = [:]
-        throttled = [:]
-        watched = [:]
-        counted = [:]
-        return (tasks, takeSettled())
+        let tasks = running.values.compactMap { $0.task } + watching.graces
+        let waiters = settling.removeAll()
+        self = WorkTable()
+        return (tasks, waiters)
     }
 }

@@ -1,0 +1,161 @@
+import Locking
+
+extension Store {
+    /// Shows, launches, answers: what follows a commit, in that order.
+    ///
+    /// A turn that was under way when the store ended is finished all the same: it is permanent, so `state` takes it
+    /// and its caller must not be told otherwise; but nobody is shown it and it launches nothing.
+    @inlinable
+    func committed(_ batch: some Collection<Ran<F>>) {
+        var shown = Shown<F>()
+        core.withLock { core in
+            var index = 0
+            for item in batch {
+                core.commit(item, at: index, labelLimit: environment.labelLimit, shown: &shown)
+                index += 1
+            }
+            if !shown.cancelled.isEmpty || !core.work.isAllSettled { shown.settled = core.work.takeSettled() }
+            if !core.subscribers.isEmpty { shown.mailboxes = Array(core.subscribers.values) }
+        }
+        for task in shown.cancelled { task.cancel() }
+        for mailbox in shown.mailboxes { mailbox.drain() }
+        if let observers { observe(batch, observers) }
+        for item in batch {
+            if let failure = item.failure { report(failure) }
+        }
+        if shown.lost > 0 { reportUndelivered(shown.lost) }
+        for start in shown.started { begin(start) }
+        var index = 0
+        for item in batch {
+            answer(item, isSettled: shown.unsettled.isEmpty || !shown.unsettled.contains(index))
+            index += 1
+        }
+        for action in shown.settled { action() }
+    }
+
+    @inlinable
+    func answer(_ item: Ran<F>, isSettled: Bool) {
+        switch item.job {
+        case .intent(let job):
+            if let rejection = item.rejection {
+                job.completion(.failure(rejection))
+            } else {
+                job.completion(.success(IntentOutcome(id: job.id, isSettled: isSettled)))
+            }
+        case .step(let job): job.completion(item.stepError)
+        case .failure(let job): job.then?()
+        case .bootstrap: break
+        }
+    }
+
+    /// Refuses what has somebody to be refused to, keeps the rest to be tried again.
+    ///
+    /// What was decided on the state of turns that are lost now is void: such an intent is refused with them, whatever
+    /// was thought of it, and such a step is tried again.
+    @usableFromInline
+    func notCommitted(_ batch: [Ran<F>], _ commitFailure: CommitFailure) {
+        let culprit = commitFailure.code == .tooLarge && batch.count { $0.record != nil } == 1
+        var decided: [(item: Ran<F>, rejection: IntentRejection?, stepError: (any Error)?)] = []
+        var retried: [Job<F>] = []
+        var bootstrap: Life?
+        var failures: [Failure] = []
+        var isVoid = false
+        for (index, item) in batch.enumerated() {
+            if let failure = item.failure { failures.append(failure) }
+            switch item.job {
+            case .intent:
+                decided.append((item, isVoid ? nil : item.rejection, nil))
+            case .step where item.record == nil && !isVoid:
+                decided.append((item, nil, item.stepError))
+            case .step where culprit && item.record != nil:
+                // It would be refused again and again.
+                decided.append((item, nil, commitFailure))
+            case .failure where item.record == nil && !isVoid, .failure where culprit && item.record != nil:
+                decided.append((item, nil, nil))
+            case .failure where index > 0 && batch[index - 1].isHandedToFeature && wasVoid(batch, index - 1):
+                // Its intent is refused and as good as never sent.
+                break
+            case .step, .failure:
+                retried.append(item.job)
+            case .bootstrap(let life):
+                if culprit, item.record != nil {
+                    failures.append(Failure(stage: .bootstrap, intentID: .bootstrap, error: commitFailure))
+                } else if item.record != nil {
+                    bootstrap = life
+                }
+            }
+            if item.record != nil { isVoid = true }
+        }
+        keepForLater(retried, bootstrap, failures)
+        environment.report(.commitFailed(commitFailure, instance: environment.instance))
+        if let observers { observe(batch.filter { $0.record == nil }, observers) }
+        for failure in failures { report(failure) }
+        for (item, rejection, stepError) in decided {
+            switch item.job {
+            case .intent(let job): job.completion(.failure(rejection ?? .notCommitted(commitFailure)))
+            case .step(let job): job.completion(stepError)
+            case .failure(let job): job.then?()
+            case .bootstrap: break
+            }
+        }
+    }
+
+    private func wasVoid(_ batch: [Ran<F>], _ index: Int) -> Bool { batch[..<index].contains { $0.record != nil } }
+
+    private func keepForLater(_ jobs: [Job<F>], _ bootstrap: Life?, _ failures: [Failure]) {
+        let (isDisposed, setsTimer) = core.withLock { core in
+            for failure in failures { core.note(failure) }
+            guard core.phase != .disposed else { return (true, false) }
+            return (false, core.retry.park(jobs, bootstrap: bootstrap))
+        }
+        if isDisposed {
+            for job in jobs { job.refuse(.disposed) }
+        }
+        if setsTimer { setRetryTimer() }
+    }
+
+    private func setRetryTimer() {
+        let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
+            // Called off by the store's end.
+            guard (try? await clock.sleep(for: .milliseconds(250))) != nil else { return }
+            self?.retry()
+        }
+        let isKept = core.withLock { $0.retry.attach(task) }
+        if !isKept { task.cancel() }
+    }
+
+    private func retry() {
+        let isRunner = core.withLock { core in
+            guard core.phase == .started else { return false }
+            core.retry.wake()
+            if core.isRunning { return false }
+            core.isRunning = true
+            return true
+        }
+        if isRunner { run() }
+    }
+
+    // MARK: Telling
+
+    @usableFromInline
+    func report(_ failure: Failure) {
+        environment.report(.failure(failure, instance: environment.instance))
+    }
+
+    @usableFromInline
+    func reportUndelivered(_ count: Int) {
+        if count > 0 { environment.report(.undelivered(count: count, instance: environment.instance)) }
+    }
+
+    @usableFromInline
+    func observe(_ batch: some Collection<Ran<F>>, _ observers: ObserverQueue<F>) {
+        var observations: [Observation<F>] = []
+        for item in batch {
+            for event in item.record?.events ?? item.events {
+                observations.append(
+                    Observation(event: event, intentID: item.intentID, instance: environment.instance))
+            }
+        }
+        observers.append(observations)
+    }
+}

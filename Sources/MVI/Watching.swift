@@ -1,0 +1,50 @@
+/// Who watches a store is only counted; what runs meanwhile is registered here.
+struct Watching<F: Feature> {
+    private struct Registered {
+        let grace: Duration
+        let request: WorkRequest<F>
+        let intentID: IntentID
+    }
+
+    private var registered: [WorkID: Registered] = [:]
+    private var watchers = 0
+    /// Grows with each arrival of a first watcher, so that an old grace period knows it is void.
+    private var generation: UInt64 = 0
+    /// The grace periods of this generation.
+    private(set) var graces: [Task<Void, Never>] = []
+
+    var isWatched: Bool { watchers > 0 }
+
+    mutating func register(_ request: WorkRequest<F>, id: WorkID, intentID: IntentID, grace: Duration) {
+        registered[id] = Registered(grace: grace, request: request, intentID: intentID)
+    }
+
+    mutating func forget(_ id: WorkID) { registered[id] = nil }
+
+    /// One more watcher: what to launch if it is the first, and the grace periods to call off.
+    mutating func begin(graces cancelled: inout [Task<Void, Never>]) -> [(WorkRequest<F>, IntentID)] {
+        watchers += 1
+        guard watchers == 1 else { return [] }
+        generation += 1
+        cancelled += graces
+        graces = []
+        return registered.values.map { ($0.request, $0.intentID) }
+    }
+
+    /// One watcher less: the grace periods that begin if it was the last. One that never began is ignored.
+    mutating func end() -> (generation: UInt64, graces: [WorkID: Duration]) {
+        guard watchers > 0 else { return (generation, [:]) }
+        watchers -= 1
+        return (generation, watchers == 0 ? registered.mapValues { $0.grace } : [:])
+    }
+
+    /// Keeps the task of a grace period; false if somebody came back meanwhile.
+    mutating func attach(_ task: Task<Void, Never>, generation: UInt64) -> Bool {
+        guard isOver(generation) else { return false }
+        graces.append(task)
+        return true
+    }
+
+    /// Whether nobody has come back since.
+    func isOver(_ generation: UInt64) -> Bool { watchers == 0 && self.generation == generation }
+}
