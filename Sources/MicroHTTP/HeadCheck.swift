@@ -13,15 +13,18 @@ enum HeadCheck {
 
     /// Names are tokens, values hold no control characters: a bare CR would be a line's end to somebody else.
     static func fields(_ fields: HeaderFields) -> RequestFault? {
-        for entry in fields.entries {
-            guard !entry.name.isEmpty, fields.bytes[entry.name].allSatisfy(\.isTokenByte) else {
-                return RequestFault(.malformedHead, "A field's name has a character that no name may have.")
+        // One look at the storage instead of a slice for each name and value.
+        fields.bytes.withUnsafeBufferPointer { bytes in
+            for entry in fields.entries {
+                guard !entry.name.isEmpty, entry.name.allSatisfy({ bytes[$0].isTokenByte }) else {
+                    return RequestFault(.malformedHead, "A field's name has a character that no name may have.")
+                }
+                guard entry.value.allSatisfy({ bytes[$0].isValueByte }) else {
+                    return RequestFault(.malformedHead, "A field's value has a control character.")
+                }
             }
-            guard fields.bytes[entry.value].allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-                return RequestFault(.malformedHead, "A field's value has a control character.")
-            }
+            return nil
         }
-        return nil
     }
 
     /// "A server MUST respond with a 400 (Bad Request) status code to any HTTP/1.1 request message that lacks a Host
@@ -90,8 +93,8 @@ enum HeadCheck {
             let rest = value[(end + 1)...]
             return rest.isEmpty || rest.first == colon && rest.dropFirst().allSatisfy(\.isDigit)
         }
-        guard !value.contains(open), !value.contains(shut) else { return false }
-        let parts = value.split(separator: colon, maxSplits: 1, omittingEmptySubsequences: false)
-        return !parts[0].isEmpty && (parts.count == 1 || parts[1].allSatisfy(\.isDigit))
+        guard first != colon, !value.contains(where: { $0 == open || $0 == shut }) else { return false }
+        guard let port = value.firstIndex(of: colon) else { return true }
+        return value[(port + 1)...].allSatisfy(\.isDigit)
     }
 }

@@ -58,8 +58,12 @@ final class RequestContext {
             partSize.pointee = 0
             return receiveBody(bytes)
         case .body: return handle(raw.connection)
-        case .refused(let response): return answer(response, raw.connection)
-        case .handled(let exchange): return answer(exchange.resumed(), raw.connection)
+        case .refused(let response):
+            watch?.enter(.none)
+            return answer(response, raw.connection)
+        case .handled(let exchange):
+            watch?.enter(.none)
+            return answer(exchange.resumed(), raw.connection)
         case .over: return .NO
         }
     }
@@ -127,12 +131,12 @@ final class RequestContext {
     /// Answers in the first call: the library then reads no more of this connection and closes it.
     private func refuseAndClose(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
         lastWords = []
+        watch?.enter(.none)
         return answer(response, connection)
     }
 
     private func answer(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
         stage = .over
-        watch?.enter(.none)
         var stream: RequestContext?
         if case .stream(let source) = response.body {
             // `HEAD` of a stream would get chunks after its head.

@@ -57,6 +57,6 @@ enum ResponseWriter {
 
     static func isWellFormed(_ field: (name: String, value: String)) -> Bool {
         !field.name.isEmpty && field.name.utf8.allSatisfy(\.isTokenByte)
-            && field.value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+            && field.value.utf8.allSatisfy(\.isValueByte)
     }
 }
