@@ -65,7 +65,10 @@ public final class HTTPServer: Sendable {
     private func launch() throws(HTTPServerError) -> Running {
         try check()
         signal(SIGPIPE, SIG_IGN)
-        if testsHandOver { try HandOverTest.run() }
+        if testsHandOver {
+            OpenFiles.makeRoom(for: configuration.connectionLimit, logger: logger)
+            try HandOverTest.run()
+        }
         let (listenSocket, port) = try ListenSocket.open(host: configuration.host, port: configuration.port)
         let core: ServerCore
         let daemon: Daemon

@@ -20,7 +20,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// Bytes of a request body; more is 413. A verdict may lower it for one request. Default 1 MiB.
     public var bodyLimit: Int
 
-    /// Connections that are served at once, streams not counted; more of them get 503 and an end. Default 20,000.
+    /// Connections that are served at once, streams not counted; more of them get 503 and an end. Default 8,192.
     public var connectionLimit: Int
 
     /// From a request's first byte to its head's end. Default 15 s, which is also the most.
@@ -52,7 +52,7 @@ public struct HTTPServerConfiguration: Sendable {
         threads = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         headLimit = 16 * 1024
         bodyLimit = 1024 * 1024
-        connectionLimit = 20_000
+        connectionLimit = 8192
         headTimeout = .seconds(15)
         bodyTimeout = .seconds(30)
         idleTimeout = .seconds(60)

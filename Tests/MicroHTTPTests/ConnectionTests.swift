@@ -160,6 +160,35 @@ extension MicroHTTPSuites {
             }
         }
 
+        @Test func `Without descriptors a client is told by an end, and later ones are served`() async {
+            await #expect(processExitsWith: .success) {
+                try await withServer(TestHandler.echo) { server in
+                    try await Self.exhaustDescriptors(server)
+                }
+            }
+        }
+
+        private static func exhaustDescriptors(_ server: HTTPServer) async throws {
+            let first = try RawClient(port: server.port)
+            try first.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            guard try first.response().status == 200 else { exit(1) }
+            // One is left for the client, none for the server.
+            var taken: [Int32] = []
+            while true {
+                let descriptor = open("/dev/null", O_RDONLY)
+                guard descriptor >= 0 else { break }
+                taken.append(descriptor)
+            }
+            Glibc.close(taken.removeLast())
+            let refused = try RawClient(port: server.port)
+            guard try refused.readToEnd() == "" else { exit(2) }
+            refused.close()
+            taken.forEach { Glibc.close($0) }
+            let served = try RawClient(port: server.port)
+            try served.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            guard try served.response().status == 200 else { exit(3) }
+        }
+
         @Test func `A connection has no delay, a user timeout and keep-alive`() async throws {
             try await withServer(TestHandler.echo, configure: { $0.tcpUserTimeout = .seconds(7) }) { server in
                 let client = try RawClient(port: server.port)
