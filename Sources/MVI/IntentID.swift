@@ -1,3 +1,5 @@
+import Locking
+
 /// Names one accepted intent. Everything that it leads to carries it, launched work included.
 public struct IntentID: Hashable, Sendable, CustomStringConvertible {
     /// The text clients see; their own idempotency key where they gave one.
@@ -6,9 +8,11 @@ public struct IntentID: Hashable, Sendable, CustomStringConvertible {
     /// An id with a text of the caller's.
     public init(_ text: String) { self.text = text }
 
-    /// A new random one: 64 bits in base 32, 13 characters.
+    /// A new one: 64 bits in base 32, 13 characters. No two of a process are the same, and of two processes only by
+    /// chance; it is a name, not a secret.
     public static func random() -> IntentID {
-        var bits = UInt64.random(in: .min ... .max)
+        // Asking the system for each would be a system call on every intent.
+        var bits = generator.withLock { $0.next() }
         let alphabet = Self.alphabet
         return IntentID(
             String(unsafeUninitializedCapacity: 13) { buffer in
@@ -20,8 +24,23 @@ public struct IntentID: Hashable, Sendable, CustomStringConvertible {
             })
     }
 
+    private static let generator = Lock(SplitMix(state: .random(in: .min ... .max)))
     private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
     /// The text.
     public var description: String { text }
+}
+
+/// A permutation of the numbers of 64 bits, from a random start (Steele, Lea, Flood: Fast Splittable Pseudorandom
+/// Number Generators, 2014).
+private struct SplitMix {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var bits = state
+        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+        return bits ^ (bits >> 31)
+    }
 }

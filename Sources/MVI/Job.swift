@@ -24,12 +24,12 @@ struct IntentJob<F: Feature>: Sendable {
     @usableFromInline let intent: F.Intent
     @usableFromInline let id: IntentID
     @usableFromInline let precondition: IntentPrecondition?
-    @usableFromInline let attachment: (any Sendable)?
+    @usableFromInline let attachment: Attachment?
     @usableFromInline let completion: @Sendable (Result<IntentOutcome, IntentRejection>) -> Void
 
     @inlinable
     init(
-        intent: F.Intent, id: IntentID, precondition: IntentPrecondition?, attachment: (any Sendable)?,
+        intent: F.Intent, id: IntentID, precondition: IntentPrecondition?, attachment: Attachment?,
         completion: @escaping @Sendable (Result<IntentOutcome, IntentRejection>) -> Void
     ) {
         self.intent = intent

@@ -14,14 +14,18 @@ public enum StoreEvent<F: Feature>: Sendable {
 /// fault of the program, not of a client.
 @usableFromInline
 final class Mailbox<F: Feature>: Sendable {
-    private struct Box {
-        var events: [StoreEvent<F>] = []
+    @usableFromInline
+    struct Box {
+        @usableFromInline var events: [StoreEvent<F>] = []
         /// Where in `events` the next one is.
-        var head = 0
-        var isFinished = false
-        var isDelivering = false
-        var waiter: CheckedContinuation<StoreEvent<F>?, Never>?
+        @usableFromInline var head = 0
+        @usableFromInline var isFinished = false
+        @usableFromInline var isDelivering = false
+        @usableFromInline var waiter: CheckedContinuation<StoreEvent<F>?, Never>?
 
+        init() {}
+
+        @inlinable
         mutating func next() -> StoreEvent<F>? {
             guard head < events.count else { return nil }
             let event = events[head]
@@ -35,10 +39,10 @@ final class Mailbox<F: Feature>: Sendable {
         }
     }
 
-    let takesStates: Bool
-    let takesLabels: Bool
-    private let sink: (@Sendable (StoreEvent<F>) -> Void)?
-    private let box = Lock(Box())
+    @usableFromInline let takesStates: Bool
+    @usableFromInline let takesLabels: Bool
+    @usableFromInline let sink: (@Sendable (StoreEvent<F>) -> Void)?
+    @usableFromInline let box = Lock(Box())
 
     init(takesStates: Bool, takesLabels: Bool, sink: (@Sendable (StoreEvent<F>) -> Void)?) {
         self.takesStates = takesStates
@@ -47,12 +51,13 @@ final class Mailbox<F: Feature>: Sendable {
     }
 
     /// Adds an event; may be called under the store's lock, since it only stores. `drain` delivers it.
+    @inlinable
     func append(_ event: StoreEvent<F>) {
         box.withLock { if !$0.isFinished { $0.events.append(event) } }
     }
 
     /// Delivers what there is. One thread at a time delivers; another that comes goes on.
-    @usableFromInline
+    @inlinable
     func drain() {
         if let sink {
             var isMine = false
@@ -67,7 +72,8 @@ final class Mailbox<F: Feature>: Sendable {
         waiter?.resume(returning: event)
     }
 
-    private func takeForSink(_ isMine: inout Bool) -> StoreEvent<F>? {
+    @inlinable
+    func takeForSink(_ isMine: inout Bool) -> StoreEvent<F>? {
         box.withLock { box in
             if box.isDelivering && !isMine { return nil }
             let event = box.next()

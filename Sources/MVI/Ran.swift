@@ -6,21 +6,41 @@ struct Ran<F: Feature>: Sendable {
     /// Nil if there is nothing to commit: refused, thrown or dropped.
     @usableFromInline var record: TurnRecord<F>?
     @usableFromInline var effects: [Effect<F>] = []
-    /// Why the intent led to nothing.
-    @usableFromInline var rejection: IntentRejection?
-    /// What a step threw.
-    @usableFromInline var stepError: (any Error)?
-    /// A throw to report.
-    @usableFromInline var failure: Failure?
-    /// Whether `onFailure` is to be called with it, in a turn of its own.
-    @usableFromInline var isHandedToFeature = false
-    /// What observers are told if there is no record.
-    @usableFromInline var events: [Observation<F>.Event] = []
+    /// Nil if all went well.
+    @usableFromInline var trouble: Trouble<F>?
 
     @inlinable
-    init(_ job: Job<F>, _ intentID: IntentID) {
+    init(_ job: Job<F>, _ intentID: IntentID, _ trouble: Trouble<F>? = nil) {
         self.job = job
         self.intentID = intentID
+        self.trouble = trouble
+    }
+}
+
+/// Why a job led to nothing. A class, so that a turn that goes well carries one empty reference.
+@usableFromInline
+final class Trouble<F: Feature>: Sendable {
+    /// Why the intent was not run.
+    @usableFromInline let rejection: IntentRejection?
+    /// What a step threw.
+    @usableFromInline let stepError: (any Error)?
+    /// A throw to report.
+    @usableFromInline let failure: Failure?
+    /// Whether `onFailure` is to be called with it, in a turn of its own.
+    @usableFromInline let isHandedToFeature: Bool
+    /// What observers are told.
+    let events: [Observation<F>.Event]
+
+    @usableFromInline
+    init(
+        rejection: IntentRejection? = nil, stepError: (any Error)? = nil, failure: Failure? = nil,
+        isHandedToFeature: Bool = false, events: [Observation<F>.Event] = []
+    ) {
+        self.rejection = rejection
+        self.stepError = stepError
+        self.failure = failure
+        self.isHandedToFeature = isHandedToFeature
+        self.events = events
     }
 }
 

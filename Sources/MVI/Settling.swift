@@ -6,12 +6,13 @@ struct Settling {
         let action: @Sendable () -> Void
     }
 
-    private var counts: [IntentID: Int] = [:]
+    @usableFromInline var counts: [IntentID: Int] = [:]
     private var waiters: [IntentID: [Waiter]] = [:]
     /// Intents with waiters whose last work ended since waiters were last taken; they may have launched more since.
-    private var candidates: [IntentID] = []
+    @usableFromInline var candidates: [IntentID] = []
 
-    @usableFromInline var isEmpty: Bool { counts.isEmpty }
+    @inlinable var isEmpty: Bool { counts.isEmpty }
+    @inlinable var hasCandidates: Bool { !candidates.isEmpty }
 
     func isSettled(_ intentID: IntentID) -> Bool { counts[intentID] == nil }
 

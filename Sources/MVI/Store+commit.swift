@@ -6,43 +6,56 @@ extension Store {
     /// A turn that was under way when the store ended is finished all the same: it is permanent, so `state` takes it
     /// and its caller must not be told otherwise; but nobody is shown it and it launches nothing.
     @inlinable
-    func committed(_ batch: some Collection<Ran<F>>) {
+    func committed(_ batch: [Ran<F>]) {
         var shown = Shown<F>()
         core.withLock { core in
-            var index = 0
-            for item in batch {
-                core.commit(item, at: index, labelLimit: environment.labelLimit, shown: &shown)
-                index += 1
+            for index in batch.indices {
+                core.commit(batch[index], at: index, labelLimit: environment.labelLimit, shown: &shown)
             }
-            if !shown.cancelled.isEmpty || !core.work.isAllSettled { shown.settled = core.work.takeSettled() }
-            if !core.subscribers.isEmpty { shown.mailboxes = Array(core.subscribers.values) }
+            core.gather(into: &shown)
         }
-        for task in shown.cancelled { task.cancel() }
-        for mailbox in shown.mailboxes { mailbox.drain() }
+        follow(shown)
         if let observers { observe(batch, observers) }
-        for item in batch {
-            if let failure = item.failure { report(failure) }
-        }
-        if shown.lost > 0 { reportUndelivered(shown.lost) }
+        if shown.hasTrouble { report(batch) }
         for start in shown.started { begin(start) }
-        var index = 0
-        for item in batch {
-            answer(item, isSettled: shown.unsettled.isEmpty || !shown.unsettled.contains(index))
-            index += 1
+        for index in batch.indices {
+            answer(batch[index], isSettled: shown.unsettled.isEmpty || !shown.unsettled.contains(index))
         }
         for action in shown.settled { action() }
+    }
+
+    /// The same for one turn that went well, as most do: without the arrays.
+    @inlinable
+    func committed(_ item: Ran<F>) {
+        var shown = Shown<F>()
+        core.withLock { core in
+            core.commit(item, at: 0, labelLimit: environment.labelLimit, shown: &shown)
+            core.gather(into: &shown)
+        }
+        follow(shown)
+        if let observers { observe([item], observers) }
+        for start in shown.started { begin(start) }
+        answer(item, isSettled: shown.unsettled.isEmpty)
+        for action in shown.settled { action() }
+    }
+
+    @inlinable
+    func follow(_ shown: Shown<F>) {
+        for task in shown.cancelled { task.cancel() }
+        for mailbox in shown.mailboxes { mailbox.drain() }
+        if shown.lost > 0 { reportUndelivered(shown.lost) }
     }
 
     @inlinable
     func answer(_ item: Ran<F>, isSettled: Bool) {
         switch item.job {
         case .intent(let job):
-            if let rejection = item.rejection {
+            if let rejection = item.trouble?.rejection {
                 job.completion(.failure(rejection))
             } else {
-                job.completion(.success(IntentOutcome(id: job.id, isSettled: isSettled)))
+                job.completion(.success(IntentOutcome(id: item.intentID, isSettled: isSettled)))
             }
-        case .step(let job): job.completion(item.stepError)
+        case .step(let job): job.completion(item.trouble?.stepError)
         case .failure(let job): job.then?()
         case .bootstrap: break
         }
@@ -61,18 +74,19 @@ extension Store {
         var failures: [Failure] = []
         var isVoid = false
         for (index, item) in batch.enumerated() {
-            if let failure = item.failure { failures.append(failure) }
+            if let failure = item.trouble?.failure { failures.append(failure) }
             switch item.job {
             case .intent:
-                decided.append((item, isVoid ? nil : item.rejection, nil))
+                decided.append((item, isVoid ? nil : item.trouble?.rejection, nil))
             case .step where item.record == nil && !isVoid:
-                decided.append((item, nil, item.stepError))
+                decided.append((item, nil, item.trouble?.stepError))
             case .step where culprit && item.record != nil:
                 // It would be refused again and again.
                 decided.append((item, nil, commitFailure))
             case .failure where item.record == nil && !isVoid, .failure where culprit && item.record != nil:
                 decided.append((item, nil, nil))
-            case .failure where index > 0 && batch[index - 1].isHandedToFeature && wasVoid(batch, index - 1):
+            case .failure
+            where index > 0 && batch[index - 1].trouble?.isHandedToFeature == true && wasVoid(batch, index - 1):
                 // Its intent is refused and as good as never sent.
                 break
             case .step, .failure:
@@ -138,7 +152,13 @@ extension Store {
     // MARK: Telling
 
     @usableFromInline
-    func report(_ failure: Failure) {
+    func report(_ batch: [Ran<F>]) {
+        for item in batch {
+            if let failure = item.trouble?.failure { report(failure) }
+        }
+    }
+
+    private func report(_ failure: Failure) {
         environment.report(.failure(failure, instance: environment.instance))
     }
 
@@ -148,10 +168,10 @@ extension Store {
     }
 
     @usableFromInline
-    func observe(_ batch: some Collection<Ran<F>>, _ observers: ObserverQueue<F>) {
+    func observe(_ batch: [Ran<F>], _ observers: ObserverQueue<F>) {
         var observations: [Observation<F>] = []
         for item in batch {
-            for event in item.record?.events ?? item.events {
+            for event in item.record?.events ?? item.trouble?.events ?? [] {
                 observations.append(
                     Observation(event: event, intentID: item.intentID, instance: environment.instance))
             }

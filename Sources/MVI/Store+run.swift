@@ -16,12 +16,22 @@ extension Store {
     func runAlone(_ job: Job<F>, on head: WorkingHead<F>) {
         var head = head
         let ran = execute(job, on: &head)
-        if log == nil || ran.record == nil, !ran.isHandedToFeature {
-            committed(CollectionOfOne(ran))
-        } else {
+        if ran.trouble != nil {
             var batch = [ran]
             handToFeature(on: &head, &batch)
             guard commit(batch) else { return }
+        } else if let log, let record = ran.record {
+            let result = log.commit([record]) { [self] result in
+                finish([ran], result)
+                run()
+            }
+            switch result {
+            case nil: return
+            case .committed: committed(ran)
+            case .failed(let failure): notCommitted([ran], failure)
+            }
+        } else {
+            committed(ran)
         }
         run()
     }
@@ -62,7 +72,7 @@ extension Store {
     }
 
     /// Commits a batch; false if the log will go on with the queue later.
-    @usableFromInline
+    @inlinable
     func commit(_ batch: [Ran<F>]) -> Bool {
         let records = batch.compactMap { $0.record }
         guard !records.isEmpty, let log else {
@@ -78,7 +88,7 @@ extension Store {
         return true
     }
 
-    @usableFromInline
+    @inlinable
     func finish(_ batch: [Ran<F>], _ result: CommitResult) {
         switch result {
         case .committed: committed(batch)
@@ -89,7 +99,9 @@ extension Store {
     /// Runs `onFailure` if the last job of the batch threw.
     @inlinable
     func handToFeature(on head: inout WorkingHead<F>, _ batch: inout [Ran<F>]) {
-        guard let ran = batch.last, ran.isHandedToFeature, let failure = ran.failure else { return }
+        guard let trouble = batch.last?.trouble, trouble.isHandedToFeature, let failure = trouble.failure else {
+            return
+        }
         batch.append(execute(.failure(FailureJob(failure: failure)), on: &head))
     }
 
@@ -104,9 +116,7 @@ extension Store {
             }
         case .intent(let accepted):
             if let rejection = accepted.precondition?(head.changes) {
-                var ran = Ran(job, accepted.id)
-                ran.rejection = rejection
-                return ran
+                return Ran(job, accepted.id, Trouble(rejection: rejection))
             }
             var intent = accepted.intent
             if !middleware.interceptors.isEmpty, let refused = intercept(&intent, accepted.id, job, on: head.state) {
@@ -136,20 +146,18 @@ extension Store {
     @inlinable
     func execute(
         _ job: Job<F>, _ intentID: IntentID, on head: inout WorkingHead<F>, stage: Failure.Stage?,
-        attachment: (any Sendable)? = nil, _ body: (F, inout Turn<F>) throws -> Void
+        attachment: Attachment? = nil, _ body: (F, inout Turn<F>) throws -> Void
     ) -> Ran<F> {
         let start = ContinuousClock.now
         var turn = Turn(
             feature: feature, state: head.state, intentID: intentID,
             isObserved: observers != nil || environment.isRecording)
-        var ran = Ran(job, intentID)
         do {
             try body(feature, &turn)
             if turn.hasActions { try turn.performActions() }
         } catch {
             checkDuration(since: start, intentID)
-            undo(&ran, error, stage: stage)
-            return ran
+            return Ran(job, intentID, trouble(of: job, intentID, error, stage: stage))
         }
         checkDuration(since: start, intentID)
 
@@ -163,6 +171,7 @@ extension Store {
             }
             head.state = turn.state
         }
+        var ran = Ran(job, intentID)
         if !turn.effects.isEmpty {
             head.noteCancelled(turn.effects)
             ran.effects = turn.effects
@@ -173,21 +182,19 @@ extension Store {
         return ran
     }
 
-    /// Leaves of a turn that threw only what is to be told of it.
+    /// What is to be told of a turn that threw; nothing else of it is left.
     @usableFromInline
-    func undo(_ ran: inout Ran<F>, _ error: any Error, stage: Failure.Stage?) {
-        ran.stepError = error
-        if case .failure(let thrown) = ran.job {
+    func trouble(of job: Job<F>, _ intentID: IntentID, _ error: any Error, stage: Failure.Stage?) -> Trouble<F> {
+        if case .failure(let thrown) = job {
             // An action that `onFailure` sent threw; there is nobody left to hand it to.
-            ran.failure = Failure(stage: thrown.failure.stage, intentID: ran.intentID, error: error)
-        } else if let stage {
-            let failure = Failure(stage: stage, intentID: ran.intentID, error: error)
-            ran.failure = failure
-            ran.isHandedToFeature = true
-            ran.rejection = .failed(failure)
-            if case .intent(let accepted) = ran.job { ran.events.append(.intent(accepted.intent)) }
+            let failure = Failure(stage: thrown.failure.stage, intentID: intentID, error: error)
+            return Trouble(failure: failure, events: [.failed(failure)])
         }
-        if let failure = ran.failure { ran.events.append(.failed(failure)) }
+        guard let stage else { return Trouble(stepError: error) }
+        let failure = Failure(stage: stage, intentID: intentID, error: error)
+        var events = [Observation<F>.Event.failed(failure)]
+        if case .intent(let accepted) = job { events.insert(.intent(accepted.intent), at: 0) }
+        return Trouble(rejection: .failed(failure), failure: failure, isHandedToFeature: true, events: events)
     }
 
     /// Lets the interceptors rewrite the intent; returns what to tell if one refuses it.
@@ -198,19 +205,16 @@ extension Store {
         for interceptor in middleware.interceptors {
             do {
                 intent = try interceptor(intent, interception)
+            } catch let refusal as Refusal {
+                return Ran(
+                    job, id, Trouble(rejection: .refused(refusal), events: [.refused(intent, refusal)]))
             } catch {
-                var ran = Ran(job, id)
-                let refusal: Refusal
-                if let thrown = error as? Refusal {
-                    refusal = thrown
-                } else {
-                    // Not a decision but a fault of the guard: what it should have judged must not pass.
-                    refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
-                    ran.failure = Failure(stage: .execute, intentID: id, error: error)
-                }
-                ran.rejection = .refused(refusal)
-                ran.events = [.refused(intent, refusal)]
-                return ran
+                // Not a decision but a fault of the guard: what it should have judged must not pass.
+                let refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
+                let failure = Failure(stage: .execute, intentID: id, error: error)
+                return Ran(
+                    job, id,
+                    Trouble(rejection: .refused(refusal), failure: failure, events: [.refused(intent, refusal)]))
             }
         }
         return nil

@@ -96,8 +96,8 @@ public final class Store<F: Feature>: Sendable {
         enqueue(
             .intent(
                 IntentJob(
-                    intent: intent, id: id, precondition: precondition, attachment: attachment,
-                    completion: completion)))
+                    intent: intent, id: id, precondition: precondition,
+                    attachment: attachment.map { Attachment($0) }, completion: completion)))
     }
 
     /// `accept`, and waits for the outcome. Cancelling the caller does not cancel the intent.

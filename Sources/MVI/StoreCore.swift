@@ -115,7 +115,10 @@ struct StoreCore<F: Feature> {
     /// Takes a committed turn; `shown` gathers what follows from it outside the lock.
     @inlinable
     mutating func commit(_ item: Ran<F>, at index: Int, labelLimit: Int, shown: inout Shown<F>) {
-        if let failure = item.failure { note(failure) }
+        if let trouble = item.trouble {
+            shown.hasTrouble = true
+            if let failure = trouble.failure { note(failure) }
+        }
         if let record = item.record {
             state = record.state
             view = record.view
@@ -126,7 +129,14 @@ struct StoreCore<F: Feature> {
                     item.effects, intentID: item.intentID, started: &shown.started, cancelled: &shown.cancelled)
             }
         }
-        if !work.isSettled(item.intentID) { shown.unsettled.append(index) }
+        if !work.isAllSettled, !work.isSettled(item.intentID) { shown.unsettled.append(index) }
+    }
+
+    /// What follows from all turns of a batch together.
+    @inlinable
+    mutating func gather(into shown: inout Shown<F>) {
+        if work.mayHaveSettled { shown.settled = work.takeSettled() }
+        if !subscribers.isEmpty { shown.mailboxes = Array(subscribers.values) }
     }
 
     @usableFromInline
@@ -135,7 +145,7 @@ struct StoreCore<F: Feature> {
         if failure.stage == .bootstrap { diagnostics.bootstrapFailure = failure }
     }
 
-    @usableFromInline
+    @inlinable
     func tellStates(_ view: F.ViewState) {
         for mailbox in subscribers.values where mailbox.takesStates { mailbox.append(.state(view)) }
     }
@@ -201,6 +211,7 @@ struct Shown<F: Feature> {
     @usableFromInline var mailboxes: [Mailbox<F>] = []
     /// Indices of the turns whose intents have work that runs: few or none.
     @usableFromInline var unsettled: [Int] = []
+    @usableFromInline var hasTrouble = false
     /// How many labels were given up.
     @usableFromInline var lost = 0
 

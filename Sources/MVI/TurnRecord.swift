@@ -12,13 +12,15 @@ public struct TurnRecord<F: Feature>: Sendable {
     public let labels: [F.Label]
     /// Everything that happened in it, in order; empty unless the store is observed or records.
     public let events: [Observation<F>.Event]
+    @usableFromInline let boxed: Attachment?
+
     /// What the caller of `accept` gave along.
-    public let attachment: (any Sendable)?
+    @inlinable public var attachment: (any Sendable)? { boxed?.value }
 
     @inlinable
     init(
         intentID: IntentID, state: F.State, view: F.ViewState, viewChanged: Bool, labels: [F.Label],
-        events: [Observation<F>.Event], attachment: (any Sendable)?
+        events: [Observation<F>.Event], attachment: Attachment?
     ) {
         self.intentID = intentID
         self.state = state
@@ -26,8 +28,18 @@ public struct TurnRecord<F: Feature>: Sendable {
         self.viewChanged = viewChanged
         self.labels = labels
         self.events = events
-        self.attachment = attachment
+        boxed = attachment
     }
+}
+
+/// What the caller of `accept` gave along, as one reference: an existential inside would keep the compiler from copying
+/// jobs and records by their known layout.
+@usableFromInline
+final class Attachment: Sendable {
+    @usableFromInline let value: any Sendable
+
+    @inlinable
+    init(_ value: any Sendable) { self.value = value }
 }
 
 /// Where turns become permanent. A store has one commit in flight at a time and runs nothing meanwhile.

@@ -39,7 +39,7 @@ struct WorkTable<F: Feature> {
     /// Throttled ids whose interval has not passed.
     private var throttled: [WorkID: WorkToken] = [:]
     private var watching = Watching<F>()
-    private var settling = Settling()
+    @usableFromInline var settling = Settling()
 
     @usableFromInline
     init() {}
@@ -180,7 +180,9 @@ struct WorkTable<F: Feature> {
 
     // MARK: Settling
 
-    @usableFromInline var isAllSettled: Bool { settling.isEmpty }
+    @inlinable var isAllSettled: Bool { settling.isEmpty }
+
+    @inlinable var mayHaveSettled: Bool { settling.hasCandidates }
 
     @usableFromInline
     func isSettled(_ intentID: IntentID) -> Bool { settling.isSettled(intentID) }

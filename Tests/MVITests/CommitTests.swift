@@ -139,7 +139,7 @@ struct CommitTests {
         store.accept("b")
         log.end()
         #expect(store.messages == ["b"])
-        #expect(log.batches.last?.first?.state.messages == ["b"])
+        #expect(log.batches[2].first?.state.messages == ["b"])
         subscription.cancel()
         store.dispose()
     }

@@ -127,8 +127,10 @@ struct WorkTests {
                     }
                 }, environment: StoreEnvironment(clock: clock, executor: executor))
             var last = IntentID("")
-            for intent in ["1", "2", "3"] { last = try await store.send(intent).id }
-            await executor.idle()
+            for intent in ["1", "2", "3"] {
+                last = try await store.send(intent).id
+                await executor.idle()
+            }
             #expect(store.messages.count == (policy == .queue ? 1 : 3))
             await clock.advance(by: .seconds(3), running: executor)
             await store.settled(last)
