@@ -95,7 +95,12 @@ let package = Package(
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: settings),
         .testTarget(
             name: "MVIServerTests",
-            dependencies: ["MVIServer", "MVITesting", .product(name: "Yams", package: "Yams")],
+            dependencies: [
+                "MVIServer", "MVITesting", "mvi-server", "CResources", "EventStream", "Locking", "MicroHTTP", "Sessions",
+                "WireJSON",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting", "WireJSON"],
