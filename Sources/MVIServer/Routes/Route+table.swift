@@ -10,8 +10,10 @@ extension Route {
         query: ["feature", "last_event_id"],
         requestFields: whoAsks + ["Accept", "Last-Event-ID", "Prefer", "Sec-Fetch-Mode"],
         successes: [200, 204],
-        problems: sessionGone + [
-            .crossSite, .featureNotFound, .notAcceptable, .tooManyStores, .stateUnavailable, .tooManyStreams,
+        // A session that has ended is no problem of a stream: it gets 204.
+        problems: [
+            .unauthorized, .sessionNotFound, .crossSite, .featureNotFound, .notAcceptable, .tooManyStores,
+            .stateUnavailable, .tooManyStreams,
             .draining,
         ],
         responseFields: ofSession + [
@@ -24,7 +26,8 @@ extension Route {
             requestFields: whoAsks + ["Content-Type", "Content-Encoding"],
             successes: [201, 200],
             problems: [
-                .invalidJSON, .crossSite, .bodyTooLarge, .unsupportedMediaType, .tooManySessions, .draining,
+                .invalidJSON, .badRequest, .crossSite, .bodyTooLarge, .unsupportedMediaType, .tooManySessions,
+                .draining,
             ],
             responseFields: ["Content-Type", "Location", "Set-Cookie", "Retry-After"]),
         Route(

@@ -1,0 +1,34 @@
+import Testing
+
+@testable import MVIServer
+
+@Suite("Refusals: the exact status and problem, and the server goes on", .timeLimit(.minutes(2)))
+struct RefusalTests {
+    static let cases =
+        RefusalCase.intents + RefusalCase.credentials + RefusalCase.ended + RefusalCase.crossSite
+        + RefusalCase.sessions + RefusalCase.states + RefusalCase.streams + RefusalCase.others
+
+    @Test("is refused", arguments: cases, Depth.allCases)
+    func refusal(_ refusal: RefusalCase, depth: Depth) async throws {
+        try await TestServer.run(depth, refusal.settings) { server in
+            let response = try await refusal.ask(server)
+            #expect(response.status == refusal.type.status)
+            #expect(response.problem == refusal.type.name)
+            #expect(try await server.isServing())
+        }
+    }
+
+    @Test("every problem that a route declares is among these")
+    func everyProblem() {
+        var missing: Set<String> = []
+        for route in Route.table where route.method != .head && route.method != .options {
+            for type in route.problems where type != .draining || route.operation != .sendIntent {
+                missing.insert("\(route.operation.rawValue) \(type.name)")
+            }
+        }
+        for refusal in Self.cases { missing.remove("\(refusal.operation.rawValue) \(refusal.type.name)") }
+        // The page's routes exist only for the files that there are.
+        missing.subtract(["readPage not-found", "readFile not-found"])
+        #expect(missing.isEmpty, "\(missing.sorted())")
+    }
+}

@@ -1,0 +1,129 @@
+import MicroHTTP
+import Testing
+
+@testable import MVIServer
+
+@Suite("What header fields and queries say")
+struct RequestFieldTests {
+    private func prefer(_ values: String...) -> Preferences {
+        Preferences(HeaderFields(values.map { (name: "Prefer", value: $0) }))
+    }
+
+    @Test("Prefer is read as RFC 7240 writes it")
+    func preferences() {
+        #expect(prefer("respond-async, wait=10").respondAsync)
+        #expect(prefer("respond-async, wait=10").wait == 10)
+        #expect(prefer("return=minimal", "wait=3") == prefer("Return = \"minimal\" ; foo=\"a,b\" , WAIT=3"))
+        #expect(prefer("wait=1, wait=2").wait == 1)
+        #expect(prefer("return=minimal, return=representation").return == .minimal)
+        #expect(prefer("problem").problem)
+        #expect(prefer("wait=99999999999999999999").wait == .max)
+    }
+
+    @Test(
+        "what Prefer says badly is ignored", arguments: ["wait=-1", "wait=abc", "wait", "return=all", "", ",,;=", "\""])
+    func badPreferences(value: String) {
+        #expect(prefer(value) == Preferences())
+        #expect(prefer("\(value), respond-async").respondAsync || value == "\"")
+    }
+
+    @Test("answers take the form of the table in the contract")
+    func forms() {
+        func form(_ value: String, settled: Bool = true, granted: Bool = true) -> [String?] {
+            let form = AnswerForm(prefer(value), isSettled: settled, isWaitGranted: granted, cap: 10)
+            return ["\(form.status)", form.applied]
+        }
+        #expect(form("") == ["202", nil])
+        #expect(form("respond-async") == ["202", "respond-async"])
+        #expect(form("return=minimal") == ["204", "return=minimal"])
+        #expect(form("return=minimal", settled: false) == ["204", "return=minimal"])
+        #expect(form("return=representation", settled: false) == ["200", "return=representation"])
+        #expect(form("wait=5") == ["200", "wait=5"])
+        #expect(form("wait=60") == ["200", "wait=10"])
+        #expect(form("wait=5", settled: false) == ["202", "wait=5"])
+        #expect(form("wait=5", settled: false, granted: false) == ["202", nil])
+        #expect(form("wait=5, return=representation") == ["200", "return=representation, wait=5"])
+        #expect(form("wait=5, return=minimal") == ["204", "return=minimal, wait=5"])
+        #expect(form("wait=5, return=minimal", settled: false) == ["202", "wait=5"])
+    }
+
+    @Test("entity tags are read as RFC 9110 writes them")
+    func tags() {
+        #expect(EntityTags("*") == .any)
+        #expect(
+            EntityTags(#""a", W/"b" ,, "c\d""#)
+                == .list([
+                    .init(isWeak: false, opaque: "a"), .init(isWeak: true, opaque: "b"),
+                    .init(isWeak: false, opaque: #"c\d"#),
+                ]))
+        for bad in ["", "a", "\"a", "\"a\" \"b\"", "W/a", "w/\"a\"", "*, \"a\"", "\"a b\"", "\"a\"x"] {
+            #expect(EntityTags(bad) == nil, "\(bad)")
+        }
+    }
+
+    @Test("weak tags are the same for If-None-Match and none for If-Match")
+    func comparison() throws {
+        let tags = try #require(EntityTags(#"W/"a", "b""#))
+        #expect(tags.matchesWeakly("a") && tags.matchesWeakly("b") && !tags.matchesWeakly("c"))
+        #expect(!tags.matchesStrongly("a") && tags.matchesStrongly("b"))
+    }
+
+    @Test(
+        "an idempotency key is a quoted string, or bare",
+        arguments: [
+            ("\"a b\"", "a b"), ("abc-1", "abc-1"), (#""a\"b\\""#, #"a"b\"#), ("\"k\";p=1", "k"),
+        ])
+    func keys(value: String, key: String) throws {
+        #expect(try IdempotencyKey.read(HeaderFields([("Idempotency-Key", value)])) == key)
+    }
+
+    @Test("Accept lets event streams pass, or not")
+    func accept() {
+        func accepts(_ values: String...) -> Bool {
+            MediaTypes.accepts(
+                type: "text", subtype: "event-stream", HeaderFields(values.map { (name: "Accept", value: $0) }))
+        }
+        #expect(accepts())
+        #expect(accepts(""))
+        #expect(accepts("*/*") && accepts("text/*") && accepts("Text/Event-Stream;q=0.1"))
+        #expect(accepts("application/json", "text/event-stream"))
+        #expect(!accepts("application/json"))
+        #expect(!accepts("text/event-stream;q=0, */*"))
+        #expect(!accepts("text/*; q=0.000"))
+    }
+
+    @Test("a JSON body's media type may have parameters")
+    func mediaType() {
+        for good in ["application/json", "Application/JSON; charset=utf-8", "application/json;charset=latin1"] {
+            #expect(throws: Never.self) { try MediaTypes.checkJSON(HeaderFields([("Content-Type", good)])) }
+        }
+        for bad in ["application/json-seq", "text/json", "application/problem+json", ""] {
+            #expect(throws: Problem.self) { try MediaTypes.checkJSON(HeaderFields([("Content-Type", bad)])) }
+        }
+    }
+
+    @Test("queries are read as forms write them")
+    func query() {
+        let items = QueryItems(Array("feature=a&feature=b%3A7&x&feature=%zz&last_event_id=a+b&=1".utf8))
+        #expect(items.values("feature") == ["a", "b:7", nil])
+        #expect(items.values("x") == [nil])
+        #expect(items.values("last_event_id") == ["a b"])
+        #expect(QueryItems(nil).values("feature").isEmpty)
+    }
+
+    @Test("percent-encoding that is broken, or no UTF-8, is nothing")
+    func percentEncoding() {
+        #expect(PercentEncoding.decode("a%2Db%C3%A4".utf8) == "a-bä")
+        for bad in ["%", "%2", "%2g", "%ff", "%C3"] { #expect(PercentEncoding.decode(bad.utf8) == nil, "\(bad)") }
+        #expect(PercentEncoding.reference(Array("/a b\"\n".utf8)) == "/a%20b%22%0A")
+    }
+
+    @Test("times are RFC 3339 in UTC")
+    func timestamps() {
+        #expect(Timestamp.text(sinceEpoch: .zero) == "1970-01-01T00:00:00Z")
+        #expect(Timestamp.text(sinceEpoch: .milliseconds(1_709_164_799_999)) == "2024-02-28T23:59:59Z")
+        #expect(Timestamp.text(sinceEpoch: .seconds(1_709_164_800)) == "2024-02-29T00:00:00Z")
+        #expect(Timestamp.text(sinceEpoch: .seconds(1_798_761_599)) == "2026-12-31T23:59:59Z")
+        #expect(Timestamp.text(sinceEpoch: .seconds(4_107_542_400)) == "2100-03-01T00:00:00Z")
+    }
+}

@@ -1,0 +1,67 @@
+import MicroHTTP
+import Testing
+
+@testable import MVIServer
+
+/// Holds every answer of the tests against the declared routes: nothing may be answered that is not declared.
+enum Contract {
+    private static let router = Router(files: TestServer.page.map(\.path))
+    /// Fields of HTTP itself.
+    private static let transport: Set<String> = [
+        "date", "content-length", "transfer-encoding", "connection",
+    ]
+
+    static func check(_ request: TestRequest, _ response: TestResponse) {
+        let path = Array(request.target.prefix { $0 != "?" }.utf8)
+        #expect(response.status != 500 || response.problem != nil, "a bare 500")
+        #expect(response["x-content-type-options"] == "nosniff")
+        #expect(response["cache-control"] != nil)
+        if response.problem != nil { checkProblem(request, response) }
+        switch router.route(method: request.method, path: path) {
+        case .found(let operation, let method, _, _):
+            guard let route = Route.table.first(where: { $0.operation == operation && $0.method == method }) else {
+                Issue.record("no route \(method) \(operation)")
+                return
+            }
+            check(response, against: route)
+        case .unknownPath:
+            #expect(response.status == 404 || request.target == "*" || response.status == 400)
+        case .unknownMethod:
+            #expect(response.status == 405)
+            #expect(response["allow"] != nil)
+        }
+    }
+
+    private static func check(_ response: TestResponse, against route: Route) {
+        let name = "\(route.method.rawValue) \(route.path)"
+        if let problem = response.problem {
+            let declared = route.problems + Route.Everywhere.problems
+            #expect(
+                declared.contains { $0.name == problem && $0.status == response.status },
+                "\(name) answers \(response.status) \(problem), which is not declared")
+        } else if response.status < 400 {
+            #expect(route.successes.contains(response.status), "\(name) answers \(response.status)")
+        }
+        let declared = Set((route.responseFields + Route.Everywhere.responseFields).map { $0.lowercased() })
+        for field in response.fields.map({ $0.name.lowercased() }) where !transport.contains(field) {
+            #expect(
+                declared.contains(field) || (response.problem != nil && field == "content-type"),
+                "\(name) sends \(field), which is not declared")
+        }
+    }
+
+    private static func checkProblem(_ request: TestRequest, _ response: TestResponse) {
+        do {
+            let problem = try response.json(TestResponse.Problem.self)
+            let type = ProblemType.all.first { $0.reference == problem.type }
+            #expect(type?.status == response.status && problem.status == response.status)
+            #expect(type?.title == problem.title)
+            // Nothing of the server's inside: no type, no path of a file, no optional's or error's description.
+            for leak in ["MVI", "Swift", ".swift", "Optional(", "Error", "/work", "/usr"] {
+                #expect(!problem.detail.contains(leak), "\(problem.detail)")
+            }
+        } catch {
+            Issue.record("a problem that cannot be read: \(response.text)")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import CResources
+import Testing
+import Yams
+
+/// `openapi.yaml` as far as the tests look: every operation with its parts, references followed.
+struct OpenAPIDescription {
+    struct Operation: Equatable {
+        var id: String?
+        var hasSession = false
+        var query: Set<String> = []
+        var requestFields: Set<String> = []
+        var takesJSON = false
+        /// By status; `default` is left out.
+        var problems: [String: Set<String>] = [:]
+        var successes: Set<Int> = []
+        var responseFields: Set<String> = []
+        var givesStream = false
+    }
+
+    let root: Node
+    /// By method and path, as in `GET /features`.
+    var operations: [String: Operation] = [:]
+
+    init() throws {
+        let file = cresources_openapi_yaml()
+        let text = String(decoding: UnsafeBufferPointer(start: file.bytes, count: file.count), as: UTF8.self)
+        root = try #require(try Yams.compose(yaml: text))
+        for (path, item) in try #require(root["paths"]?.mapping) {
+            let path = try #require(path.string)
+            let shared = item["parameters"]?.sequence.map(Array.init) ?? []
+            for (method, operation) in try #require(item.mapping) {
+                let method = try #require(method.string)
+                if method == "parameters" { continue }
+                operations["\(method.uppercased()) \(path)"] = try describe(operation, shared)
+            }
+        }
+    }
+
+    private func describe(_ node: Node, _ shared: [Node]) throws -> Operation {
+        var operation = Operation()
+        operation.id = node["operationId"]?.string
+        operation.hasSession = node["security"] != nil
+        for parameter in shared + (node["parameters"]?.sequence.map(Array.init) ?? []) {
+            let parameter = try follow(parameter)
+            let name = try #require(parameter["name"]?.string)
+            switch parameter["in"]?.string {
+            case "query": operation.query.insert(name)
+            case "header": operation.requestFields.insert(name)
+            default: break
+            }
+        }
+        operation.takesJSON = node["requestBody"]?["content"]?["application/json"] != nil
+        for (status, response) in try #require(node["responses"]?.mapping) {
+            let status = try #require(status.string)
+            let response = try follow(response)
+            if status == "default" { continue }
+            for (name, _) in response["headers"]?.mapping ?? [:] {
+                operation.responseFields.insert(try #require(name.string))
+            }
+            if let types = try problems(of: response) {
+                operation.problems[status] = types
+            } else {
+                operation.successes.insert(try #require(Int(status)))
+                if response["content"]?["text/event-stream"] != nil { operation.givesStream = true }
+            }
+        }
+        return operation
+    }
+
+    /// The problems that a response lists; nil for one that is none.
+    func problems(of response: Node) throws -> Set<String>? {
+        guard let schema = response["content"]?["application/problem+json"]?["schema"] else { return nil }
+        let types = schema["allOf"]?.sequence?.compactMap { $0["properties"]?["type"]?["enum"]?.sequence }.first
+        return Set(try #require(types).compactMap(\.string))
+    }
+
+    func follow(_ node: Node) throws -> Node {
+        guard let reference = node["$ref"]?.string else { return node }
+        return try #require(
+            reference.split(separator: "/").dropFirst().reduce(root as Node?) { $0?[String($1)] },
+            "\(reference) leads nowhere")
+    }
+}

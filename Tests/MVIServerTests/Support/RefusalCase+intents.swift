@@ -1,0 +1,206 @@
+import MVI
+import Sessions
+import Testing
+
+@testable import MVIServer
+
+extension RefusalCase {
+    /// What can be wrong with an intent, in the order of checks.
+    static let intents: [RefusalCase] =
+        request + receipts + [
+            intent(.invalidIntent, when: "the type is unknown", #"{"type":"explode"}"#),
+            intent(.invalidIntent, when: "there is no type", #"{"amount":5}"#),
+            intent(.invalidIntent, when: "the body is an array", "[]"),
+            intent(.invalidIntent, when: "a member is missing", #"{"type":"add"}"#),
+            intent(.invalidIntent, when: "a member is mistyped", #"{"type":"add","amount":"five"}"#),
+            intent(.invalidIntent, when: "a number is no integer", #"{"type":"add","amount":1.5}"#),
+            intent(.invalidIntent, when: "a number is too large", #"{"type":"add","amount":1e30}"#),
+            intent(.forbidden, when: "an interceptor forbids it", #"{"type":"secret"}"#),
+            intent(.intentRefused, when: "an interceptor finds it senseless", #"{"type":"nonsense"}"#),
+            intent(.tooManyRequests, when: "an interceptor wants it later", #"{"type":"hurry"}"#),
+            intent(.intentFailed, when: "its handler throws", #"{"type":"fail"}"#),
+            intent(.stateUnavailable, when: "the state cannot be JSON", #"{"type":"poison"}"#),
+            RefusalCase(
+                .sendIntent, .stateTooLarge, when: "the state grows too large",
+                settings: { $0.maxStateBytes = 1_024 },
+                ask: { server in
+                    try await server.send(try await server.session().intent(#"{"type":"grow","bytes":2000}"#))
+                }),
+            RefusalCase(
+                .sendIntent, .tooManyStores, when: "the session has as many stores as it may",
+                settings: { $0.maxStoresPerSession = 1 },
+                ask: { server in
+                    let session = try await server.session()
+                    _ = try await server.send(session.intent(#"{"type":"increment"}"#))
+                    return try await server.send(session.intent(#"{"type":"weigh","weight":1}"#, to: "item:1"))
+                }),
+            failingJournal(.journalUnavailable, .unavailable),
+            failingJournal(.storageFull, .full),
+            RefusalCase(.sendIntent, .storeDisposed, when: "the store is disposed before its turn") { server in
+                let session = try await server.session()
+                return try await server.duringHeldCommit(of: session) { held in
+                    _ = try await server.send(session.request("DELETE", "/features/probe/state"))
+                    server.journal.release()
+                    return try await held.value
+                }
+            },
+            RefusalCase(
+                .sendIntent, .busy, when: "too many intents wait", settings: { $0.maxQueuedIntents = 1 },
+                ask: { server in
+                    let session = try await server.session()
+                    return try await server.duringHeldCommit(of: session) { _ in
+                        try server.queueIntent(of: session)
+                        return try await server.send(session.intent(#"{"type":"increment"}"#))
+                    }
+                }),
+        ]
+
+    private static let request: [RefusalCase] = [
+        RefusalCase(.sendIntent, .unauthorized, when: "there is no credential") { server in
+            try await server.send(
+                TestRequest("POST", "/features/probe/intents", [json], body: #"{"type":"increment"}"#))
+        },
+        RefusalCase(.sendIntent, .sessionNotFound, when: "the token names nothing") { server in
+            try await server.send(
+                TestRequest(
+                    "POST", "/features/probe/intents", [json, ("Authorization", unknownToken)],
+                    body: #"{"type":"increment"}"#))
+        },
+        RefusalCase(.sendIntent, .sessionEnded, when: "the session was deleted") { server in
+            let session = try await server.session()
+            _ = try await server.send(session.request("DELETE", "/sessions/current"))
+            return try await server.send(session.intent(#"{"type":"increment"}"#))
+        },
+        intent(
+            .crossSite, when: "the page is of another site", #"{"type":"increment"}"#,
+            [("Origin", "https://evil.example")]),
+        intent(.featureNotFound, when: "the feature is unknown", #"{"type":"increment"}"#, to: "prob"),
+        intent(.featureNotFound, when: "a key is given to a feature without", #"{"type":"increment"}"#, to: "probe:1"),
+        intent(.featureNotFound, when: "the key is missing", #"{"type":"weigh","weight":1}"#, to: "item"),
+        intent(.featureNotFound, when: "the key is refused", #"{"type":"weigh","weight":1}"#, to: "item:11"),
+        intent(.featureNotFound, when: "making the instance throws", #"{"type":"weigh","weight":1}"#, to: "item:x"),
+        intent(.featureNotFound, when: "the id has a capital", "{}", to: "Probe"),
+        intent(.featureNotFound, when: "the id has an encoded slash", "{}", to: "probe%2Fx"),
+        intent(.featureNotFound, when: "the id has an encoded NUL", "{}", to: "probe%00"),
+        intent(.featureNotFound, when: "the id has an encoded line feed", "{}", to: "item:1%0A"),
+        intent(.featureNotFound, when: "the id has an encoded carriage return", "{}", to: "item:1%0D"),
+        intent(.featureNotFound, when: "the id's encoding is broken", "{}", to: "probe%zz"),
+        intent(.featureNotFound, when: "the key is too long", "{}", to: "item:" + String(repeating: "1", count: 65)),
+        RefusalCase(
+            .sendIntent, .bodyTooLarge, when: "the body is over the limit", settings: { $0.bodyLimit = 1_024 },
+            ask: { server in
+                let body = #"{"type":"say","text":"\#(String(repeating: "x", count: 2_000))"}"#
+                return try await server.send(try await server.session().intent(body))
+            }),
+        RefusalCase(.sendIntent, .unsupportedMediaType, when: "there is no media type") { server in
+            try await server.send(
+                try await server.session().request(
+                    "POST", "/features/probe/intents", body: #"{"type":"increment"}"#))
+        },
+        RefusalCase(.sendIntent, .unsupportedMediaType, when: "it is a form") { server in
+            try await server.send(
+                try await server.session().request(
+                    "POST", "/features/probe/intents", [("Content-Type", "application/x-www-form-urlencoded")],
+                    body: "type=increment"))
+        },
+        intent(
+            .unsupportedMediaType, when: "the body is compressed", #"{"type":"increment"}"#,
+            [("Content-Encoding", "gzip")]),
+        intent(.invalidJSON, when: "the body is empty", ""),
+        intent(.invalidJSON, when: "the body is cut off", #"{"type":"add","amount""#),
+        intent(.invalidJSON, when: "a member is there twice", #"{"type":"increment","type":"load"}"#),
+        intent(.invalidJSON, when: "something follows", #"{"type":"increment"} x"#),
+        intent(.invalidJSON, when: "it nests too deep", String(repeating: "[", count: 100_000)),
+        intent(.invalidJSON, when: "a string has a line feed", "{\"type\":\"incre\nment\"}"),
+        intent(.badRequest, when: "the key is not written well", "{}", [("Idempotency-Key", "\"open")]),
+        intent(.badRequest, when: "the key is empty", "{}", [("Idempotency-Key", "\"\"")]),
+        intent(
+            .badRequest, when: "the key is too long", "{}",
+            [("Idempotency-Key", String(repeating: "k", count: 256))]),
+        intent(
+            .badRequest, when: "there are two keys", "{}", [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]),
+        intent(.badRequest, when: "If-Match is not written well", "{}", [("If-Match", "1")]),
+        intent(
+            .preconditionFailed, when: "the state has another tag", #"{"type":"increment"}"#,
+            [("If-Match", "\"aaaa.1\"")]),
+        RefusalCase(.sendIntent, .preconditionFailed, when: "the tag is weak") { server in
+            let session = try await server.session()
+            let tag = try await server.send(session.request("GET", "/features/probe/state"))["etag"] ?? ""
+            return try await server.send(session.intent(#"{"type":"increment"}"#, [("If-Match", "W/\(tag)")]))
+        },
+        intent(
+            .preconditionFailed, when: "the tag is another's and the intent unknown too", #"{"type":"explode"}"#,
+            [("If-Match", "\"aaaa.1\"")]),
+    ]
+
+    private static let receipts: [RefusalCase] = [
+        RefusalCase(.sendIntent, .idempotencyKeyReused, when: "the key was used with another body") { server in
+            let session = try await server.session()
+            _ = try await server.send(session.intent(#"{"type":"increment"}"#, [("Idempotency-Key", "\"k\"")]))
+            return try await server.send(session.intent(#"{"type":"load"}"#, [("Idempotency-Key", "\"k\"")]))
+        },
+        RefusalCase(.sendIntent, .intentInProgress, when: "the key's intent is not committed yet") { server in
+            let session = try await server.session()
+            let intent = session.intent(#"{"type":"increment"}"#, [("Idempotency-Key", "\"k\"")])
+            _ = try await server.send(session.request("GET", "/features/probe/state"))
+            server.journal.hold()
+            async let first = server.send(intent)
+            try await server.journal.untilHeld()
+            let second = try await server.send(intent)
+            server.journal.release()
+            #expect(try await first.status == 202)
+            return second
+        },
+        RefusalCase(
+            .sendIntent, .tooManyReceipts, when: "all receipts are young", settings: { $0.maxReceipts = 1 },
+            ask: { server in
+                let session = try await server.session()
+                let first = session.intent(#"{"type":"increment"}"#, [("Idempotency-Key", "\"a\"")])
+                #expect(try await server.send(first).status == 202)
+                return try await server.send(
+                    session.intent(#"{"type":"increment"}"#, [("Idempotency-Key", "\"b\"")]))
+            }),
+    ]
+
+    private static func intent(
+        _ type: ProblemType, when: String, _ body: String, _ fields: [(name: String, value: String)] = [],
+        to feature: String = "probe"
+    ) -> RefusalCase {
+        RefusalCase(.sendIntent, type, when: when) { server in
+            try await server.send(try await server.session().intent(body, fields, to: feature))
+        }
+    }
+
+    private static func failingJournal(
+        _ type: ProblemType, _ code: CommitFailure.Code
+    ) -> RefusalCase {
+        RefusalCase(.sendIntent, type, when: "the journal fails") { server in
+            let session = try await server.session()
+            _ = try await server.send(session.request("GET", "/features/probe/state"))
+            server.journal.fail(code)
+            return try await server.send(session.intent(#"{"type":"increment"}"#))
+        }
+    }
+}
+
+extension TestServer {
+    /// Runs `body` while one intent's commit is held; `held` is that intent's answer.
+    func duringHeldCommit(
+        of session: Credential, _ body: (_ held: Task<TestResponse, any Error>) async throws -> TestResponse
+    ) async throws -> TestResponse {
+        _ = try await send(session.request("GET", "/features/probe/state"))
+        journal.hold()
+        let held = Task { try await send(session.intent(#"{"type":"increment"}"#)) }
+        try await journal.untilHeld()
+        let answer = try await body(held)
+        journal.release()
+        _ = try await held.value
+        return answer
+    }
+
+    /// Puts an intent behind the one whose commit is held.
+    func queueIntent(of session: Credential) throws {
+        let probe = try #require(FeatureID("probe"))
+        try live(session).accept(IntentRequest(body: Array(#"{"type":"increment"}"#.utf8)), for: probe) { _ in }
+    }
+}

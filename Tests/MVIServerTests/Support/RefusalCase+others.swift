@@ -1,0 +1,222 @@
+import Sessions
+import Testing
+
+@testable import MVIServer
+
+extension RefusalCase {
+    /// What can be wrong with any request of a session: its credential.
+    static let credentials: [RefusalCase] = [
+        (Operation.describeSession, "GET", "/sessions/current"), (.endSession, "DELETE", "/sessions/current"),
+        (.readState, "GET", "/features/probe/state"), (.disposeStore, "DELETE", "/features/probe/state"),
+        (.streamFeature, "GET", "/features/probe/events"), (.streamSession, "GET", "/events"),
+    ].flatMap { operation, method, target in
+        [
+            RefusalCase(operation, .unauthorized, when: "there is no credential") { server in
+                try await server.send(TestRequest(method, target))
+            },
+            RefusalCase(operation, .unauthorized, when: "the token is malformed") { server in
+                try await server.send(TestRequest(method, target, [("Authorization", "Bearer short")]))
+            },
+            RefusalCase(operation, .unauthorized, when: "the bearer token is malformed, though the cookie is good") {
+                server in
+                let session = try await server.cookieSession()
+                return try await server.send(session.request(method, target, [("Authorization", "Bearer ä")]))
+            },
+            RefusalCase(operation, .sessionNotFound, when: "the token names nothing, though the cookie does") {
+                server in
+                let session = try await server.cookieSession()
+                return try await server.send(session.request(method, target, [("Authorization", unknownToken)]))
+            },
+        ]
+    }
+
+    /// Deleted sessions: streams get 204, which is no refusal.
+    static let ended: [RefusalCase] = [
+        (Operation.describeSession, "GET", "/sessions/current"), (.endSession, "DELETE", "/sessions/current"),
+        (.readState, "GET", "/features/probe/state"), (.disposeStore, "DELETE", "/features/probe/state"),
+    ].map { operation, method, target in
+        RefusalCase(operation, .sessionEnded, when: "the session was deleted") { server in
+            let session = try await server.cookieSession()
+            _ = try await server.send(session.request("DELETE", "/sessions/current"))
+            let response = try await server.send(session.request(method, target))
+            #expect(response["set-cookie"]?.contains("Max-Age=0") == true)
+            return response
+        }
+    }
+
+    static let crossSite: [RefusalCase] = [
+        RefusalCase(.createSession, .crossSite, when: "a page of another site asks") { server in
+            try await server.send(TestRequest("POST", "/sessions", [("Sec-Fetch-Site", "cross-site")]))
+        },
+        RefusalCase(.endSession, .crossSite, when: "a page of another site asks") { server in
+            try await server.send(
+                try await server.session().request("DELETE", "/sessions/current", [("Sec-Fetch-Site", "same-site")]))
+        },
+        RefusalCase(.disposeStore, .crossSite, when: "a page of another site asks") { server in
+            try await server.send(
+                try await server.session().request("DELETE", "/features/probe/state", [("Origin", "null")]))
+        },
+        RefusalCase(.readState, .crossSite, when: "a page of another site asks with the cookie") { server in
+            try await server.send(
+                try await server.cookieSession().request(
+                    "GET", "/features/probe/state", [("Sec-Fetch-Site", "cross-site")]))
+        },
+        RefusalCase(.streamFeature, .crossSite, when: "a page of another site asks with the cookie") { server in
+            try await server.send(
+                try await server.cookieSession().request(
+                    "GET", "/features/probe/events", [("Origin", "http://evil.example")]))
+        },
+        RefusalCase(.streamSession, .crossSite, when: "a browser navigates to it with the cookie") { server in
+            try await server.send(
+                try await server.cookieSession().request(
+                    "GET", "/events", [("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Mode", "navigate")]))
+        },
+    ]
+
+    static let sessions: [RefusalCase] = [
+        RefusalCase(.createSession, .invalidJSON, when: "the body is no JSON") { server in
+            try await server.send(TestRequest("POST", "/sessions", [json], body: "{"))
+        },
+        RefusalCase(.createSession, .badRequest, when: "the body is no object") { server in
+            try await server.send(TestRequest("POST", "/sessions", [json], body: "[1]"))
+        },
+        RefusalCase(.createSession, .badRequest, when: "the credential is unknown") { server in
+            try await server.send(TestRequest("POST", "/sessions", [json], body: #"{"credential":"jwt"}"#))
+        },
+        RefusalCase(
+            .createSession, .bodyTooLarge, when: "the body is over the limit", settings: { $0.bodyLimit = 1_024 },
+            ask: { server in
+                try await server.send(
+                    TestRequest("POST", "/sessions", [json], body: String(repeating: " ", count: 2_000)))
+            }),
+        RefusalCase(.createSession, .unsupportedMediaType, when: "the body is text") { server in
+            try await server.send(TestRequest("POST", "/sessions", [("Content-Type", "text/plain")], body: "{}"))
+        },
+        RefusalCase(
+            .createSession, .tooManySessions, when: "there are as many as there may be",
+            settings: { $0.maxSessions = 1 },
+            ask: { server in
+                _ = try await server.session()
+                return try await server.send(TestRequest("POST", "/sessions"))
+            }),
+        RefusalCase(.createSession, .draining, when: "the server is stopping") { server in
+            server.sessions.drain()
+            return try await server.send(TestRequest("POST", "/sessions"))
+        },
+    ]
+
+    static let states: [RefusalCase] = [
+        RefusalCase(.readState, .featureNotFound, when: "the key is refused") { server in
+            try await server.send(try await server.session().request("GET", "/features/item:11/state"))
+        },
+        RefusalCase(.readState, .stateUnavailable, when: "the state cannot be JSON") { server in
+            try await server.send(try await server.session().request("GET", "/features/item:10/state"))
+        },
+        RefusalCase(
+            .readState, .tooManyStores, when: "the session has as many stores as it may",
+            settings: { $0.maxStoresPerSession = 1 },
+            ask: { server in
+                let session = try await server.session()
+                _ = try await server.send(session.request("GET", "/features/item:1/state"))
+                return try await server.send(session.request("GET", "/features/probe/state"))
+            }),
+        RefusalCase(
+            .readState, .tooManyWaits, when: "as many requests wait as may", settings: { $0.maxWaitsPerSession = 1 },
+            ask: { server in
+                let session = try await server.session()
+                let tag = try #require(try await server.send(session.request("GET", "/features/probe/state"))["etag"])
+                let wait = session.request(
+                    "GET", "/features/probe/state", [("If-None-Match", tag), ("Prefer", "wait=5")])
+                let first = Task { try await server.send(wait) }
+                await server.clock.sleepers(atLeast: 1)
+                let second = try await server.send(wait)
+                server.clock.advance(by: .seconds(5))
+                #expect(try await first.value.status == 304)
+                return second
+            }),
+        RefusalCase(.disposeStore, .featureNotFound, when: "the feature is unknown") { server in
+            try await server.send(try await server.session().request("DELETE", "/features/nobody/state"))
+        },
+    ]
+
+    static let streams: [RefusalCase] =
+        [
+            RefusalCase(.streamFeature, .featureNotFound, when: "the feature is unknown") { server in
+                try await server.send(try await server.session().request("GET", "/features/nobody/events"))
+            },
+            RefusalCase(.streamSession, .featureNotFound, when: "one of the features is unknown") { server in
+                try await server.send(try await server.session().request("GET", "/events?feature=probe&feature=nobody"))
+            },
+            RefusalCase(.streamSession, .featureNotFound, when: "a feature has an encoded line feed") { server in
+                try await server.send(try await server.session().request("GET", "/events?feature=probe%0Aid:1"))
+            },
+            RefusalCase(.streamSession, .featureNotFound, when: "a feature is empty") { server in
+                try await server.send(try await server.session().request("GET", "/events?feature="))
+            },
+            RefusalCase(.streamFeature, .stateUnavailable, when: "the state cannot be JSON") { server in
+                try await server.send(try await server.session().request("GET", "/features/item:10/events"))
+            },
+            RefusalCase(.streamSession, .stateUnavailable, when: "one of the states cannot be JSON") { server in
+                try await server.send(
+                    try await server.session().request("GET", "/events?feature=probe&feature=item:10"))
+            },
+        ] + transient(.streamFeature, "/features/probe/events") + transient(.streamSession, "/events?feature=probe")
+
+    private static func transient(_ operation: Operation, _ target: String) -> [RefusalCase] {
+        [
+            RefusalCase(operation, .notAcceptable, when: "Accept excludes event streams") { server in
+                try await server.send(
+                    try await server.session().request("GET", target, [("Accept", "application/json, text/*;q=0")]))
+            },
+            RefusalCase(
+                operation, .tooManyStreams, when: "there are as many as may be, and the client wants the problem",
+                settings: { $0.maxStreams = 1 },
+                ask: { server in
+                    try server.holdStream(of: try await server.session())
+                    return try await server.send(
+                        try await server.session().request("GET", target, [("Prefer", "problem")]))
+                }),
+            RefusalCase(
+                operation, .tooManyStores, when: "the stream needs one store too many",
+                settings: { $0.maxStoresPerSession = 1 },
+                ask: { server in
+                    let session = try await server.session()
+                    _ = try await server.send(session.request("GET", "/features/item:1/state"))
+                    return try await server.send(session.request("GET", target, [("Prefer", "problem")]))
+                }),
+            RefusalCase(operation, .draining, when: "the server is stopping, and the client wants the problem") {
+                server in
+                let session = try await server.session()
+                server.sessions.drain()
+                return try await server.send(session.request("GET", target, [("Prefer", "problem")]))
+            },
+        ]
+    }
+
+    static let others: [RefusalCase] = [
+        RefusalCase(.describeFeature, .featureNotFound, when: "the feature is unknown") { server in
+            try await server.send(TestRequest("GET", "/features/nobody"))
+        },
+        RefusalCase(.describeFeature, .featureNotFound, when: "a key is given") { server in
+            try await server.send(TestRequest("GET", "/features/item:1"))
+        },
+        RefusalCase(.explainProblem, .notFound, when: "the type is unknown") { server in
+            try await server.send(TestRequest("GET", "/problems/none"))
+        },
+        RefusalCase(.reportReadiness, .draining, when: "the server is stopping") { server in
+            server.sessions.drain()
+            return try await server.send(TestRequest("GET", "/health/ready"))
+        },
+        RefusalCase(.reportReadiness, .notReady, when: "the journal cannot be written") { server in
+            server.journal.fail(.unavailable)
+            return try await server.send(TestRequest("GET", "/health/ready"))
+        },
+    ]
+}
+
+extension TestServer {
+    /// Takes a stream's place.
+    func holdStream(of session: Credential) throws {
+        _ = try live(session).openStream(.all, from: .now)
+    }
+}

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import MVIServer
+
+/// One way to be refused: what is asked of which server, and what is answered.
+struct RefusalCase: Sendable, CustomTestStringConvertible {
+    let operation: Operation
+    let type: ProblemType
+    /// What is wrong, as the end of "… is refused when".
+    let when: String
+    var settings: @Sendable (inout ServerSettings) -> Void = { _ in }
+    let ask: @Sendable (TestServer) async throws -> TestResponse
+
+    var testDescription: String { "\(operation.rawValue): \(type.status) \(type.name) when \(when)" }
+
+    init(
+        _ operation: Operation, _ type: ProblemType, when: String,
+        settings: @escaping @Sendable (inout ServerSettings) -> Void = { _ in },
+        ask: @escaping @Sendable (TestServer) async throws -> TestResponse
+    ) {
+        self.operation = operation
+        self.type = type
+        self.when = when
+        self.settings = settings
+        self.ask = ask
+    }
+
+    static let unknownToken = "Bearer \(String(repeating: "A", count: 43))"
+    static let json = (name: "Content-Type", value: "application/json")
+}

@@ -1,0 +1,148 @@
+import Locking
+import Logging
+import MVI
+import MVITesting
+import MicroHTTP
+import Sessions
+import Testing
+
+@testable import MVIServer
+
+/// A server with the test features, asked in memory or over a socket.
+struct TestServer: Sendable {
+    let assembly: Assembly
+    let client: any Client
+    let journal: HeldJournal
+    let time: ManualTime
+    let clock: ManualClock
+    let gate: Gate
+
+    var sessions: SessionTable { assembly.sessions }
+    var port: UInt16 { assembly.http.port }
+
+    static let page = [
+        PageResource(path: "/", contentType: "text/html; charset=utf-8", bytes: Array("<!doctype html>".utf8)),
+        PageResource(path: "/style.css", contentType: "text/css; charset=utf-8", bytes: Array("p {}".utf8)),
+    ]
+
+    /// Runs a test on a server of its own, and stops it after. Over a socket it listens on a free port.
+    static func run(
+        _ depth: Depth, _ change: (inout ServerSettings) -> Void = { _ in },
+        _ test: (TestServer) async throws -> Void
+    ) async throws {
+        var settings = ServerSettings()
+        settings.port = 0
+        settings.grace = .seconds(5)
+        change(&settings)
+        let (journal, time, clock, gate) = (HeldJournal(), ManualTime(), ManualClock(), Gate())
+        let assembly = try Assembly(
+            [ServedFeature(Probe(gate: gate)), ServedFeature(Keyed { try Item(id: $0) })], settings: settings,
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), page: page,
+            adapt: { features, limits, middleware in
+                SessionEnvironment(
+                    features: features, limits: limits, journal: journal, time: time.source, clock: clock,
+                    middleware: middleware)
+            })
+        if depth == .socket { try assembly.http.start() }
+        let server = TestServer(
+            assembly: assembly,
+            client: depth == .memory
+                ? MemoryClient(application: assembly.application) as any Client
+                : SocketClient(port: assembly.http.port),
+            journal: journal, time: time, clock: clock, gate: gate)
+        do {
+            try await test(server)
+        } catch {
+            await server.stop(depth)
+            throw error
+        }
+        await server.stop(depth)
+    }
+
+    private func stop(_ depth: Depth) async {
+        gate.open()
+        journal.release()
+        sessions.drain()
+        if depth == .socket { await assembly.http.shutdown(grace: .seconds(2)) }
+    }
+
+    /// Sends a request, and holds its answer against the contract.
+    func send(_ request: TestRequest) async throws -> TestResponse {
+        let response = try await client.exchange(request)
+        Contract.check(request, response)
+        return response
+    }
+
+    /// A session by bearer token: the field that it sends.
+    func session() async throws -> Credential {
+        let response = try await send(TestRequest("POST", "/sessions"))
+        try #require(response.status == 201)
+        struct Made: Decodable {
+            var id: String
+            var token: String
+        }
+        let made = try response.json(Made.self)
+        return Credential(id: made.id, field: ("Authorization", "Bearer \(made.token)"), secret: made.token)
+    }
+
+    /// A session by cookie: the field that it sends.
+    func cookieSession() async throws -> Credential {
+        let response = try await send(
+            TestRequest(
+                "POST", "/sessions", [("Content-Type", "application/json")], body: #"{"credential":"cookie"}"#))
+        try #require(response.status == 201)
+        struct Made: Decodable { var id: String }
+        let cookie = try #require(response["set-cookie"]).prefix { $0 != ";" }
+        return Credential(
+            id: try response.json(Made.self).id, field: ("Cookie", String(cookie)),
+            secret: String(cookie.drop { $0 != "=" }.dropFirst()))
+    }
+
+    /// The session itself.
+    func live(_ session: Credential) throws -> Session {
+        guard let token = SessionToken(session.secret), case .live(let live) = sessions.lookup(token) else {
+            throw Gone()
+        }
+        return live
+    }
+
+    struct Gone: Error {}
+
+    /// Whether the server still answers: after each refusal it must.
+    func isServing() async throws -> Bool {
+        try await send(TestRequest("GET", "/health/live")).status == 200
+    }
+}
+
+/// What a session's requests carry.
+struct Credential: Sendable {
+    let id: String
+    let field: (name: String, value: String)
+    let secret: String
+
+    func request(
+        _ method: String, _ target: String, _ fields: [(name: String, value: String)] = [], body: String = ""
+    ) -> TestRequest {
+        TestRequest(method, target, [field] + fields, body: body)
+    }
+
+    func intent(
+        _ json: String, _ fields: [(name: String, value: String)] = [], to feature: String = "probe"
+    ) -> TestRequest {
+        request(
+            "POST", "/features/\(feature)/intents", [("Content-Type", "application/json")] + fields, body: json)
+    }
+}
+
+/// A time that a test moves.
+final class ManualTime: Sendable {
+    private let now = Lock(Duration.seconds(1_000))
+
+    func advance(by duration: Duration) { now.withLock { $0 += duration } }
+
+    var source: TimeSource {
+        TimeSource(
+            monotonic: { [self] in now.withLock { $0 } },
+            sinceEpoch: { [self] in .seconds(1_767_312_000) + now.withLock { $0 } })
+    }
+}
