@@ -94,5 +94,6 @@ struct OpenAPITests {
 }
 
 extension Route: CustomTestStringConvertible {
-    var testDescription: String { "\(method.rawValue) \(path)" }
+    /// Its method and path.
+    public var testDescription: String { "\(method.rawValue) \(path)" }
 }

@@ -1,0 +1,147 @@
+import Testing
+
+@testable import MVIServer
+
+@Suite("Pages of this and other sites (PROTOCOL 5)", .timeLimit(.minutes(2)))
+struct OriginTests {
+    private static let listed = "https://app.example.com"
+    private static let list: @Sendable (inout ServerSettings) -> Void = {
+        $0.allowedOrigins = [Origin(setting: listed)].compactMap { $0 }
+    }
+
+    @Test(
+        "what may come from a page",
+        arguments: [
+            ["Sec-Fetch-Site": "same-origin"], ["Sec-Fetch-Site": "none"], [:], ["Origin": "http://localhost"],
+            ["Origin": "https://LOCALHOST"], ["Origin": "http://localhost:80"], ["Origin": listed],
+            ["Origin": listed, "Sec-Fetch-Site": "cross-site"],
+        ], Depth.allCases)
+    func allowed(fields: [String: String], depth: Depth) async throws {
+        try await TestServer.run(depth, Self.list) { server in
+            let session = try await server.cookieSession()
+            let fields = fields.map { (name: $0.key, value: $0.value) }
+            #expect(try await server.send(session.intent(#"{"type":"increment"}"#, fields)).status == 202)
+            #expect(try await server.send(session.request("GET", "/features/probe/state", fields)).status == 200)
+            #expect(try await server.send(session.request("GET", "/events", fields)).status == 200)
+        }
+    }
+
+    @Test(
+        "what may not",
+        arguments: [
+            ["Sec-Fetch-Site": "cross-site"], ["Sec-Fetch-Site": "same-site"], ["Origin": "http://localhost:8080"],
+            ["Origin": "null"], ["Origin": "https://app.example.com.evil.example"], ["Origin": "x"],
+            ["Origin": "http://localhost", "Sec-Fetch-Site": "cross-site"],
+        ], Depth.allCases)
+    func refused(fields: [String: String], depth: Depth) async throws {
+        try await TestServer.run(depth, Self.list) { server in
+            let cookie = try await server.cookieSession()
+            let bearer = try await server.session()
+            let fields = fields.map { (name: $0.key, value: $0.value) }
+            for session in [cookie, bearer] {
+                let intent = try await server.send(session.intent(#"{"type":"increment"}"#, fields))
+                #expect(intent.problem == "cross-site")
+            }
+            for target in ["/features/probe/state", "/events"] {
+                #expect(try await server.send(cookie.request("GET", target, fields)).problem == "cross-site")
+                // A token is not sent by a browser by itself: reading with it is the page's own right.
+                #expect(try await server.send(bearer.request("GET", target, fields)).status == 200)
+            }
+        }
+    }
+
+    @Test("under a public address that one counts, not the Host", arguments: Depth.allCases)
+    func publicAddress(depth: Depth) async throws {
+        try await TestServer.run(depth, { $0.publicURL = Origin(setting: "https://mvi.example.com/") }) { server in
+            let session = try await server.session()
+            func status(_ origin: String) async throws -> Int {
+                try await server.send(session.intent(#"{"type":"increment"}"#, [("Origin", origin)])).status
+            }
+            #expect(try await status("https://mvi.example.com") == 202)
+            #expect(try await status("http://mvi.example.com") == 403)
+            #expect(try await status("http://localhost") == 403)
+        }
+    }
+
+    @Test("a listed origin may read every answer, refusals and streams among them", arguments: Depth.allCases)
+    func cors(depth: Depth) async throws {
+        try await TestServer.run(depth, Self.list) { server in
+            let session = try await server.session()
+            let origin = (name: "Origin", value: Self.listed)
+            for request in [
+                session.request("GET", "/features/probe/state", [origin]), session.request("GET", "/events", [origin]),
+                session.request("GET", "/features/nobody/state", [origin]), TestRequest("GET", "/nowhere", [origin]),
+                TestRequest("PUT", "/sessions", [origin]), TestRequest("GET", "/features", [origin]),
+                TestRequest("POST", "/sessions", [origin]),
+            ] {
+                let response = try await server.send(request)
+                #expect(response["access-control-allow-origin"] == Self.listed, "\(request.target)")
+                #expect(response["access-control-expose-headers"]?.contains("ETag, Location") == true)
+                #expect(response["access-control-allow-credentials"] == nil)
+                #expect(response["vary"]?.contains("Origin") == true)
+            }
+            let other = try await server.send(TestRequest("GET", "/features", [("Origin", "https://other.example")]))
+            #expect(other["access-control-allow-origin"] == nil)
+            #expect(other["vary"] == "Origin")
+        }
+    }
+
+    @Test("a preflight needs no credential", arguments: Depth.allCases)
+    func preflight(depth: Depth) async throws {
+        try await TestServer.run(depth, Self.list) { server in
+            let response = try await server.send(
+                TestRequest(
+                    "OPTIONS", "/features/probe/intents",
+                    [
+                        ("Origin", Self.listed), ("Access-Control-Request-Method", "POST"),
+                        ("Access-Control-Request-Headers", "authorization, content-type"),
+                    ]))
+            #expect(response.status == 204)
+            #expect(response["access-control-allow-origin"] == Self.listed)
+            #expect(response["access-control-allow-methods"] == "POST, OPTIONS")
+            #expect(response["access-control-allow-headers"]?.contains("Authorization, Content-Type, Last-Event-ID") == true)
+            #expect(response["access-control-max-age"] == "600")
+            #expect(response["vary"] == "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+            let other = try await server.send(
+                TestRequest(
+                    "OPTIONS", "/features/probe/intents",
+                    [("Origin", "https://other.example"), ("Access-Control-Request-Method", "POST")]))
+            #expect(other.status == 204)
+            #expect(other["allow"] == "POST, OPTIONS")
+            #expect(other["access-control-allow-origin"] == nil)
+            #expect(other["access-control-allow-methods"] == nil)
+        }
+    }
+
+    @Test("OPTIONS says which methods a path has, and the server", arguments: Depth.allCases)
+    func options(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            for (target, allow) in [
+                ("/sessions/current", "GET, HEAD, DELETE, OPTIONS"), ("/", "GET, HEAD, OPTIONS"),
+                ("*", "GET, HEAD, POST, DELETE, OPTIONS"),
+            ] {
+                let response = try await server.send(TestRequest("OPTIONS", target))
+                #expect(response.status == 204)
+                #expect(response["allow"] == allow)
+            }
+        }
+    }
+
+    @Test(
+        "origins are compared in one form",
+        arguments: [
+            ("https://App.Example.com/", "https://app.example.com"), ("http://h:80", "http://h"),
+            ("https://h:443", "https://h"), ("https://h:80", "https://h:80"), ("http://[::1]:8080", "http://[::1]:8080"),
+            ("capacitor://localhost", "capacitor://localhost"),
+        ])
+    func origins(address: String, text: String) {
+        #expect(Origin(setting: address)?.text == text)
+    }
+
+    @Test(
+        "what is no origin",
+        arguments: ["", "*", "null", "example.com", "https://", "https://h/path", "https://h?q", "https://u@h", "://h", "https://h h"])
+    func noOrigins(address: String) {
+        #expect(Origin(setting: address) == nil)
+    }
+}

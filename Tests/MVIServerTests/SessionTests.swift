@@ -1,0 +1,170 @@
+import Testing
+
+@testable import MVIServer
+
+@Suite("Sessions (PROTOCOL 2, 3 and 5)", .timeLimit(.minutes(2)))
+struct SessionTests {
+    struct Made: Decodable {
+        var id: String
+        var token: String?
+        var expiresAt: String
+    }
+    struct Described: Decodable {
+        var id: String
+        var expiresAt: String
+        var stores: [String]
+        var streams: Int
+    }
+
+    private func make(_ body: String, _ fields: [(name: String, value: String)] = []) -> TestRequest {
+        TestRequest("POST", "/sessions", [("Content-Type", "application/json")] + fields, body: body)
+    }
+
+    @Test("a bearer session gets a token and no cookie", arguments: ["", "{}", #"{"credential":"bearer"}"#], Depth.allCases)
+    func bearer(body: String, depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let response = try await server.send(
+                body.isEmpty ? TestRequest("POST", "/sessions") : make(body))
+            #expect(response.status == 201)
+            #expect(response["location"] == "/sessions/current")
+            #expect(response["set-cookie"] == nil)
+            #expect(response["cache-control"] == "no-store")
+            let made = try response.json(Made.self)
+            #expect(made.token?.utf8.count == 43)
+            #expect(made.expiresAt == "2026-01-03T00:16:40Z")
+        }
+    }
+
+    @Test("a cookie session gets a cookie and no token; with it, the same session again", arguments: Depth.allCases)
+    func cookie(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let first = try await server.send(make(#"{"credential":"cookie"}"#))
+            #expect(first.status == 201)
+            let made = try first.json(Made.self)
+            #expect(made.token == nil)
+            let cookie = try #require(first["set-cookie"])
+            #expect(cookie.hasPrefix("mvi_session="))
+            #expect(cookie.hasSuffix("; Path=/; HttpOnly; SameSite=Lax; Max-Age=86400"))
+            let pair = String(cookie.prefix { $0 != ";" })
+            let again = try await server.send(make(#"{"credential":"cookie"}"#, [("Cookie", "a=b; \(pair); c=d")]))
+            #expect(again.status == 200)
+            #expect(again["location"] == nil)
+            #expect(try again.json(Made.self).id == made.id)
+            #expect(again["set-cookie"] == cookie)
+            // A token is asked for, and another session has it.
+            let other = try await server.send(make("{}", [("Cookie", pair)]))
+            #expect(other.status == 201)
+            #expect(try other.json(Made.self).id != made.id)
+        }
+    }
+
+    @Test("under a public https address the cookie is bound to the host and to TLS", arguments: Depth.allCases)
+    func secureCookie(depth: Depth) async throws {
+        try await TestServer.run(depth, { $0.publicURL = Origin(setting: "https://mvi.example.com") }) { server in
+            let cookie = try #require(try await server.send(make(#"{"credential":"cookie"}"#))["set-cookie"])
+            #expect(cookie.hasPrefix("__Host-mvi_session="))
+            #expect(cookie.hasSuffix("; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=86400"))
+            let session = try await server.cookieSession()
+            #expect(try await server.send(session.request("GET", "/sessions/current")).status == 200)
+            // Without the prefix it is another cookie.
+            let bare = session.field.value.replacing("__Host-", with: "")
+            #expect(
+                try await server.send(TestRequest("GET", "/sessions/current", [("Cookie", bare)])).status == 401)
+        }
+    }
+
+    @Test("the cookie is set again when half of its life has passed", arguments: Depth.allCases)
+    func refresh(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.cookieSession()
+            let request = session.request("GET", "/features/probe/state")
+            #expect(try await server.send(request)["set-cookie"] == nil)
+            server.time.advance(by: .seconds(12 * 3600))
+            #expect(try await server.send(request)["set-cookie"]?.contains(session.secret) == true)
+            #expect(try await server.send(request)["set-cookie"] == nil)
+            server.time.advance(by: .seconds(12 * 3600))
+            // With a refusal, too.
+            let refused = try await server.send(session.request("GET", "/features/nobody/state"))
+            #expect(refused.status == 404)
+            #expect(refused["set-cookie"]?.contains(session.secret) == true)
+        }
+    }
+
+    @Test("a session says what it has, and when it ends as of now", arguments: Depth.allCases)
+    func describe(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            _ = try await server.send(session.request("GET", "/features/item:2/state"))
+            _ = try await server.send(session.intent(#"{"type":"increment"}"#))
+            server.time.advance(by: .seconds(60))
+            let response = try await server.send(session.request("GET", "/sessions/current"))
+            #expect(response.status == 200)
+            let described = try response.json(Described.self)
+            #expect(described.id == session.id)
+            #expect(described.stores == ["item:2", "probe"])
+            #expect(described.streams == 0)
+            #expect(described.expiresAt == "2026-01-03T00:17:40Z")
+        }
+    }
+
+    @Test("a session lives on with each request, and expires after the last", arguments: Depth.allCases)
+    func expiry(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            for _ in 0..<3 {
+                server.time.advance(by: .seconds(23 * 3600))
+                #expect(try await server.send(session.request("GET", "/sessions/current")).status == 200)
+            }
+            server.time.advance(by: .seconds(24 * 3600))
+            #expect(try await server.send(session.request("GET", "/sessions/current")).problem == "session-ended")
+            server.time.advance(by: .seconds(600))
+            #expect(try await server.send(session.request("GET", "/sessions/current")).problem == "session-not-found")
+        }
+    }
+
+    @Test("a deleted session is gone: its streams get 204, and its cookie is cleared", arguments: Depth.allCases)
+    func deletion(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.cookieSession()
+            let deletion = try await server.send(session.request("DELETE", "/sessions/current"))
+            #expect(deletion.status == 204)
+            #expect(deletion["set-cookie"]?.hasPrefix("mvi_session=;") == true)
+            for target in ["/events", "/features/probe/events"] {
+                for method in ["GET", "HEAD"] {
+                    let stream = try await server.send(session.request(method, target))
+                    #expect(stream.status == 204)
+                    #expect(stream["set-cookie"]?.contains("Max-Age=0") == true)
+                }
+            }
+        }
+    }
+
+    @Test("a token that names nothing clears the cookie it came in, and no other", arguments: Depth.allCases)
+    func clearing(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let cookie = "mvi_session=\(String(repeating: "A", count: 43))"
+            let byCookie = try await server.send(TestRequest("GET", "/sessions/current", [("Cookie", cookie)]))
+            #expect(byCookie.problem == "session-not-found")
+            #expect(byCookie["set-cookie"]?.contains("Max-Age=0") == true)
+            let byToken = try await server.send(
+                TestRequest("GET", "/events", [("Cookie", cookie), ("Authorization", RefusalCase.unknownToken)]))
+            #expect(byToken.problem == "session-not-found")
+            #expect(byToken["set-cookie"] == nil)
+        }
+    }
+
+    @Test("401 says how to authenticate; another scheme is somebody else's", arguments: Depth.allCases)
+    func schemes(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let refused = try await server.send(TestRequest("GET", "/events"))
+            #expect(refused["www-authenticate"] == #"Bearer realm="mvi""#)
+            #expect(refused["vary"] == "Authorization, Cookie, Origin")
+            let cookie = try await server.cookieSession()
+            let basic = cookie.request("GET", "/sessions/current", [("Authorization", "Basic YTpi")])
+            #expect(try await server.send(basic).status == 200)
+            let bearer = try await server.session()
+            let lower = TestRequest("GET", "/sessions/current", [("Authorization", "bearer  \(bearer.secret)")])
+            #expect(try await server.send(lower).status == 200)
+        }
+    }
+}

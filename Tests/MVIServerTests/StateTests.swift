@@ -1,0 +1,129 @@
+import MVITesting
+import Testing
+
+@testable import MVIServer
+
+@Suite("States (PROTOCOL 2)", .timeLimit(.minutes(2)))
+struct StateTests {
+    private static let path = "/features/probe/state"
+
+    @Test("GET makes the store and answers the bare state with its tag", arguments: Depth.allCases)
+    func read(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            let response = try await server.send(session.request("GET", Self.path))
+            #expect(response.status == 200)
+            #expect(try response.json(Probe.State.self) == Probe.State())
+            #expect(response["cache-control"] == "private, no-cache")
+            #expect(response["vary"] == "Authorization, Cookie, Origin")
+            let tag = try #require(response["etag"])
+            #expect(tag.hasPrefix("\"") && tag.hasSuffix(".1\""))
+        }
+    }
+
+    @Test("If-None-Match gets 304, weak or in a list or *", arguments: Depth.allCases)
+    func notModified(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            let tag = try #require(try await server.send(session.request("GET", Self.path))["etag"])
+            for value in [tag, "W/\(tag)", "\"x\", \(tag)", "*"] {
+                for method in ["GET", "HEAD"] {
+                    let response = try await server.send(
+                        session.request(method, Self.path, [("If-None-Match", value)]))
+                    #expect(response.status == 304)
+                    #expect(response["etag"] == tag)
+                    #expect(response.body.isEmpty)
+                }
+            }
+            for value in ["\"x\"", "not a tag"] {
+                #expect(
+                    try await server.send(session.request("GET", Self.path, [("If-None-Match", value)])).status == 200)
+            }
+        }
+    }
+
+    @Test("wait answers when the state has changed", arguments: Depth.allCases)
+    func longPoll(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            let tag = try #require(try await server.send(session.request("GET", Self.path))["etag"])
+            let poll = session.request("GET", Self.path, [("If-None-Match", tag), ("Prefer", "wait=5")])
+            let waiting = Task { try await server.send(poll) }
+            await server.clock.sleepers(atLeast: 1)
+            _ = try await server.send(session.intent(#"{"type":"increment"}"#))
+            let response = try await waiting.value
+            #expect(response.status == 200)
+            #expect(response["preference-applied"] == "wait=5")
+            #expect(try response.json(Probe.State.self).count == 1)
+            // It has changed already: no wait.
+            #expect(try await server.send(poll).status == 200)
+        }
+    }
+
+    @Test("wait answers 304 when nothing changed", arguments: Depth.allCases)
+    func longPollTimesOut(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            let tag = try #require(try await server.send(session.request("GET", Self.path))["etag"])
+            let waiting = Task {
+                try await server.send(
+                    session.request("GET", Self.path, [("If-None-Match", tag), ("Prefer", "wait=60")]))
+            }
+            await server.clock.sleepers(atLeast: 1)
+            server.clock.advance(by: .seconds(10))
+            let response = try await waiting.value
+            #expect(response.status == 304)
+            #expect(response["preference-applied"] == "wait=10")
+        }
+    }
+
+    @Test("a stop answers what waits", arguments: Depth.allCases)
+    func drain(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            let tag = try #require(try await server.send(session.request("GET", Self.path))["etag"])
+            let poll = session.request("GET", Self.path, [("If-None-Match", tag), ("Prefer", "wait=5")])
+            let waiting = Task { try await server.send(poll) }
+            await server.clock.sleepers(atLeast: 1)
+            server.sessions.drain()
+            #expect(try await waiting.value.status == 304)
+            // And nothing waits any more.
+            #expect(try await server.send(poll).status == 304)
+        }
+    }
+
+    @Test("HEAD makes no store", arguments: Depth.allCases)
+    func head(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            for target in [Self.path, "/features/probe/events", "/events?feature=item:1"] {
+                let response = try await server.send(session.request("HEAD", target))
+                #expect(response.status == 200)
+                #expect(response["etag"] == nil)
+                #expect(response.body.isEmpty)
+            }
+            #expect(try await server.send(session.request("HEAD", "/features/item:11/state")).status == 404)
+            #expect(try await server.send(session.request("HEAD", "/events?feature=item:11")).status == 404)
+            #expect(try server.live(session).storeIDs.isEmpty)
+            #expect(server.sessions.environment.openStreams == 0)
+            let tag = try await server.send(session.request("GET", Self.path))["etag"]
+            #expect(try await server.send(session.request("HEAD", Self.path))["etag"] == tag)
+        }
+    }
+
+    @Test("DELETE disposes the store; the next one goes on with the versions", arguments: Depth.allCases)
+    func dispose(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            _ = try await server.send(session.intent(#"{"type":"add","amount":5}"#))
+            let first = try await server.send(session.request("DELETE", Self.path))
+            #expect(first.status == 204)
+            #expect(first.body.isEmpty)
+            // Again is the same.
+            #expect(try await server.send(session.request("DELETE", Self.path)).status == 204)
+            let state = try await server.send(session.request("GET", Self.path))
+            #expect(try state.json(Probe.State.self).count == 0)
+            #expect(state["etag"]?.hasSuffix(".3\"") == true)
+        }
+    }
+}
