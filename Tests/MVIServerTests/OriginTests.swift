@@ -99,7 +99,9 @@ struct OriginTests {
             #expect(response.status == 204)
             #expect(response["access-control-allow-origin"] == Self.listed)
             #expect(response["access-control-allow-methods"] == "POST, OPTIONS")
-            #expect(response["access-control-allow-headers"]?.contains("Authorization, Content-Type, Last-Event-ID") == true)
+            #expect(
+                response["access-control-allow-headers"]?.contains("Authorization, Content-Type, Last-Event-ID") == true
+            )
             #expect(response["access-control-max-age"] == "600")
             #expect(response["vary"] == "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
             let other = try await server.send(
@@ -131,7 +133,8 @@ struct OriginTests {
         "origins are compared in one form",
         arguments: [
             ("https://App.Example.com/", "https://app.example.com"), ("http://h:80", "http://h"),
-            ("https://h:443", "https://h"), ("https://h:80", "https://h:80"), ("http://[::1]:8080", "http://[::1]:8080"),
+            ("https://h:443", "https://h"), ("https://h:80", "https://h:80"),
+            ("http://[::1]:8080", "http://[::1]:8080"),
             ("capacitor://localhost", "capacitor://localhost"),
         ])
     func origins(address: String, text: String) {
@@ -140,7 +143,10 @@ struct OriginTests {
 
     @Test(
         "what is no origin",
-        arguments: ["", "*", "null", "example.com", "https://", "https://h/path", "https://h?q", "https://u@h", "://h", "https://h h"])
+        arguments: [
+            "", "*", "null", "example.com", "https://", "https://h/path", "https://h?q", "https://u@h", "://h",
+            "https://h h",
+        ])
     func noOrigins(address: String) {
         #expect(Origin(setting: address) == nil)
     }

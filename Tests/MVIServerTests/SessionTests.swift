@@ -20,7 +20,9 @@ struct SessionTests {
         TestRequest("POST", "/sessions", [("Content-Type", "application/json")] + fields, body: body)
     }
 
-    @Test("a bearer session gets a token and no cookie", arguments: ["", "{}", #"{"credential":"bearer"}"#], Depth.allCases)
+    @Test(
+        "a bearer session gets a token and no cookie", arguments: ["", "{}", #"{"credential":"bearer"}"#],
+        Depth.allCases)
     func bearer(body: String, depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let response = try await server.send(

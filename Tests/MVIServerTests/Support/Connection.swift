@@ -122,6 +122,16 @@ final class Connection: @unchecked Sendable {
         throw Failure(description: "the stream ended without \(name)")
     }
 
+    /// What comes, unframed, up to the end of `wanted`.
+    func text(through wanted: String) throws -> String {
+        while true {
+            if let start = position(of: Array(wanted.utf8)) {
+                return String(decoding: pending[..<(start + wanted.utf8.count)], as: UTF8.self)
+            }
+            guard try receive() else { throw Failure(description: "the connection ended before \(wanted)") }
+        }
+    }
+
     /// Whether the server has closed its side; waits until it does, or sends.
     func isAtEnd() throws -> Bool { try !receive() }
 

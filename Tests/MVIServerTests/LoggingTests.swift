@@ -1,0 +1,85 @@
+import Locking
+import Logging
+import MVI
+import MVITesting
+import Testing
+
+@testable import MVIServer
+
+@Suite("47: logging")
+struct LoggingTests {
+    /// Keeps the lines that it is given.
+    struct Recorder: LogHandler {
+        struct Line: Sendable, Equatable {
+            var level: Logger.Level
+            var kind: String
+            var value: String?
+            var intent: String?
+            var feature: String?
+        }
+
+        let lines: Lock<[Line]>
+        var logLevel = Logger.Level.trace
+        var metadata: Logger.Metadata = [:]
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            func text(_ key: String) -> String? {
+                event.metadata?[key].map { "\($0)" }
+            }
+            let line = Line(
+                level: event.level, kind: event.message.description, value: text("value"), intent: text("intent"),
+                feature: text("feature"))
+            lines.withLock { $0.append(line) }
+        }
+    }
+
+    private func lines(
+        level: Logger.Level = .trace, valueLength: Int = 200, _ intents: [Probe.Intent]
+    ) async -> [Recorder.Line] {
+        let lines = Lock<[Recorder.Line]>([])
+        var logger = Logger(label: "test", factory: { _ in Recorder(lines: lines) })
+        logger.logLevel = level
+        let store = Store(
+            Probe(gate: Gate()), environment: StoreEnvironment(instance: "probe"),
+            middleware: [LoggingMiddleware(logger: logger, valueLength: valueLength)])
+        store.start()
+        for (index, intent) in intents.enumerated() { _ = try? await store.send(intent, id: IntentID("i\(index)")) }
+        store.dispose()
+        await store.observersCaughtUp()
+        return lines.withLock { $0 }
+    }
+
+    @Test("one line an event, in order, with kind, value, intent and feature")
+    func order() async {
+        let lines = await lines([.add(amount: 5), .say(text: "two\nlines"), .secret, .fail])
+        #expect(
+            lines.map(\.kind) == [
+                "started", "intent", "message", "intent", "label", "refused", "intent", "failed", "ended",
+            ])
+        #expect(lines[1].value == #"{"type":"add","amount":5}"#)
+        #expect(lines[1].intent == "i0" && lines[1].feature == "probe" && lines[1].level == .debug)
+        #expect(lines[4].value == #"{"type":"said","text":"two\nlines"}"#)
+        #expect(lines[5].level == .info)
+        #expect(lines.allSatisfy { $0.value?.contains("\n") != true })
+    }
+
+    @Test("values are cut to a length, and 0 hides them")
+    func length() async {
+        let cut = await lines(valueLength: 10, [.say(text: "something long")])
+        #expect(cut.filter { $0.kind == "intent" }.map(\.value) == [#"{"type":"s…"#])
+        let hidden = await lines(valueLength: 0, [.say(text: "a secret"), .secret, .fail])
+        #expect(hidden.count == 7)
+        // How a store begins is nobody's secret.
+        #expect(hidden.filter { $0.kind != "started" }.allSatisfy { $0.value == nil })
+    }
+
+    @Test("a logger that would not show the lines costs nothing")
+    func off() async {
+        #expect(await lines(level: .info, [.add(amount: 5), .secret]).isEmpty)
+    }
+}

@@ -1,0 +1,118 @@
+import Testing
+
+@testable import MVIServer
+@testable import mvi_server
+
+@Suite("Settings")
+struct SettingsTests {
+    @Test("a flag beats a variable, a variable the default; an empty variable is none")
+    func order() async throws {
+        let settings = try await ServerSettings.load(
+            flags: ["port": "9000", "max-streams": "7"],
+            environment: ["MVI_PORT": "9001", "MVI_HOST": "::1", "MVI_GRACE": ""])
+        #expect(settings.port == 9000)
+        #expect(settings.maxStreams == 7)
+        #expect(settings.host == "::1")
+        #expect(settings.grace == .seconds(10))
+    }
+
+    @Test("a file comes last, and may hold numbers and lists as such")
+    func file() async throws {
+        try await withFile(
+            #"{"port": 9002, "host": "::1", "grace": "3s", "allowed-origins": ["https://a.example", "https://b.example"]}"#
+        ) { path in
+            let settings = try await ServerSettings.load(
+                flags: ["config": path], environment: ["MVI_HOST": "0.0.0.0"])
+            #expect(settings.port == 9002)
+            #expect(settings.host == "0.0.0.0")
+            #expect(settings.grace == .seconds(3))
+            #expect(settings.allowedOrigins.map(\.text) == ["https://a.example", "https://b.example"])
+            #expect(try await ServerSettings.load(environment: ["MVI_CONFIG": path]).port == 9002)
+        }
+    }
+
+    @Test("a file that is not there, or no JSON, is said")
+    func badFile() async throws {
+        await #expect(throws: SettingError.self) {
+            _ = try await ServerSettings.load(flags: ["config": "/nowhere/mvi.json"], environment: [:])
+        }
+        try await withFile("port: 9000") { path in
+            await #expect(throws: SettingError.self) {
+                _ = try await ServerSettings.load(flags: ["config": path], environment: [:])
+            }
+        }
+    }
+
+    @Test(
+        "a value that cannot be is refused, with what was given and what is expected",
+        arguments: [
+            ("port", "99999"), ("port", "-1"), ("port", "http"), ("host", "example.com"), ("host", "localhost"),
+            ("public-url", "mvi.example.com"), ("public-url", "https://mvi.example.com/path"),
+            ("allowed-origins", "*"), ("allowed-origins", "https://a.example,null"), ("max-streams", "0"),
+            ("max-streams", "many"), ("body-limit", "1"), ("body-limit", "1MB"), ("body-limit", "99999999999GiB"),
+            ("session-ttl", "1s"), ("grace", "forever"), ("heartbeat", "-5"), ("heartbeat", "0"), ("log-level", "loud"),
+            ("max-wait-seconds", "1h"),
+        ])
+    func refused(name: String, text: String) async throws {
+        let error = await #expect(throws: SettingError.self) {
+            _ = try await ServerSettings.load(flags: [name: text], environment: [:])
+        }
+        let message = try #require(error?.description)
+        #expect(message.hasPrefix("--\(name) cannot be '\(text)': expected "))
+        #expect(message.contains("MVI_\(name.uppercased().replacing("-", with: "_"))"))
+    }
+
+    @Test("times and bytes are written in units")
+    func units() async throws {
+        let settings = try await ServerSettings.load(
+            flags: [
+                "grace": "1500ms", "heartbeat": "30", "session-ttl": "2h", "idle-timeout": "5m", "body-limit": "2MiB",
+                "head-limit": "8KiB", "outbox-bytes": "65536",
+            ], environment: [:])
+        #expect(settings.grace == .milliseconds(1_500))
+        #expect(settings.heartbeat == .seconds(30))
+        #expect(settings.sessionLife == .seconds(7_200))
+        #expect(settings.idleTimeout == .seconds(300))
+        #expect(settings.bodyLimit == 2 * 1024 * 1024)
+        #expect(settings.headLimit == 8 * 1024)
+        #expect(settings.outboxBytes == 65_536)
+    }
+
+    @Test("every default is one that could be given, and means itself")
+    func defaults() throws {
+        for setting in ServerSettings.catalogue where !setting.defaultText.isEmpty {
+            var settings = ServerSettings()
+            #expect(throws: Never.self) { try setting.apply(setting.defaultText, &settings) }
+        }
+        #expect(Set(ServerSettings.catalogue.map(\.name)).count == ServerSettings.catalogue.count)
+    }
+
+    @Test("every setting is a flag of the command, and every flag a setting")
+    func flags() throws {
+        let names = ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name) + ["config"]
+        let arguments = names.flatMap { ["--\($0)", "value of \($0)"] }
+        let given = try ServerFlags.parse(arguments).given
+        #expect(given == Dictionary(uniqueKeysWithValues: names.map { ($0, "value of \($0)") }))
+        let help = ServerCommand.helpMessage(columns: 1_000)
+        for name in names { #expect(help.contains("--\(name) <")) }
+        for setting in ServerSettings.catalogue {
+            let ending = setting.defaultText.isEmpty ? "]" : "; default: \(setting.defaultText)]"
+            #expect(help.contains("[\(setting.environmentName)\(ending)"), "\(setting.name)")
+        }
+    }
+
+    @Test("the limits reach those who keep them")
+    func parts() {
+        var settings = ServerSettings()
+        settings.maxStreams = 11
+        settings.maxWait = .seconds(3)
+        settings.maxStateBytes = 2_048
+        settings.headLimit = 4_096
+        settings.maxConnections = 12
+        #expect(settings.sessionLimits.streams == 11)
+        #expect(settings.sessionLimits.longestWait == .seconds(3))
+        #expect(settings.sessionLimits.viewStateBytes == 2_048)
+        #expect(settings.http.headLimit == 4_096)
+        #expect(settings.http.connectionLimit == 12)
+    }
+}
