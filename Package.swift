@@ -96,7 +96,8 @@ let package = Package(
         .testTarget(
             name: "MVIServerTests",
             dependencies: [
-                "MVIServer", "MVITesting", "mvi-server", "CResources", "EventStream", "Locking", "MicroHTTP", "Sessions",
+                "MVIServer", "MVITesting", "mvi-server", "CResources", "EventStream", "Locking", "MicroHTTP",
+                "Sessions",
                 "WireJSON",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),

@@ -47,7 +47,8 @@ enum HealthProbe {
         #else
             hints.ai_socktype = SOCK_STREAM
         #endif
-        var found: UnsafeMutablePointer<addrinfo>?
+        // The list that getaddrinfo makes; freed below.
+        var found = hints.ai_next
         guard getaddrinfo(host, "\(port)", &hints, &found) == 0, let address = found?.pointee else {
             throw Failure("'\(host)' is no address")
         }
