@@ -32,6 +32,12 @@ struct RetryQueue<F: Feature> {
         return true
     }
 
+    /// These are to run next, in order, each in a batch of its own.
+    mutating func runAlone(_ jobs: [Job<F>]) {
+        ready = jobs + ready
+        isQuiet = ready.isEmpty && bootstrap == nil
+    }
+
     /// The time has come: everything is ready to run, bootstrap first.
     mutating func wake() {
         isTimerSet = false

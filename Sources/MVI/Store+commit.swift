@@ -67,7 +67,9 @@ extension Store {
     /// was thought of it, and such a step is tried again.
     @usableFromInline
     func notCommitted(_ batch: [Ran<F>], _ commitFailure: CommitFailure) {
-        let culprit = commitFailure.code == .tooLarge && batch.count { $0.record != nil } == 1
+        let isAlone = batch.count { $0.record != nil } == 1
+        if commitFailure.code.isOfTurn, !isAlone { return runApart(batch) }
+        let culprit = commitFailure.code.isOfTurn
         var decided: [(item: Ran<F>, rejection: IntentRejection?, stepError: (any Error)?)] = []
         var retried: [Job<F>] = []
         var bootstrap: Life?
@@ -111,6 +113,24 @@ extension Store {
             case .failure(let job): job.then?()
             case .bootstrap: break
             }
+        }
+    }
+
+    /// One turn of the batch can never be committed. Nothing of any was shown or launched, so all run again, each alone:
+    /// the one at fault is refused then, and only that one.
+    private func runApart(_ batch: [Ran<F>]) {
+        var jobs: [Job<F>] = []
+        for (index, item) in batch.enumerated() {
+            // Its intent will hand itself to the feature anew.
+            if case .failure = item.job, index > 0, batch[index - 1].trouble?.isHandedToFeature == true { continue }
+            jobs.append(item.job)
+        }
+        let isDisposed = core.withLock { core in
+            if core.phase != .disposed { core.retry.runAlone(jobs) }
+            return core.phase == .disposed
+        }
+        if isDisposed {
+            for job in jobs { job.refuse(.disposed) }
         }
     }
 

@@ -78,6 +78,9 @@ public struct CommitFailure: Error, Sendable, Equatable {
         case invalid
         /// The store is gone.
         case disposed
+
+        /// Whether the turn itself is at fault: it would fail again and again, and others need not.
+        var isOfTurn: Bool { self == .tooLarge || self == .invalid }
     }
 
     /// What is the matter.

@@ -31,6 +31,67 @@ struct CommitTests {
         store.dispose()
     }
 
+    @Test(
+        "48: a turn that can never be committed costs the others of its batch nothing: they run again, each alone",
+        arguments: [CommitFailure.Code.tooLarge, .invalid])
+    func apart(code: CommitFailure.Code) async {
+        let log = HeldLog<Script>()
+        let answers = Collected<String>()
+        let store = Store({ intent, turn in turn.dispatch(intent) }, log: log)
+        log.end()
+        store.accept("a")
+        for intent in ["b", "bad", "c"] {
+            store.accept(intent, completion: { answers.append("\(intent) \((try? $0.get()) == nil ? "no" : "yes")") })
+        }
+        log.end()
+        #expect(log.batches.map(\.count) == [1, 1, 3])
+        log.end(.failed(CommitFailure(code, "One of them.")))
+        #expect(answers.all.isEmpty)
+        log.end()
+        log.end(.failed(CommitFailure(code, "This one.")))
+        log.end()
+        #expect(log.batches.map(\.count) == [1, 1, 3, 1, 1, 1])
+        #expect(answers.all == ["b yes", "bad no", "c yes"])
+        #expect(store.messages == ["a", "b", "c"])
+        store.dispose()
+    }
+
+    @Test("48: jobs that are to run again alone are refused if the store ends before")
+    func apartAfterEnd() async {
+        let log = HeldLog<Script>()
+        let answers = Collected<String>()
+        let store = Store({ intent, turn in turn.dispatch(intent) }, log: log)
+        log.end()
+        store.accept("a")
+        for intent in ["b", "c"] {
+            store.accept(intent, completion: { answers.append("\(intent) \((try? $0.get()) == nil ? "no" : "yes")") })
+        }
+        log.end()
+        store.dispose()
+        log.end(.tooLarge)
+        #expect(answers.all == ["b no", "c no"])
+    }
+
+    @Test("49: a step whose outcome cannot be written is not tried for ever: its work is told")
+    func invalidStep() async {
+        let log = HeldLog<Script>()
+        let thrown = Gate()
+        let store = Store(
+            { intent, turn in
+                turn.launch { work in
+                    do { try await work.turn { turn throws in turn.dispatch("bad") } } catch { thrown.open() }
+                }
+            }, log: log)
+        log.end()
+        store.accept("go")
+        log.end()
+        await log.batches(atLeast: 3)
+        log.end(.failed(CommitFailure(.invalid, "Not a number.")))
+        try? await thrown.wait()
+        #expect(store.messages.isEmpty)
+        store.dispose()
+    }
+
     @Test("48: a batch has at most 64 jobs")
     func batchLimit() async {
         let log = HeldLog<Script>()
@@ -316,9 +377,10 @@ struct CommitTests {
         log.end()
         #expect(log.batches.last?.count == 2)
         log.end(.tooLarge)
+        #expect(log.batches.last?.count == 1)
+        #expect(told.all.isEmpty)
+        log.end(.tooLarge)
         #expect(told.all == [true])
-        await clock.sleepers()
-        await clock.advance(by: .seconds(1), running: executor)
         #expect(log.batches.last?.count == 1)
         log.end()
         #expect(store.messages == ["hold", "loaded"])
