@@ -145,7 +145,7 @@ struct OriginTests {
         "what is no origin",
         arguments: [
             "", "*", "null", "example.com", "https://", "https://h/path", "https://h?q", "https://u@h", "://h",
-            "https://h h",
+            "https://h h", "https://h:", "https://h:x", "https://h:99999", "http://[::1", "http://::1", "http://[h]",
         ])
     func noOrigins(address: String) {
         #expect(Origin(setting: address) == nil)

@@ -46,9 +46,6 @@ struct CrossSiteRule: Sendable {
     private func isOwn(_ origin: Origin, host: String?) -> Bool {
         if let publicURL { return origin == publicURL }
         // Whatever terminates TLS in front of the server, the browser's `Host` is the page's if it is ours.
-        guard let host, let own = Origin(setting: (origin.isSecure ? "https://" : "http://") + host) else {
-            return false
-        }
-        return origin.authority == own.authority && (origin.text.hasPrefix("http://") || origin.isSecure)
+        return host.flatMap { Origin(setting: (origin.isSecure ? "https://" : "http://") + $0) } == origin
     }
 }

@@ -8,44 +8,53 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
     public init?(setting address: some StringProtocol) {
         var text = address.lowercased()
         if text.hasSuffix("/") { text.removeLast() }
-        guard let separator = Self.schemeEnd(of: text) else { return nil }
-        let scheme = text[..<separator]
-        let rest = text[separator...].dropFirst(3)
-        guard
-            let first = scheme.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
-            scheme.utf8.allSatisfy({ Self.isNameByte($0) || $0 == UInt8(ascii: "+") }),
-            !rest.isEmpty,
-            rest.utf8.allSatisfy({ byte in Self.isNameByte(byte) || "_:[]".utf8.contains(byte) })
-        else { return nil }
-        let defaultPort = scheme == "https" ? ":443" : scheme == "http" ? ":80" : nil
-        if let defaultPort, text.hasSuffix(defaultPort), !text.hasSuffix("[\(defaultPort)") {
-            text.removeLast(defaultPort.count)
+        guard let separator = text.firstRange(of: "://") else { return nil }
+        let scheme = text[..<separator.lowerBound]
+        guard let first = scheme.utf8.first, Self.isLetter(first), scheme.utf8.allSatisfy(Self.isSchemeByte) else {
+            return nil
         }
-        self.text = text
+        guard let (host, port) = Self.hostAndPort(text[separator.upperBound...]) else { return nil }
+        let isDefault = (scheme == "https" && port == "443") || (scheme == "http" && port == "80")
+        self.text = port.isEmpty || isDefault ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
     }
 
     /// Whether pages of it came over TLS.
     public var isSecure: Bool { text.hasPrefix("https://") }
 
+    /// The text.
     public var description: String { text }
 
-    /// Host and port.
-    var authority: Substring {
-        guard let separator = Self.schemeEnd(of: text) else { return "" }
-        return text[separator...].dropFirst(3)
-    }
-
-    private static func schemeEnd(of text: String) -> String.Index? {
-        guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return nil }
-        return colon
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-            UInt8(ascii: "."):
-            true
-        default: false
+    /// `host`, `host:port`, `[address]`, `[address]:port`; the port is empty if there is none.
+    private static func hostAndPort(_ authority: Substring) -> (host: Substring, port: Substring)? {
+        let host: Substring
+        if authority.first == "[" {
+            guard let end = authority.firstIndex(of: "]") else { return nil }
+            host = authority[...end]
+            guard host.utf8.dropFirst().dropLast().allSatisfy(isAddressByte) else { return nil }
+        } else {
+            host = authority.prefix { $0 != ":" }
+            guard !host.isEmpty, host.utf8.allSatisfy(isHostByte) else { return nil }
         }
+        let rest = authority[host.endIndex...]
+        if rest.isEmpty { return (host, rest) }
+        let port = rest.dropFirst()
+        guard rest.first == ":", UInt16(port) != nil else { return nil }
+        return (host, port)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    private static func isSchemeByte(_ byte: UInt8) -> Bool {
+        isLetter(byte) || isDigit(byte) || "+-.".utf8.contains(byte)
+    }
+
+    private static func isHostByte(_ byte: UInt8) -> Bool {
+        isLetter(byte) || isDigit(byte) || "-._".utf8.contains(byte)
+    }
+
+    private static func isAddressByte(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte) || ":.".utf8.contains(byte)
     }
 }
