@@ -14,7 +14,7 @@ struct HealthCommand: AsyncParsableCommand {
     @ParentCommand var server: ServerCommand
 
     func run() async throws {
-        let settings = try await server.settings()
+        let settings = try await server.settings().server
         // A server that listens everywhere is asked at home.
         let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][settings.host] ?? settings.host
         do {

@@ -22,8 +22,7 @@ struct ServerCommand: AsyncParsableCommand {
         let settings: ServerSettings
         let demo: DemoSettings
         do {
-            settings = try await self.settings()
-            demo = try await demoSettings()
+            (settings, demo) = try await self.settings()
         } catch let error as SettingError {
             throw ValidationError("\(error)")
         }
@@ -50,11 +49,13 @@ struct ServerCommand: AsyncParsableCommand {
         }.run()
     }
 
-    func settings() async throws -> ServerSettings { try await ServerSettings.load(flags: flags.given) }
-
-    private func demoSettings() async throws -> DemoSettings {
-        var settings = DemoSettings()
-        try await SettingsSource(flags: flags.given).apply(DemoSettings.catalogue, to: &settings)
-        return settings
+    /// The server's settings and the demo's, from flags, environment and file.
+    func settings() async throws -> (server: ServerSettings, demo: DemoSettings) {
+        let source = try await SettingsSource(
+            flags: flags.given, known: ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name))
+        var (server, demo) = (ServerSettings(), DemoSettings())
+        try source.apply(ServerSettings.catalogue, to: &server)
+        try source.apply(DemoSettings.catalogue, to: &demo)
+        return (server, demo)
     }
 }

@@ -43,6 +43,16 @@ struct SettingsTests {
         }
     }
 
+    @Test("a file that sets what there is not is refused, and the name said")
+    func unknownMember() async throws {
+        try await withFile(#"{"port": 9000, "prot": 9001}"#) { path in
+            let error = await #expect(throws: SettingError.self) {
+                _ = try await ServerSettings.load(flags: ["config": path], environment: [:])
+            }
+            #expect(error?.description.contains("it sets what there is not: prot") == true)
+        }
+    }
+
     @Test(
         "a value that cannot be is refused, with what was given and what is expected",
         arguments: [

@@ -7,10 +7,12 @@ package struct SettingsSource: Sendable {
     /// - Parameters:
     ///   - flags: what was given on the command line, by name without dashes.
     ///   - environment: the variables to look at; nil for the process's own.
-    ///   - file: a JSON object whose members are named like the flags. Without it the flag `config`, else `MVI_CONFIG`
-    ///     names one.
-    /// - Throws: `SettingError` if the file cannot be read.
-    package init(flags: [String: String], environment: [String: String]? = nil) async throws {
+    ///   - known: the names that there are. The flag `config`, else `MVI_CONFIG`, may name a file: a JSON object whose
+    ///     members are among them.
+    /// - Throws: `SettingError` if the file cannot be read, or sets what there is not.
+    package init(
+        flags: [String: String], environment: [String: String]? = nil, known: [String]
+    ) async throws {
         let variables =
             environment.map { EnvironmentVariablesProvider(environmentVariables: $0) }
             ?? EnvironmentVariablesProvider()
@@ -25,6 +27,7 @@ package struct SettingsSource: Sendable {
             reader = first
             return
         }
+        try ConfigurationFile.check(path, known: Set(known))
         do {
             let file = try await FileProvider<JSONSnapshot>(
                 config: ConfigReader(
@@ -66,7 +69,9 @@ extension ServerSettings {
         flags: [String: String] = [:], environment: [String: String]? = nil
     ) async throws -> ServerSettings {
         var settings = ServerSettings()
-        try await SettingsSource(flags: flags, environment: environment).apply(catalogue, to: &settings)
+        let source = try await SettingsSource(
+            flags: flags, environment: environment, known: catalogue.map(\.name))
+        try source.apply(catalogue, to: &settings)
         return settings
     }
 }

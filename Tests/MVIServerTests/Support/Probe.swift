@@ -80,7 +80,7 @@ struct Probe: Feature {
     }
 }
 
-/// A feature with a key: `1` to `9` exist, `10` cannot be shown, all else throws.
+/// A feature with a key: `1` to `9` exist, `broken` cannot be shown, other numbers do not exist, all else throws.
 struct Item: Feature {
     struct State: Codable, Equatable, Sendable {
         var id: String
@@ -93,9 +93,13 @@ struct Item: Feature {
     let initialState: State
 
     init?(id: String) throws {
+        if id == "broken" {
+            initialState = State(id: id, weight: .infinity)
+            return
+        }
         guard let number = Int(id) else { throw Unknown() }
-        guard (1...10).contains(number) else { return nil }
-        initialState = State(id: id, weight: number == 10 ? .infinity : 1)
+        guard (1...9).contains(number) else { return nil }
+        initialState = State(id: id)
     }
 
     func reduce(_ state: inout State, _ intent: Intent) {

@@ -110,7 +110,7 @@ extension RefusalCase {
             try await server.send(try await server.session().request("GET", "/features/item:11/state"))
         },
         RefusalCase(.readState, .stateUnavailable, when: "the state cannot be JSON") { server in
-            try await server.send(try await server.session().request("GET", "/features/item:10/state"))
+            try await server.send(try await server.session().request("GET", "/features/item:broken/state"))
         },
         RefusalCase(
             .readState, .tooManyStores, when: "the session has as many stores as it may",
@@ -154,11 +154,11 @@ extension RefusalCase {
                 try await server.send(try await server.session().request("GET", "/events?feature="))
             },
             RefusalCase(.streamFeature, .stateUnavailable, when: "the state cannot be JSON") { server in
-                try await server.send(try await server.session().request("GET", "/features/item:10/events"))
+                try await server.send(try await server.session().request("GET", "/features/item:broken/events"))
             },
             RefusalCase(.streamSession, .stateUnavailable, when: "one of the states cannot be JSON") { server in
                 try await server.send(
-                    try await server.session().request("GET", "/events?feature=probe&feature=item:10"))
+                    try await server.session().request("GET", "/events?feature=probe&feature=item:broken"))
             },
         ] + transient(.streamFeature, "/features/probe/events") + transient(.streamSession, "/events?feature=probe")
 
