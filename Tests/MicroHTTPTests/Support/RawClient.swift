@@ -89,6 +89,12 @@ final class RawClient {
         return String(decoding: pending, as: UTF8.self)
     }
 
+    /// Whether the server sends something or ends the connection within some milliseconds.
+    func isOver(within milliseconds: Int32) -> Bool {
+        var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return Glibc.poll(&poll, 1, milliseconds) == 1
+    }
+
     /// Waits until something arrives. False: the server has closed its side, or reset the connection.
     private func receive() throws -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
