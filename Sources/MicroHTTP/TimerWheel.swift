@@ -45,12 +45,17 @@ struct TimerWheel {
                     due.append(entry.id)
                     return true
                 }
+                // Removing keeps the storage; a burst of clients would leave its peak in one slot after the other.
+                if slots[slot].capacity > 4 * slots[slot].count { slots[slot] = slots[slot].map { $0 } }
             }
             count -= due.count
         }
         reached = target
         return due
     }
+
+    /// For how many deadlines it holds memory, whether they are set or not.
+    var room: Int { slots.reduce(0) { $0 + $1.capacity } }
 
     /// When `advance` should next be called: at or before the earliest deadline; nil if there is none.
     var nextDeadline: UInt64? {
