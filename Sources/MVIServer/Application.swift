@@ -67,7 +67,14 @@ final class Application: Sendable {
     }
 
     /// The HTTP layer's own refusals, worded as the others.
-    func response(to fault: RequestFault) -> Response { Problem(fault).response(instance: []) }
+    func response(to fault: RequestFault, head: RequestHead?) -> Response {
+        guard let head else { return Problem(fault).response(instance: []) }
+        var terms = terms(of: head)
+        if case .found(let operation, _, _, _) = router.route(method: head.method, path: head.path) {
+            terms.vary = operation.problemsVary
+        }
+        return terms.response(to: Problem(fault))
+    }
 
     private func terms(of head: RequestHead) -> Reply.Terms {
         Reply.Terms(

@@ -19,5 +19,7 @@ struct ApplicationHandler: RequestHandler {
         call.answer(request.body, Reply(terms: call.terms, send: { exchange.respond($0) }))
     }
 
-    func response(to fault: RequestFault) -> Response { application.response(to: fault) }
+    func response(to fault: RequestFault, head: RequestHead?) -> Response {
+        application.response(to: fault, head: head)
+    }
 }

@@ -17,7 +17,7 @@ enum HandOverTest {
         func handle(_ request: Request, _ exchange: Exchange) {
             exchange.respond(Response(status: 200, body: .stream(Source())))
         }
-        func response(to fault: RequestFault) -> Response { Response(status: fault.status) }
+        func response(to fault: RequestFault, head: RequestHead?) -> Response { Response(status: fault.status) }
     }
 
     /// Nil if it works, else what was received instead. Once per process: the library does not change in it.

@@ -75,7 +75,7 @@ final class RequestContext {
             self.head = head
             if core.isStopping.load(ordering: .acquiring) {
                 let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
-                return refuseAndClose(core.response(to: fault), raw.connection)
+                return refuseAndClose(core.response(to: fault, head: head), raw.connection)
             }
             switch core.handler.receive(head) {
             case .refuse(let response):
@@ -86,7 +86,7 @@ final class RequestContext {
                 bodyLimit = min(limit, core.configuration.bodyLimit)
                 if case .length(let length) = framing {
                     guard length <= UInt64(max(0, bodyLimit)) else {
-                        return refuseAndClose(core.response(to: tooLarge), raw.connection)
+                        return refuseAndClose(core.response(to: tooLarge, head: head), raw.connection)
                     }
                     body.reserveCapacity(Int(length))
                 }
@@ -104,7 +104,7 @@ final class RequestContext {
     private func receiveBody(_ bytes: UnsafeRawBufferPointer) -> MHD_Result {
         guard body.count + bytes.count <= bodyLimit else {
             // The library takes no response while a body arrives, and an endless one has no end to wait for.
-            lastWords = LastWords.bytes(core.response(to: tooLarge))
+            lastWords = LastWords.bytes(core.response(to: tooLarge, head: head))
             stage = .over
             return .NO
         }
@@ -122,10 +122,10 @@ final class RequestContext {
         userContext = nil
         if let response = exchange.handlerReturned() { return answer(response, connection) }
         let late = RequestFault(.answerTimeout, "The request could not be answered in time.")
-        watch?.enter(.answer(exchange, core.response(to: late)))
+        watch?.enter(.answer(exchange, core.response(to: late, head: head)))
         if exchange.suspend(connection) { return .YES }
         let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
-        return answer(exchange.answerWithoutSuspending(core.response(to: fault)), connection)
+        return answer(exchange.answerWithoutSuspending(core.response(to: fault, head: head)), connection)
     }
 
     /// Answers in the first call: the library then reads no more of this connection and closes it.
@@ -180,7 +180,7 @@ final class RequestContext {
                 watch?.hasExpired == true
                 ? RequestFault(.requestTimeout, "The body did not arrive in time.")
                 : RequestFault(.bodyCutShort, "The body ended before its length was reached.")
-            lastWords = LastWords.bytes(core.response(to: fault))
+            lastWords = LastWords.bytes(core.response(to: fault, head: head))
         } else if case .refused(let response) = stage {
             response.discard(.peerClosed)
         }

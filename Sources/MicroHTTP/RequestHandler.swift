@@ -12,8 +12,9 @@ public protocol RequestHandler: Sendable {
 
     /// Words a refusal that this layer makes, so that it looks like the handler's own.
     ///
-    /// The fault's status is sent whatever the response says.
-    func response(to fault: RequestFault) -> Response
+    /// The fault's status is sent whatever the response says. `head` is the request's if it was well-formed and has
+    /// arrived; a fault that meets a whole connection, or many requests at once, has none.
+    func response(to fault: RequestFault, head: RequestHead?) -> Response
 }
 
 /// What `RequestHandler.receive` decides.

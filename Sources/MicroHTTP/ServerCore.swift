@@ -60,8 +60,8 @@ final class ServerCore: Sendable {
     }
 
     /// The handler's wording of a fault.
-    func response(to fault: RequestFault) -> Response {
-        var response = handler.response(to: fault)
+    func response(to fault: RequestFault, head: RequestHead? = nil) -> Response {
+        var response = handler.response(to: fault, head: head)
         response.status = fault.status
         if case .stream = response.body {
             response.discard(.finished)

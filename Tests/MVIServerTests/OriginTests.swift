@@ -150,4 +150,30 @@ struct OriginTests {
     func noOrigins(address: String) {
         #expect(Origin(setting: address) == nil)
     }
+
+    @Test("a page on the list can read what the HTTP layer refuses once the head is there")
+    func faults() async throws {
+        try await TestServer.run(
+            .socket,
+            {
+                Self.list(&$0)
+                $0.bodyLimit = 1_024
+            }
+        ) { server in
+            let session = try await server.session()
+            let response = try await offThePool { [port = server.port] in
+                let connection = try Connection(port: port)
+                let chunk = "400\r\n" + String(repeating: " ", count: 1_024) + "\r\n"
+                try connection.send(
+                    "POST /features/probe/intents HTTP/1.1\r\nHost: localhost\r\nOrigin: \(Self.listed)\r\n"
+                        + "Authorization: Bearer \(session.secret)\r\nContent-Type: application/json\r\n"
+                        + "Transfer-Encoding: chunked\r\n\r\n" + chunk + chunk)
+                return try connection.response(to: "POST")
+            }
+            #expect(response.problem == "body-too-large")
+            #expect(response["access-control-allow-origin"] == Self.listed)
+            #expect(response["access-control-expose-headers"] != nil)
+            #expect(response["vary"] == "Authorization, Cookie, Origin, Prefer")
+        }
+    }
 }

@@ -16,7 +16,7 @@ struct TestHandler: RequestHandler {
 
     func receive(_ head: RequestHead) -> HeadVerdict { onReceive(head) }
     func handle(_ request: Request, _ exchange: Exchange) { onHandle(request, exchange) }
-    func response(to fault: RequestFault) -> Response {
+    func response(to fault: RequestFault, head: RequestHead?) -> Response {
         Response(
             status: 418, fields: [("Content-Type", "application/problem+json")],
             body: .bytes(Array("\(fault.reason)".utf8)))
