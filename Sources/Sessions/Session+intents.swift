@@ -159,9 +159,9 @@ extension Session {
         _ receipt: ReceiptBook.Receipt, _ request: IntentRequest, _ feature: FeatureID, _ handle: StoreHandle,
         _ completion: @escaping @Sendable (Result<IntentReply, IntentRefusal>) -> Void
     ) {
-        guard let version = receipt.version, let present = existingState(of: feature) else {
-            return completion(.failure(.store(.sessionEnded)))
-        }
+        guard let version = receipt.version else { preconditionFailure("a receipt that is done has a version") }
+        let present: StateSnapshot
+        do { present = try state(of: feature) } catch { return completion(.failure(.store(error))) }
         let id = receipt.intentID
         let answer: @Sendable (Bool, Bool, StateSnapshot) -> Void = { isSettled, isGranted, state in
             completion(

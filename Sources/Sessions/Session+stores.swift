@@ -26,9 +26,11 @@ public struct StateSnapshot: Sendable, Equatable {
 extension Session {
     /// The view state of a store, which is made if the session has none yet.
     public func state(of feature: FeatureID) throws(StoreRefusal) -> StateSnapshot {
-        let (_, number) = try openStore(feature)
-        guard let snapshot = snapshot(of: feature, number: number) else { throw .sessionEnded }
-        return snapshot
+        while true {
+            let (_, number) = try openStore(feature)
+            if let snapshot = snapshot(of: feature, number: number) { return snapshot }
+            // Another request disposed of it meanwhile; unless the session has ended, the next one is as good.
+        }
     }
 
     /// The view state of a store if the session has it; makes none.

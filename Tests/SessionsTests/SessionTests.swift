@@ -228,4 +228,33 @@ struct SessionTests {
             #expect(ids == ids.sorted())
         }
     }
+
+    @Test("a store that another request disposes of while it is made does not look like the session's end")
+    func disposedMeanwhile() throws {
+        let session = Lock<Session?>(nil)
+        let rival = try #require(FeatureID("rivalled"))
+        let features = try FeatureRegistry([
+            FeatureDefinition(Rivalled { _ = session.withLock { $0.take() }?.removeStore(rival) })
+        ])
+        let table = SessionTable(environment: SessionEnvironment(features: features))
+        let (made, _) = try #require(table.create(.bearer))
+        session.withLock { $0 = made }
+        let state = try made.state(of: rival)
+        #expect(session.withLock { $0 == nil })
+        #expect(state == made.existingState(of: rival))
+    }
+}
+
+/// A feature at whose start something else happens.
+private struct Rivalled: Feature {
+    struct State: Codable, Equatable, Sendable { var count = 0 }
+    enum Intent: Codable, Sendable { case nothing }
+    static let examples: [Intent] = [.nothing]
+    let initialState = State()
+    let meanwhile: @Sendable () -> Void
+
+    init(_ meanwhile: @escaping @Sendable () -> Void) { self.meanwhile = meanwhile }
+
+    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) { meanwhile() }
+    func reduce(_ state: inout State, _ intent: Intent) {}
 }
