@@ -98,8 +98,17 @@ extension SessionCore {
             } else {
                 droppedFloor = max(droppedFloor, entry.sequence)
             }
+            var isShown = false
             for index in streams.indices where streams[index].shows(entry.feature) {
                 streams[index].dropped(number)
+                isShown = true
+            }
+            // With nobody there it was owed to whoever comes first.
+            guard !isShown, !entry.isWritten else { continue }
+            if stores[entry.feature] != nil {
+                stores[entry.feature]?.hasUnheard = true
+            } else {
+                unheardFloor = true
             }
         }
         return undelivered

@@ -58,6 +58,7 @@ extension Session {
             core.versionFloor = max(core.versionFloor, slot.version)
             core.droppedFloor = max(core.droppedFloor, slot.droppedSequence)
             core.labelledFloor = core.labelledFloor || slot.hasLabels
+            core.unheardFloor = core.unheardFloor || slot.hasUnheard
             var wakers: [any StreamWaker] = []
             for index in core.streams.indices where core.streams[index].shows(feature) {
                 core.streams[index].storeEnded(feature)

@@ -15,6 +15,8 @@ struct SessionCore {
     /// Whether a store that is gone published labels.
     var labelledFloor = false
     var outbox = Outbox()
+    /// Whether a label of a store that is gone was dropped unheard; see `StoreSlot.hasUnheard`.
+    var unheardFloor = false
     /// In the order in which they were opened.
     var streams: [StreamState] = []
     var receipts = ReceiptBook()
@@ -46,6 +48,8 @@ struct StoreSlot {
     var droppedSequence: UInt64
     /// Whether it ever published a label.
     var hasLabels = false
+    /// Whether a label was dropped that no stream ever got, while none showed the store: the next that does is told.
+    var hasUnheard = false
     /// Whoever waits for the view state to change.
     var waiters: [StateWaiter] = []
 }

@@ -170,6 +170,20 @@ struct StreamTests {
         #expect(try resumed[1].json.reason == "expired")
     }
 
+    @Test("30: labels that nobody was there for and that had to go are owed to the first stream, which hears of it")
+    func unheard() throws {
+        let fixture = try Fixture { $0.outboxLabels = 3 }
+        for number in 1...5 { try fixture.send(#"{"type":"shout","text":"\#(number)"}"#) }
+        // Whoever asks for nothing that was is owed nothing, and tells nobody.
+        #expect(try fixture.stream("tally", from: .now).read().names == ["hello", "state"])
+        let first = try fixture.stream("tally").read()
+        #expect(first.names == ["hello", "reset", "state", "label", "label", "label"])
+        #expect(try first[1].json.reason == "overflow")
+        #expect(try first[1].json.labelsLost == true)
+        #expect(try first.said == ["3", "4", "5"])
+        #expect(try fixture.stream("tally").read().names.contains("reset") == false)
+    }
+
     @Test("an outbox is bounded in bytes too")
     func overflowInBytes() throws {
         let fixture = try Fixture { $0.outboxBytes = 4_096 }

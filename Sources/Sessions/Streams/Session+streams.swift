@@ -79,12 +79,7 @@ extension SessionCore {
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, session: Session
     ) -> [StoreHandle] {
-        let shown = stores.filter { id, _ in
-            switch filter {
-            case .all: true
-            case .features(let features): features.contains(id)
-            }
-        }
+        let shown = stores.filter { id, _ in filter.shows(id) }
         let place = locate(start, filter, shown, epoch: session.epoch)
         var stream = StreamState(
             number: number, filter: filter, startedResumed: place.isReplay, replayThrough: sequence,
@@ -126,7 +121,10 @@ extension SessionCore {
             return Place(
                 sequence: outbox[outbox.firstNumber].sequence - 1, label: outbox.firstNumber, isReplay: true)
         case .unspecified:
-            return unspecified(filter)
+            var place = unspecified(filter)
+            let isOwed = shown.values.contains { $0.hasUnheard } || filter == .all && unheardFloor
+            if isOwed { place.reset = (.overflow, true) }
+            return place
         case .cursor(let text):
             guard let cursor = Cursor(text), cursor.epoch == epoch, cursor.sequence <= sequence else {
                 return reset(.unknownCursor, filter, shown)
@@ -145,12 +143,9 @@ extension SessionCore {
         var number = outbox.firstNumber
         while number < outbox.endNumber {
             let entry = outbox[number]
-            let isShown =
-                switch filter {
-                case .all: true
-                case .features(let features): features.contains(entry.feature)
-                }
-            if isShown, !entry.isWritten { return Place(sequence: entry.sequence - 1, label: number) }
+            if filter.shows(entry.feature), !entry.isWritten {
+                return Place(sequence: entry.sequence - 1, label: number)
+            }
             number += 1
         }
         return Place(sequence: sequence, label: outbox.endNumber)

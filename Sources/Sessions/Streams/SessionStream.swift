@@ -100,10 +100,17 @@ extension SessionCore {
     private mutating func appendControl(_ index: Int, into bytes: inout [UInt8]) {
         if let reset = streams[index].reset {
             StreamEvents.reset(reset.reason, labelsLost: reset.labelsLost, into: &bytes)
+            if reset.labelsLost { heard(streams[index].filter) }
             streams[index].reset = nil
         }
         for feature in streams[index].ended { StreamEvents.end(feature, into: &bytes) }
         streams[index].ended = []
+    }
+
+    /// A stream tells its client that labels are lost: nobody else need be told.
+    private mutating func heard(_ filter: StreamFilter) {
+        for feature in stores.keys where filter.shows(feature) { stores[feature]?.hasUnheard = false }
+        if filter == .all { unheardFloor = false }
     }
 
     /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of

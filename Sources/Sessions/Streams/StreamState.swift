@@ -12,6 +12,13 @@ public enum StreamFilter: Sendable, Equatable {
     case all
     /// These.
     case features(Set<FeatureID>)
+
+    func shows(_ feature: FeatureID) -> Bool {
+        switch self {
+        case .all: true
+        case .features(let features): features.contains(feature)
+        }
+    }
 }
 
 /// A stream's place in its session: a position in the outbox, and the features whose newest state it has not shown.
@@ -39,12 +46,7 @@ struct StreamState {
     /// Whom to tell when nobody watches any more.
     var watched: [FeatureID: (handle: StoreHandle, number: UInt64)] = [:]
 
-    func shows(_ feature: FeatureID) -> Bool {
-        switch filter {
-        case .all: true
-        case .features(let features): features.contains(feature)
-        }
-    }
+    func shows(_ feature: FeatureID) -> Bool { filter.shows(feature) }
 
     mutating func markDirty(_ feature: FeatureID) {
         if !dirty.contains(feature) { dirty.append(feature) }
