@@ -111,6 +111,19 @@ struct StateTests {
         }
     }
 
+    @Test("DELETE of a key that names nothing is 404; without a store it is 204", arguments: Depth.allCases)
+    func disposeByKey(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            let unknown = try await server.send(session.request("DELETE", "/features/item:77/state"))
+            #expect(unknown.problem == "feature-not-found")
+            // The second one has a state that is no JSON: it cannot be shown, and there is nothing to dispose of.
+            for key in ["5", "10"] {
+                #expect(try await server.send(session.request("DELETE", "/features/item:\(key)/state")).status == 204)
+            }
+        }
+    }
+
     @Test("DELETE disposes the store; the next one goes on with the versions", arguments: Depth.allCases)
     func dispose(depth: Depth) async throws {
         try await TestServer.run(depth) { server in

@@ -72,6 +72,13 @@ struct StateOperations: Sendable {
     func dispose(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
         try crossSite.check(incoming.fields)
         let feature = try incoming.feature(sessions.environment.features)
+        if feature.key != nil, caller.session.existingState(of: feature) == nil {
+            do throws(StoreRefusal) {
+                _ = try caller.session.initialState(of: feature)
+            } catch {
+                if error == .featureNotFound { throw Problem(error, feature) }
+            }
+        }
         return { _, reply in
             // A store that is not there is as gone as one that was disposed: DELETE is idempotent.
             _ = caller.session.removeStore(feature)
