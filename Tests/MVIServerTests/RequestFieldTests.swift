@@ -126,4 +126,23 @@ struct RequestFieldTests {
         #expect(Timestamp.text(sinceEpoch: .seconds(1_798_761_599)) == "2026-12-31T23:59:59Z")
         #expect(Timestamp.text(sinceEpoch: .seconds(4_107_542_400)) == "2100-03-01T00:00:00Z")
     }
+
+    @Test(
+        "a body's type is one, written as one",
+        arguments: [
+            [("Content-Type", "app lication/json")], [("Content-Type", "application /json")],
+            [("Content-Type", "application/json"), ("Content-Type", "text/plain")],
+            [
+                ("Content-Type", "application/json"), ("Content-Encoding", "identity"), ("Content-Encoding", "gzip"),
+            ],
+        ])
+    func otherTypes(fields: [(name: String, value: String)]) {
+        #expect(throws: Problem.self) { try MediaTypes.checkJSON(HeaderFields(fields)) }
+    }
+
+    @Test(
+        "blanks around a body's type mean nothing", arguments: ["application/json ;charset=utf-8", "Application/JSON"])
+    func sameType(value: String) throws {
+        try MediaTypes.checkJSON(HeaderFields([("Content-Type", value)]))
+    }
 }

@@ -5,6 +5,11 @@ enum MediaTypes {
     /// The body of an intent or a session: JSON, not coded. Parameters are let pass; JSON has none (RFC 8259
     /// section 11), and clients send `charset` all the same.
     static func checkJSON(_ fields: HeaderFields) throws(Problem) {
+        // Two of either can be read in two ways.
+        guard fields.values(of: "content-type").count <= 1, fields.values(of: "content-encoding").count <= 1 else {
+            throw Problem(
+                .unsupportedMediaType, "`Content-Type` and `Content-Encoding` may be there once.")
+        }
         guard let value = fields["content-type"] else {
             throw Problem(.unsupportedMediaType, "The body has no `Content-Type`; it must be application/json.")
         }
@@ -41,8 +46,9 @@ enum MediaTypes {
     }
 
     private static func essence(_ value: some StringProtocol) -> String {
-        let bytes = value.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != 0x20 && $0 != 0x09 }
-        return String(decoding: bytes, as: UTF8.self).lowercased()
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+        let bytes = value.utf8.prefix { $0 != UInt8(ascii: ";") }.drop(while: isBlank)
+        return String(decoding: bytes.reversed().drop(while: isBlank).reversed(), as: UTF8.self).lowercased()
     }
 
     /// `q=0`, `q=0.0` and the like exclude.
