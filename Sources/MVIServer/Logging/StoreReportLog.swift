@@ -20,6 +20,9 @@ enum StoreReportLog {
             logger.notice(
                 "Labels were dropped before any client got them",
                 metadata: ["feature": "\(instance)", "count": "\(count)"])
+        case .commitFailed(let failure, _) where failure.code == .disposed:
+            // A client disposed of the store while its work ran: no fault, and nothing is tried again.
+            break
         case .commitFailed(let failure, let instance):
             logger.error(
                 "A step of launched work could not be kept and will be tried again",
