@@ -66,7 +66,6 @@ public final class HTTPServer: Sendable {
         try check()
         signal(SIGPIPE, SIG_IGN)
         if testsHandOver {
-            OpenFiles.makeRoom(for: configuration.connectionLimit, logger: logger)
             try HandOverTest.run()
         }
         let (listenSocket, port) = try ListenSocket.open(host: configuration.host, port: configuration.port)

@@ -24,7 +24,7 @@ enum StartLog {
             assembly.logger.warning(
                 """
                 The process may open \(openFiles) files, but --max-streams and --max-connections allow for \(needed): \
-                clients beyond that would hang. Raise `ulimit -n`, or lower the two.
+                connections beyond that are ended without an answer. Raise `ulimit -n`, or lower the two.
                 """)
         }
     }
