@@ -43,6 +43,13 @@ struct Outbox {
         entries[Int(number - firstNumber)].isWritten = true
     }
 
+    /// Forgets what is past its time at the front, which nobody loses, and gives its memory back.
+    mutating func forgetExpired(now: Duration) {
+        guard let first = entries.first, first.expiry <= now else { return }
+        _ = trim(now: now, maxCount: .max, maxBytes: .max)
+        if entries.isEmpty { entries = [] }
+    }
+
     /// Forgets what is past its time at the front, which nobody loses, then drops the oldest until the bounds hold and
     /// returns those with their numbers: whoever was owed one of them has lost it.
     mutating func trim(now: Duration, maxCount: Int, maxBytes: Int) -> [(number: UInt64, entry: Entry)] {

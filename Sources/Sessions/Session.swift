@@ -97,6 +97,14 @@ public final class Session: Sendable {
         for stream in streams { stream.waker?.wake() }
     }
 
+    /// Gives back the memory of labels whose time is over; streams pass over them without it.
+    func forgetExpiredLabels(now: Duration) {
+        core.withLock { $0.outbox.forgetExpired(now: now) }
+    }
+
+    /// How many labels are kept.
+    var labelCount: Int { core.withLock { $0.outbox.count } }
+
     /// Tells every stream that the server goes away, and answers every wait.
     func drain() {
         let (waits, streams) = core.withLock { core in

@@ -5,7 +5,7 @@ public struct SessionLimits: Sendable {
     /// Stores a session.
     public var storesPerSession = 64
     /// Streams in all.
-    public var streams = 10_000
+    public var streams = 16_000
     /// Streams a session; one more and the oldest goes.
     public var streamsPerSession = 4
     /// Receipts a session.

@@ -31,6 +31,8 @@ public final class SessionTable: Sendable {
     private struct Totals {
         var sessions = 0
         var isDraining = false
+        /// The shard whose sessions the next sweep goes through.
+        var nextShard = 0
     }
 
     private static let shardCount = 64
@@ -118,9 +120,11 @@ public final class SessionTable: Sendable {
     }
 
     /// Ends the sessions whose time is over and forgets old tombstones, a bounded number of each a call: called every
-    /// few seconds, it keeps up without ever holding anything up.
+    /// few seconds, it keeps up without ever holding anything up. Each call also goes through one part of the sessions and
+    /// gives back the memory of their labels whose time is over.
     public func sweep(limit: Int = 1_000) {
         let now = environment.time.monotonic()
+        forgetExpiredLabels(now: now)
         for lock in shards {
             var due: [Session] = []
             lock.withLock { shard in
@@ -148,6 +152,21 @@ public final class SessionTable: Sendable {
                 }
             }
         }
+    }
+
+    /// How many labels are kept, in all sessions.
+    public var labelCount: Int {
+        shards.reduce(0) { count, lock in
+            count + lock.withLock { Array($0.sessions.values) }.reduce(0) { $0 + $1.labelCount }
+        }
+    }
+
+    private func forgetExpiredLabels(now: Duration) {
+        let next = totals.withLock { totals in
+            defer { totals.nextShard = (totals.nextShard + 1) % Self.shardCount }
+            return totals.nextShard
+        }
+        for session in shards[next].withLock({ Array($0.sessions.values) }) { session.forgetExpiredLabels(now: now) }
     }
 
     /// Tells every stream that the server goes away, and answers every request that waits.

@@ -119,6 +119,19 @@ struct SessionTests {
         #expect(fixture.table.traceCount < 2_000)
     }
 
+    @Test("labels whose time is over give their memory back, also in a session that nobody touches")
+    func sweptLabels() throws {
+        let fixture = try Fixture()
+        for text in ["a", "b"] { try fixture.send(#"{"type":"whisper","text":"\#(text)"}"#) }
+        try fixture.send(#"{"type":"shout","text":"c"}"#)
+        for _ in 0..<64 { fixture.table.sweep() }
+        #expect(fixture.table.labelCount == 3)
+        fixture.time.advance(by: .seconds(11))
+        for _ in 0..<64 { fixture.table.sweep() }
+        #expect(fixture.table.labelCount == 1)
+        #expect(try fixture.stream("tally").read().said == ["c"])
+    }
+
     @Test("a drain tells every stream, after the labels that it is owed, and answers every wait")
     func drain() async throws {
         let fixture = try Fixture()

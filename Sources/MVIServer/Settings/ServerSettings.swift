@@ -1,5 +1,6 @@
 import Logging
 import MicroHTTP
+import Sessions
 
 /// How a server listens, whom it serves, and how much it bears. Each can be given as a flag, as an environment
 /// variable and in a configuration file; `--help` of the server lists them.
@@ -21,39 +22,41 @@ public struct ServerSettings: Sendable {
     /// Origins of other sites' pages that may use the server.
     public var allowedOrigins: [Origin] = []
 
+    private static let limits = SessionLimits()
+
     /// Sessions in all.
-    public var maxSessions = 100_000
+    public var maxSessions = Self.limits.sessions
     /// Stores a session.
-    public var maxStoresPerSession = 64
+    public var maxStoresPerSession = Self.limits.storesPerSession
     /// Streams in all.
-    public var maxStreams = 16_000
+    public var maxStreams = Self.limits.streams
     /// Streams a session; one more and the oldest goes.
-    public var maxStreamsPerSession = 4
+    public var maxStreamsPerSession = Self.limits.streamsPerSession
     /// Connections at once, streams not counted.
     public var maxConnections = 3_000
     /// Idempotency keys that a session remembers.
-    public var maxReceipts = 1_000
+    public var maxReceipts = Self.limits.receiptsPerSession
     /// Bytes of labels that a session keeps for clients that are away.
-    public var outboxBytes = 256 * 1024
+    public var outboxBytes = Self.limits.outboxBytes
     /// Labels that a session keeps for clients that are away.
-    public var outboxLabels = 1_000
+    public var outboxLabels = Self.limits.outboxLabels
     /// Bytes of one view state.
-    public var maxStateBytes = 1024 * 1024
+    public var maxStateBytes = Self.limits.viewStateBytes
     /// Requests with `Prefer: wait` in all.
-    public var maxWaits = 256
+    public var maxWaits = Self.limits.waits
     /// Requests with `Prefer: wait` a session.
-    public var maxWaitsPerSession = 2
+    public var maxWaitsPerSession = Self.limits.waitsPerSession
     /// Intents of one store that wait for their turn.
-    public var maxQueuedIntents = 1_024
+    public var maxQueuedIntents = Self.limits.queuedIntents
     /// Bytes of a request's body.
     public var bodyLimit = 1024 * 1024
     /// Bytes of a request's head.
     public var headLimit = 16 * 1024
 
     /// How long a request with `Prefer: wait` waits at most.
-    public var maxWait: Duration = .seconds(10)
+    public var maxWait = Self.limits.longestWait
     /// How long a session lives after its last request or stream.
-    public var sessionLife: Duration = .seconds(24 * 3600)
+    public var sessionLife = Self.limits.sessionLife
     /// A stream on which nothing was written for so long gets a `ping`.
     public var heartbeat: Duration = .seconds(20)
     /// From a request's first byte to its head's end.
