@@ -140,8 +140,8 @@ public final class Store<F: Feature>: Sendable {
 }
 
 extension IntentID {
-    /// What bootstrap and its work go by.
-    public static let bootstrap = IntentID("bootstrap")
+    /// What bootstrap and its work go by. Not ASCII, so that no key that a client sends can be it.
+    public static let bootstrap = IntentID("‹bootstrap›")
     @usableFromInline static let end = IntentID("end")
 }
 

@@ -111,11 +111,15 @@ final class ConnectionWatch: ReactorMember {
 
     func ready(_ events: SocketEvents) {
         guard events.contains(.hangUp) else { return }
-        let (shuts, id) = state.withLock { state in
+        // Once: ending the input is itself signalled as a hang-up, and answering that would go round and round until
+        // the library's thread comes by.
+        let first = state.withLock { state -> (shuts: Bool, id: UInt64)? in
+            guard !state.hasHungUp else { return nil }
             state.hasHungUp = true
             state.isShutting = !state.isClosed && state.isReading
             return (state.isShutting, state.id)
         }
+        guard let (shuts, id) = first else { return }
         if shuts { endInput() }
         thread.setDeadline(monotonicNow() + Self.reminder, for: id)
     }

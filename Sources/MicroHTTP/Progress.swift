@@ -32,15 +32,18 @@ final class Progress: Sendable {
             state.last += 1
             return state.last
         }
-        let alarm = Task {
-            try? await Task.sleep(for: limit)
-            finish(number, condition())
-        }
-        defer { alarm.cancel() }
+        let alarm = Lock<Task<Void, Never>?>(nil)
+        defer { alarm.withLock { $0 }?.cancel() }
         return await withCheckedContinuation { continuation in
             state.withLock { $0.waiters[number] = Waiter(condition: condition, continuation: continuation) }
-            // It may have come true, or the time have passed, before there was a waiter.
-            if condition() || alarm.isCancelled { finish(number, true) }
+            // Only now, so that it finds the waiter however short the limit is.
+            let task = Task {
+                try? await Task.sleep(for: limit)
+                finish(number, condition())
+            }
+            alarm.withLock { $0 = task }
+            // It may have come true before there was a waiter.
+            if condition() { finish(number, true) }
         }
     }
 

@@ -19,8 +19,10 @@ struct Outbox {
         var isWritten = false
 
         /// What it counts against the bound in bytes: the text, and about what surrounds it on the wire.
-        var size: Int { json.count + 128 }
+        var size: Int { json.count + overhead }
     }
+
+    static let overhead = 128
 
     private var entries: Deque<Entry> = []
     private var bytes = 0

@@ -88,7 +88,7 @@ extension Session {
 
         let number = environment.nextNumber()
         let handle = try makeHandle(feature, number: number)
-        var watching = 0
+        var watching: [UInt64] = []
         let winner = try core.withLock { core throws(StoreRefusal) -> StoreSlot in
             if core.isEnded { throw .sessionEnded }
             // Another thread may have been first.
@@ -99,20 +99,32 @@ extension Session {
                 droppedSequence: core.droppedFloor, hasLabels: core.labelledFloor)
             core.stores[feature] = slot
             for index in core.streams.indices where core.streams[index].shows(feature) {
-                core.streams[index].watch(feature, handle: handle, number: number)
-                watching += 1
+                core.streams[index].markDirty(feature)
+                watching.append(core.streams[index].number)
             }
             return slot
         }
         if winner.number == number {
             handle.start()
-            for _ in 0..<watching { handle.beginWatching() }
+            for stream in watching { watch(feature, handle, number, from: stream) }
             // Its first turn is bootstrap, whose commit wakes the streams; with a slow journal they need not wait.
             wakeStreams(showing: feature)
         } else {
             handle.dispose()
         }
         return (winner.handle, winner.number)
+    }
+
+    /// Notes that a stream watches a store that was made after it. The stream may have closed meanwhile; what began first
+    /// is then ended here.
+    private func watch(_ feature: FeatureID, _ handle: StoreHandle, _ number: UInt64, from stream: UInt64) {
+        handle.beginWatching()
+        let isOpen = core.withLock { core in
+            guard let index = core.index(of: stream), core.stores[feature]?.number == number else { return false }
+            core.streams[index].watched[feature] = (handle, number)
+            return true
+        }
+        if !isOpen { handle.endWatching() }
     }
 
     private func wakeStreams(showing feature: FeatureID) {
@@ -135,7 +147,7 @@ extension Session {
                 guard let self else { return .failed(CommitFailure(.disposed, "The session has ended.")) }
                 return commit(turns, feature: feature, number: number, done: done)
             },
-            stateLimit: environment.limits.viewStateBytes)
+            stateLimit: environment.limits.viewStateBytes, outboxLimit: environment.limits.outboxBytes)
         let handle: StoreHandle?
         do {
             handle = try definition.make(feature.key, seed)

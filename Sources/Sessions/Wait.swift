@@ -42,7 +42,12 @@ final class Wait: Sendable {
 
     /// Says what to undo when the time is over first.
     func onTimeout(_ cleanUp: @escaping @Sendable () -> Void) {
-        state.withLock { if !$0.isOver { $0.cleanUp = cleanUp } }
+        let isOver = state.withLock { state in
+            if !state.isOver { state.cleanUp = cleanUp }
+            return state.isOver
+        }
+        // It may have ended before there was anything to undo.
+        if isOver { cleanUp() }
     }
 }
 
@@ -89,7 +94,9 @@ extension Session {
     ) {
         let now: StateSnapshot
         do { now = try state(of: feature) } catch { return completion(.failure(error)) }
-        guard !isNews(now) else { return completion(.success(now)) }
+        guard !isNews(now), wait > .zero, environment.limits.longestWait > .zero else {
+            return completion(.success(now))
+        }
         let waiting = beginWait(for: wait) { [self] _ in
             completion(isEnded ? .failure(.sessionEnded) : .success(existingState(of: feature) ?? now))
         }

@@ -26,7 +26,7 @@ struct MiddlewareTests {
         await store.observersCaughtUp()
         #expect(
             seen.all == [
-                "script:1 bootstrap started new",
+                "script:1 ‹bootstrap› started new",
                 "script:1 1 intent a", "script:1 1 message m1 0→1", "script:1 1 label label", "script:1 1 action act",
                 "script:1 1 message act 1→2", "script:1 1 message m2 2→3",
                 "script:1 2 intent b", "script:1 2 message m1 3→4", "script:1 2 label label", "script:1 2 action act",
@@ -65,7 +65,8 @@ struct MiddlewareTests {
         await store.observersCaughtUp()
         #expect(
             seen.all == [
-                " bootstrap started new", " 1 intent bad", " 1 failed execute", " 1 message Broken() 0→1", " end ended",
+                " ‹bootstrap› started new", " 1 intent bad", " 1 failed execute", " 1 message Broken() 0→1",
+                " end ended",
             ])
         for await _ in labels { Issue.record("a label of an undone turn") }
     }
@@ -103,7 +104,7 @@ struct MiddlewareTests {
         store.start()
         try await store.send("a", id: IntentID("1"))
         await store.observersCaughtUp()
-        #expect(seen.all == [" bootstrap started new", " 1 intent a", " 1 message a 0→1"])
+        #expect(seen.all == [" ‹bootstrap› started new", " 1 intent a", " 1 message a 0→1"])
         #expect(store.diagnostics.observerFailures == 3)
         store.dispose()
     }
@@ -161,7 +162,7 @@ struct MiddlewareTests {
         store.dispose()
         log.end()
         await store.observersCaughtUp()
-        #expect(seen.all == [" bootstrap started new", " 1 intent a", " 1 message a 0→1", " end ended"])
+        #expect(seen.all == [" ‹bootstrap› started new", " 1 intent a", " 1 message a 0→1", " end ended"])
     }
 
     @Test("45: interceptors run in order of installation, may rewrite, and see the state on which the intent would run")
@@ -217,7 +218,7 @@ struct MiddlewareTests {
         await store.observersCaughtUp()
         #expect(ran.all == ["yes"])
         #expect(store.messages == ["yes"])
-        #expect(seen.all == [" bootstrap started new", " 1 refused no", " 2 intent yes", " 2 message yes 0→1"])
+        #expect(seen.all == [" ‹bootstrap› started new", " 1 refused no", " 2 intent yes", " 2 message yes 0→1"])
         store.dispose()
     }
 
@@ -265,7 +266,7 @@ struct MiddlewareTests {
             slowTurn: .zero, report: { if case .slowTurn(_, let id, _) = $0 { reports.append(id.text) } })
         let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment)
         try await store.send("a", id: IntentID("1"))
-        #expect(reports.all == ["bootstrap", "1"])
+        #expect(reports.all == [IntentID.bootstrap.text, "1"])
         #expect(store.diagnostics.slowTurns == 2)
         store.dispose()
     }

@@ -53,6 +53,24 @@ struct IntentTests {
         #expect(try fixture.send(#"{"type":"add","amount":1}"#).get().version == 2)
     }
 
+    @Test("labels that the outbox could never hold are refused, and cost the others nothing")
+    func labelTooLarge() throws {
+        let fixture = try Fixture { $0.outboxBytes = 1_000 }
+        try fixture.send(#"{"type":"shout","text":"a"}"#)
+        let text = String(repeating: "x", count: 2_000)
+        #expect(try fixture.send(#"{"type":"shout","text":"\#(text)"}"#).refusal == "notCommitted tooLarge")
+        #expect(try fixture.stream("tally").read().said == ["a"])
+    }
+
+    @Test("a key may be called as what the server calls its own turns")
+    func ownNames() throws {
+        let fixture = try Fixture()
+        let stream = try fixture.stream("tally")
+        _ = try stream.read()
+        try fixture.send(#"{"type":"add","amount":1}"#, key: "bootstrap")
+        #expect(try stream.read().first?.json.intent == "bootstrap")
+    }
+
     @Test("a feature that does not exist, an instance that does not, a key too many or too few: no store")
     func unknownFeatures() throws {
         let fixture = try Fixture()

@@ -233,6 +233,33 @@ struct StreamTests {
         #expect(try fixture.stream("tally").read().said.isEmpty)
     }
 
+    @Test("many large states take several steps; labels and the cursor for all of it come with the last")
+    func largeStates() throws {
+        let fixture = try Fixture()
+        let large = String(repeating: "x", count: 40_000)
+        for key in 1...5 { try fixture.send(#"{"type":"rename","to":"\#(large)"}"#, to: FeatureID("keyed:\(key)")) }
+        try fixture.send(#"{"type":"shout","text":"a"}"#)
+        let stream = try fixture.stream()
+        var batches: [[ParsedEvent]] = []
+        while let batch = try stream.readBatch() { batches.append(batch) }
+        #expect(
+            batches.map(\.names) == [
+                ["hello", "state", "state"], ["state", "state"], ["state", "state", "label"],
+            ])
+        #expect(
+            batches.flatMap { $0 }.dropFirst().map { $0.id != nil } == [false, false, false, false, false, false, true])
+    }
+
+    @Test("streams that are told to go and not read take no more places than a few times the bound")
+    func crowd() throws {
+        let fixture = try Fixture()
+        let streams = try (0..<16).map { _ in try fixture.stream("tally") }
+        #expect(throws: StreamRefusal.busy) { try fixture.stream("tally") }
+        #expect(fixture.table.environment.openStreams == 16)
+        streams[0].stream.closed()
+        _ = try fixture.stream("tally")
+    }
+
     @Test("too many streams in all is a refusal that costs no place")
     func busy() throws {
         let fixture = try Fixture { $0.streams = 2 }

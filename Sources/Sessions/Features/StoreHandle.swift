@@ -8,6 +8,8 @@ struct StoreSeed: Sendable {
     /// Commits encoded turns to the session.
     let commit: @Sendable ([EncodedTurn], _ done: @escaping @Sendable (CommitResult) -> Void) -> CommitResult?
     let stateLimit: Int
+    /// Bytes of labels that a session keeps: a turn with more could never be delivered whole.
+    let outboxLimit: Int
 }
 
 /// A turn as the journal and the streams take it: bytes.
@@ -50,7 +52,8 @@ struct StoreHandle: Sendable {
     let diagnostics: @Sendable () -> StoreDiagnostics
 
     init<F: Feature>(_ feature: F, seed: StoreSeed) throws {
-        let log = EncodingLog<F>(feature: feature, stateLimit: seed.stateLimit, commit: seed.commit)
+        let log = EncodingLog<F>(
+            feature: feature, stateLimit: seed.stateLimit, outboxLimit: seed.outboxLimit, commit: seed.commit)
         let store = Store(
             feature, environment: seed.environment, middleware: seed.middleware, log: log)
         initialView = try WireJSON.encode(store.view)
@@ -79,6 +82,7 @@ struct StoreHandle: Sendable {
 private struct EncodingLog<F: Feature>: TurnLog {
     let feature: F
     let stateLimit: Int
+    let outboxLimit: Int
     let commit: @Sendable ([EncodedTurn], _ done: @escaping @Sendable (CommitResult) -> Void) -> CommitResult?
 
     func commit(
@@ -100,9 +104,17 @@ private struct EncodingLog<F: Feature>: TurnLog {
                     view = bytes
                 }
                 var labels: [EncodedLabel] = []
+                var labelBytes = 0
                 for label in turn.labels {
-                    labels.append(
-                        EncodedLabel(json: try WireJSON.encode(label), timeToLive: feature.timeToLive(of: label)))
+                    let json = try WireJSON.encode(label)
+                    labelBytes += json.count + Outbox.overhead
+                    labels.append(EncodedLabel(json: json, timeToLive: feature.timeToLive(of: label)))
+                }
+                guard labelBytes <= outboxLimit else {
+                    return .failed(
+                        CommitFailure(
+                            .tooLarge,
+                            "The turn's labels would take \(labelBytes) bytes; at most \(outboxLimit) are kept."))
                 }
                 encoded.append(
                     EncodedTurn(

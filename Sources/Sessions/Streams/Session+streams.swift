@@ -45,15 +45,18 @@ extension Session {
         guard environment.takeStreamPlace() else { throw .busy }
         let number = environment.nextNumber()
         let now = environment.time.monotonic()
+        let limit = environment.limits.streamsPerSession
         let opened = core.withLock { core -> (handles: [StoreHandle], superseded: [any StreamWaker])? in
-            guard !core.isEnded else { return nil }
+            // Those that were told to go stay until their client has read it, or its time is over: a client that opens
+            // streams and reads none must not take every place.
+            guard !core.isEnded, core.streams.count < 4 * limit else { return nil }
             core.lastTouch = now
-            let superseded = core.supersede(limit: environment.limits.streamsPerSession)
+            let superseded = core.supersede(limit: limit)
             return (core.open(number, filter, start, session: self), superseded)
         }
         guard let opened else {
             environment.leaveStreamPlace()
-            throw .store(.sessionEnded)
+            throw isEnded ? .store(.sessionEnded) : .busy
         }
         for waker in opened.superseded { waker.wake() }
         for handle in opened.handles { handle.beginWatching() }

@@ -72,7 +72,7 @@ public final class SessionStream: Sendable {
 }
 
 extension SessionCore {
-    /// A batch holds about this many bytes of labels at most, so that catching up takes bounded memory.
+    /// A batch holds about this many bytes of states, and of labels, at most, so that catching up takes bounded memory.
     private static var batchBytes: Int { 64 * 1024 }
 
     func index(of stream: UInt64) -> Int? { streams.firstIndex { $0.number == stream } }
@@ -87,7 +87,7 @@ extension SessionCore {
         appendControl(index, into: &bytes)
         appendBatch(index, epoch: session.epoch, now: now, into: &bytes)
         // The farewell comes in a step of its own, so that the labels before it count as written.
-        if let reason = streams[index].goAway, streams[index].handedOut.isEmpty,
+        if let reason = streams[index].goAway, streams[index].handedOut.isEmpty, streams[index].dirty.isEmpty,
             streams[index].nextLabel >= outbox.endNumber
         {
             streams[index].isOver = true
@@ -116,10 +116,12 @@ extension SessionCore {
     /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of
     /// the batch the batch's: everything that the stream shows up to there has been written with it.
     private mutating func appendBatch(_ index: Int, epoch: String, now: Duration, into bytes: inout [UInt8]) {
-        let labels = takeLabels(index, now: now)
-        let isCaughtUp = streams[index].nextLabel >= outbox.endNumber
-        let dirty = streams[index].dirty
-        streams[index].dirty = []
+        // Many large states take several steps, so that what waits for a socket is bounded; labels, and the cursor that
+        // stands for all of it, come with the last.
+        let dirty = takeDirty(index)
+        let isComplete = streams[index].dirty.isEmpty
+        let labels = isComplete ? takeLabels(index, now: now) : []
+        let isCaughtUp = isComplete && streams[index].nextLabel >= outbox.endNumber
         var remaining = dirty.count
         for feature in dirty {
             remaining -= 1
@@ -152,6 +154,19 @@ extension SessionCore {
             bytes.append(UInt8(ascii: "\n"))
         }
         streams[index].handedOut = labels
+    }
+
+    /// The features whose states to write now: as many as fill a batch, but at least one.
+    private mutating func takeDirty(_ index: Int) -> [FeatureID] {
+        var size = 0
+        let count =
+            streams[index].dirty.firstIndex { feature in
+                defer { size += stores[feature]?.view.count ?? 0 }
+                return size >= Self.batchBytes
+            } ?? streams[index].dirty.count
+        let taken = Array(streams[index].dirty.prefix(count))
+        streams[index].dirty.removeFirst(count)
+        return taken
     }
 
     /// The numbers of the labels to write now; moves the stream's position behind them. It ends between turns, never
