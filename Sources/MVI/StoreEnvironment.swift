@@ -46,7 +46,8 @@ public enum StoreReport: Sendable {
     case slowTurn(Duration, IntentID, instance: String)
     /// Labels were given up because nobody came for them and the bound was reached.
     case undelivered(count: Int, instance: String)
-    /// A step of launched work could not be committed and will be tried again.
+    /// Turns could not be committed. Intents were refused; launched work and bootstrap are tried again, unless the turn
+    /// itself is at fault.
     case commitFailed(CommitFailure, instance: String)
 }
 

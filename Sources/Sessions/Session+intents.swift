@@ -104,8 +104,10 @@ extension Session {
             if let ifMatch = request.ifMatch, let state = existingState(of: feature), !ifMatch(state.version) {
                 return completion(.failure(.rejected(.preconditionFailed)))
             }
-            guard case .mismatch(let issues) = error else { return }
-            completion(.failure(.mismatch(issues)))
+            switch error {
+            case .malformed(let offset, let reason): completion(.failure(.malformed(offset: offset, reason: reason)))
+            case .mismatch(let issues): completion(.failure(.mismatch(issues)))
+            }
         case .success(let accept):
             run(accept, request, feature, store, receipt, completion)
         }

@@ -38,8 +38,8 @@ extension Session {
         snapshot(of: feature, number: nil)
     }
 
-    /// The view state that a new store of the feature would have, and nothing is made: for a `HEAD`. Nil where the
-    /// session has a store, or the feature or its instance does not exist.
+    /// The view state that a new store of the feature would have, whether the session has one or not; nothing is kept:
+    /// for a `HEAD`. Throws `featureNotFound` where the feature or its instance does not exist.
     public func initialState(of feature: FeatureID) throws(StoreRefusal) -> [UInt8] {
         try makeHandle(feature, number: 0).initialView
     }

@@ -119,8 +119,8 @@ public final class SessionTable: Sendable {
         session.end(reason)
     }
 
-    /// Ends the sessions whose time is over and forgets old tombstones, a bounded number of each a call: called every
-    /// few seconds, it keeps up without ever holding anything up. Each call also goes through one part of the sessions and
+    /// Ends the sessions whose time is over, a bounded number a call, and forgets old tombstones: called every few
+    /// seconds, it keeps up without ever holding anything up for long. Each call also goes through one part of the sessions and
     /// gives back the memory of their labels whose time is over.
     public func sweep(limit: Int = 1_000) {
         let now = environment.time.monotonic()

@@ -85,8 +85,8 @@ extension Session {
         return wait
     }
 
-    /// Waits until a store's view state satisfies `isNews`, at most for `wait`, then hands it over; at once if it does
-    /// already. The store is made if the session has none yet. Without a place to wait in: `tooManyWaits`, so that a
+    /// Waits for the next change of a store's view state, at most for `wait`, then hands it over; at once if it
+    /// satisfies `isNews` already, or if nothing may wait. The store is made if the session has none yet. Without a place to wait in: `tooManyWaits`, so that a
     /// client that asks in a loop is slowed down.
     public func state(
         of feature: FeatureID, wait: Duration, until isNews: @escaping @Sendable (StateSnapshot) -> Bool,

@@ -25,7 +25,7 @@ enum StoreReportLog {
             break
         case .commitFailed(let failure, let instance):
             logger.error(
-                "A step of launched work could not be kept and will be tried again",
+                "Turns could not be committed",
                 metadata: ["feature": "\(instance)", "error": "\(failure.detail)"])
         }
     }

@@ -30,7 +30,7 @@ public struct FeatureDefinition: Sendable {
     }
 
     /// A feature with a key: `make` returns the instance for a key, nil if there is none of that key. It is called on
-    /// the thread of a request, for the first request that names the key in a session, and must not block.
+    /// the thread of a request, whenever one names a key of which the session has no store, and must not block.
     public init<F: Feature>(keyed make: @escaping @Sendable (_ key: String) throws -> F?) throws {
         try self.init(of: F.self, isKeyed: true, stateExample: nil) { key in
             try key.flatMap { try make($0) }
