@@ -34,10 +34,11 @@ let package = Package(
         .target(name: "MVITesting", dependencies: ["MVI", "Locking"], swiftSettings: settings),
         .target(name: "WireJSON", swiftSettings: settings),
         .target(name: "EventStream", swiftSettings: settings),
+        .target(name: "SessionJournal", dependencies: ["Locking"], swiftSettings: settings),
         .target(
             name: "Sessions",
             dependencies: [
-                "MVI", "WireJSON", "EventStream", "Locking",
+                "MVI", "WireJSON", "EventStream", "SessionJournal", "Locking",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,3 +1,4 @@
+import SessionJournal
 import Locking
 import MVI
 

@@ -1,3 +1,4 @@
+import SessionJournal
 import MVI
 
 /// What a session's lock guards: plain data. Everything that its clients can see changes here, in one step for each

@@ -1,5 +1,6 @@
 import DequeModule
 import EventStream
+import SessionJournal
 import Locking
 
 /// What a token names.

@@ -1,4 +1,5 @@
 import Crypto
+import SessionJournal
 
 /// A session's secret: 256 random bits, as 43 characters of base64url. Shown to its client once; the server keeps the
 /// hash only.
@@ -29,7 +30,7 @@ public struct SessionToken: Sendable, Equatable {
         return SessionToken(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
-    var hash: TokenHash { TokenHash(SHA256.hash(data: Array(text.utf8))) }
+    var hash: TokenHash { TokenHash(Array(SHA256.hash(data: Array(text.utf8)))) }
 
     private static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {
@@ -39,22 +40,4 @@ public struct SessionToken: Sendable, Equatable {
         default: false
         }
     }
-}
-
-/// The SHA-256 of a token. Looking it up tells an attacker who measures time nothing about tokens.
-struct TokenHash: Hashable, Sendable {
-    private let words: (UInt64, UInt64, UInt64, UInt64)
-
-    init(_ digest: SHA256Digest) {
-        var words: [UInt64] = [0, 0, 0, 0]
-        for (index, byte) in digest.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
-        self.words = (words[0], words[1], words[2], words[3])
-    }
-
-    /// Spreads the hashes over a table's shards.
-    var shard: Int { Int(truncatingIfNeeded: words.3 & 0xffff) }
-
-    static func == (left: TokenHash, right: TokenHash) -> Bool { left.words == right.words }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }

@@ -1,4 +1,5 @@
 import MVI
+import SessionJournal
 import WireJSON
 
 /// A feature as a server holds it: described, and able to make stores, without its Swift types.
@@ -111,3 +112,6 @@ public struct FeatureRegistry: Sendable {
         return definition
     }
 }
+
+/// Names a feature instance on the wire.
+public typealias FeatureID = SessionJournal.FeatureID

@@ -1,0 +1,37 @@
+/// What makes a request the same as another, inside its session.
+public enum ReceiptKey: Hashable, Sendable {
+    /// An `Idempotency-Key`, inside its feature instance.
+    case key(String, feature: FeatureID)
+    /// An `Intent-Seq`, inside its `Intent-Epoch`.
+    case sequence(UInt64, epoch: String)
+}
+
+/// What is remembered of a request, so that a repetition does not run again.
+public struct StoredReceipt: Sendable, Hashable {
+    /// What came of it.
+    public enum Outcome: Sendable, Hashable {
+        /// It ran, and its store had this version afterwards.
+        case ran(version: UInt64)
+        /// It was refused for good: the answer's status and its body.
+        case refused(status: Int, body: [UInt8])
+    }
+
+    /// What names the request.
+    public var key: ReceiptKey
+    /// The SHA-256 of its body: 32 bytes.
+    public var bodyHash: [UInt8]
+    /// Its intent's id.
+    public var intent: String
+    /// What came of it.
+    public var outcome: Outcome
+    /// Time since 1970.
+    public var made: Duration
+
+    public init(key: ReceiptKey, bodyHash: [UInt8], intent: String, outcome: Outcome, made: Duration) {
+        self.key = key
+        self.bodyHash = bodyHash
+        self.intent = intent
+        self.outcome = outcome
+        self.made = made
+    }
+}
