@@ -34,7 +34,10 @@ let package = Package(
         .target(name: "MVITesting", dependencies: ["MVI", "Locking"], swiftSettings: settings),
         .target(name: "WireJSON", swiftSettings: settings),
         .target(name: "EventStream", swiftSettings: settings),
-        .target(name: "SessionJournal", dependencies: ["Locking"], swiftSettings: settings),
+        .target(
+            name: "SessionJournal",
+            dependencies: ["Locking", .product(name: "DequeModule", package: "swift-collections")],
+            swiftSettings: settings),
         .target(
             name: "Sessions",
             dependencies: [
