@@ -47,6 +47,13 @@ public protocol Feature: Sendable {
     /// One value for each case of `Label`, for the feature's description.
     static var labelExamples: [Label] { get }
 
+    /// The version of `State`'s stored form. Raise it when a stored state could not be read as the present one any more
+    /// (a member renamed, or given another type or meaning), and add a migration from the version before. A member that
+    /// is new needs none: what a stored state lacks comes from `initialState`.
+    static var schemaVersion: Int { get }
+    /// How states that were stored under older schema versions become present ones.
+    static var migrations: [Migration<State>] { get }
+
     /// The state of a store that was never started before.
     var initialState: State { get }
     /// What watches or guards this feature's stores, beside what a server installs for all.
@@ -81,6 +88,10 @@ extension Feature {
     public static var summary: String { "" }
     /// None.
     public static var labelExamples: [Label] { [] }
+    /// 1.
+    public static var schemaVersion: Int { 1 }
+    /// None.
+    public static var migrations: [Migration<State>] { [] }
     /// None.
     public var middleware: Middleware<Self> { Middleware() }
 

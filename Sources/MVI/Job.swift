@@ -6,6 +6,10 @@ enum Job<F: Feature>: Sendable {
     case step(StepJob<F>)
     case failure(FailureJob)
 
+    @usableFromInline var isBootstrap: Bool {
+        if case .bootstrap = self { true } else { false }
+    }
+
     /// Tells whoever waits that the job will never run.
     @usableFromInline
     func refuse(_ rejection: IntentRejection) {

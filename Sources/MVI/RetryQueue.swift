@@ -1,12 +1,15 @@
-/// What could not be committed and has nobody to be refused to: bootstrap, steps of launched work, turns of failures.
-/// They wait for a while, then run again, each in a batch of its own, so that one that never can be committed keeps no
-/// other from it.
+/// What is to run again: a batch that lost against another writer; and what could not be committed and has nobody to be
+/// refused to, which is bootstrap, steps of launched work, turns of failures. The latter wait for a while, then run
+/// again, each in a batch of its own, so that one that never can be committed keeps no other from it.
 @usableFromInline
 struct RetryQueue<F: Feature> {
     /// A bootstrap that is still owed: it must run before the next intent.
-    private(set) var bootstrap: Life?
+    private var bootstrap: Life?
     private var parked: [Job<F>] = []
     private var ready: [Job<F>] = []
+    /// The batch that lost, and how often in a row it did.
+    private var again: [Job<F>] = []
+    private var conflicts = 0
     private var isTimerSet = false
     private var timer: Task<Void, Never>?
     /// Whether there is nothing to run before or beside the next intent.
@@ -15,11 +18,14 @@ struct RetryQueue<F: Feature> {
     @usableFromInline
     init() {}
 
+    /// Whether there is nothing to run now or later.
+    var isEmpty: Bool { isQuiet && parked.isEmpty && !isTimerSet }
+
     /// Keeps what is to be retried; true if the caller is to set the timer.
     mutating func park(_ jobs: [Job<F>], bootstrap life: Life?) -> Bool {
         parked += jobs
         if let life { bootstrap = life }
-        isQuiet = bootstrap == nil && ready.isEmpty
+        noteQuiet()
         guard !parked.isEmpty || bootstrap != nil, !isTimerSet else { return false }
         isTimerSet = true
         return true
@@ -35,7 +41,14 @@ struct RetryQueue<F: Feature> {
     /// These are to run next, in order, each in a batch of its own.
     mutating func runAlone(_ jobs: [Job<F>]) {
         ready = jobs + ready
-        isQuiet = ready.isEmpty && bootstrap == nil
+        noteQuiet()
+    }
+
+    /// These are to run next, as one batch, which another writer was faster than that many times.
+    mutating func runAgain(_ jobs: [Job<F>], conflicts: Int) {
+        again = jobs
+        self.conflicts = conflicts
+        noteQuiet()
     }
 
     /// The time has come: everything is ready to run, bootstrap first.
@@ -45,29 +58,39 @@ struct RetryQueue<F: Feature> {
         if let life = takeBootstrap() { ready.append(.bootstrap(life)) }
         ready += parked
         parked = []
-        isQuiet = ready.isEmpty
+        noteQuiet()
     }
 
-    /// The next job to run alone.
-    mutating func takeReady() -> Job<F>? {
+    /// The batch to run before all else, and how often in a row another writer was faster than it.
+    mutating func takeReady() -> (jobs: [Job<F>], conflicts: Int)? {
+        defer { noteQuiet() }
+        if !again.isEmpty {
+            let jobs = again
+            again = []
+            return (jobs, conflicts)
+        }
         guard !ready.isEmpty else { return nil }
         let job = ready.removeFirst()
-        isQuiet = bootstrap == nil && ready.isEmpty
-        return job
+        if case .intent = job, let life = takeBootstrap() { return ([.bootstrap(life), job], 0) }
+        return ([job], 0)
     }
 
     /// A bootstrap that an intent must not overtake.
     mutating func takeBootstrap() -> Life? {
         defer {
             bootstrap = nil
-            isQuiet = ready.isEmpty
+            noteQuiet()
         }
         return bootstrap
     }
 
     mutating func removeAll() -> (jobs: [Job<F>], timer: Task<Void, Never>?) {
-        let all = (jobs: ready + parked, timer: timer)
+        let all = (jobs: again + ready + parked, timer: timer)
         self = RetryQueue()
         return all
+    }
+
+    private mutating func noteQuiet() {
+        isQuiet = bootstrap == nil && ready.isEmpty && again.isEmpty
     }
 }

@@ -12,6 +12,7 @@ struct Settling {
     @usableFromInline var candidates: [IntentID] = []
 
     @inlinable var isEmpty: Bool { counts.isEmpty }
+    var hasWaiters: Bool { !waiters.isEmpty }
     @inlinable var hasCandidates: Bool { !candidates.isEmpty }
 
     func isSettled(_ intentID: IntentID) -> Bool { counts[intentID] == nil }

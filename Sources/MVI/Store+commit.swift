@@ -119,12 +119,7 @@ extension Store {
     /// One turn of the batch can never be committed. Nothing of any was shown or launched, so all run again, each alone:
     /// the one at fault is refused then, and only that one.
     private func runApart(_ batch: [Ran<F>]) {
-        var jobs: [Job<F>] = []
-        for (index, item) in batch.enumerated() {
-            // Its intent will hand itself to the feature anew.
-            if case .failure = item.job, index > 0, batch[index - 1].trouble?.isHandedToFeature == true { continue }
-            jobs.append(item.job)
-        }
+        let jobs = jobsToRunAgain(of: batch)
         let isDisposed = core.withLock { core in
             if core.phase != .disposed { core.retry.runAlone(jobs) }
             return core.phase == .disposed
@@ -132,6 +127,17 @@ extension Store {
         if isDisposed {
             for job in jobs { job.refuse(.disposed) }
         }
+    }
+
+    /// The jobs of a batch of which nothing is kept.
+    func jobsToRunAgain(of batch: [Ran<F>]) -> [Job<F>] {
+        var jobs: [Job<F>] = []
+        for (index, item) in batch.enumerated() {
+            // The job that threw will hand itself to the feature anew.
+            if case .failure = item.job, index > 0, batch[index - 1].trouble?.isHandedToFeature == true { continue }
+            jobs.append(item.job)
+        }
+        return jobs
     }
 
     private func wasVoid(_ batch: [Ran<F>], _ index: Int) -> Bool { batch[..<index].contains { $0.record != nil } }

@@ -19,16 +19,16 @@ extension Store {
         if ran.trouble != nil {
             var batch = [ran]
             handToFeature(on: &head, &batch)
-            guard commit(batch) else { return }
+            guard commit(batch, conflicts: 0) else { return }
         } else if let log, let record = ran.record {
             let result = log.commit([record]) { [self] result in
-                finish([ran], result)
+                finish([ran], result, conflicts: 0)
                 run()
             }
             switch result {
             case nil: return
             case .committed: committed(ran)
-            case .failed(let failure): notCommitted([ran], failure)
+            case .some(let other): finish([ran], other, conflicts: 0)
             }
         } else {
             committed(ran)
@@ -46,14 +46,14 @@ extension Store {
             case .idle(let announcesEnd):
                 if announcesEnd { observe(.ended, .end) }
                 return
-            case .batch(let jobs, var head):
+            case .batch(let jobs, var head, let conflicts):
                 var batch: [Ran<F>] = []
                 batch.reserveCapacity(jobs.count)
                 for job in jobs {
                     batch.append(execute(job, on: &head))
                     handToFeature(on: &head, &batch)
                 }
-                guard commit(batch) else { return }
+                guard commit(batch, conflicts: conflicts) else { return }
                 count += jobs.count
             }
             if count >= runLimit {
@@ -71,27 +71,29 @@ extension Store {
         Task(executorPreference: environment.executor) { [self] in run() }
     }
 
-    /// Commits a batch; false if the log will go on with the queue later.
+    /// Commits a batch that was refused for that many conflicts in a row; false if the log will go on with the queue
+    /// later.
     @inlinable
-    func commit(_ batch: [Ran<F>]) -> Bool {
+    func commit(_ batch: [Ran<F>], conflicts: Int) -> Bool {
         let records = batch.compactMap { $0.record }
         guard !records.isEmpty, let log else {
             committed(batch)
             return true
         }
         let result = log.commit(records) { [self] result in
-            finish(batch, result)
+            finish(batch, result, conflicts: conflicts)
             run()
         }
         guard let result else { return false }
-        finish(batch, result)
+        finish(batch, result, conflicts: conflicts)
         return true
     }
 
     @inlinable
-    func finish(_ batch: [Ran<F>], _ result: CommitResult) {
+    func finish(_ batch: [Ran<F>], _ result: CommitResult<F>, conflicts: Int) {
         switch result {
         case .committed: committed(batch)
+        case .conflict(let newer): conflicted(batch, newer, conflicts: conflicts + 1)
         case .failed(let failure): notCommitted(batch, failure)
         }
     }
@@ -177,8 +179,8 @@ extension Store {
             ran.effects = turn.effects
         }
         ran.record = TurnRecord<F>(
-            intentID: intentID, state: turn.state, view: head.view, viewChanged: changed, labels: turn.labels,
-            events: turn.observations, attachment: attachment)
+            intentID: intentID, state: turn.state, view: head.view, stateChanged: turn.hasMessages,
+            viewChanged: changed, labels: turn.labels, events: turn.observations, attachment: attachment)
         return ran
     }
 

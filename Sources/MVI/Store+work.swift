@@ -84,16 +84,20 @@ extension Store {
 
     // MARK: Watching
 
-    /// Somebody looks at the store now: work that runs `whileWatched` starts with the first.
-    public func beginWatching() {
+    /// Somebody looks at the store now: work that runs `whileWatched` starts with the first. False, and nothing
+    /// happens, if the store is disposed of or passive.
+    @discardableResult
+    public func beginWatching() -> Bool {
         var started: [WorkTable<F>.Start] = []
         var cancelled: [Task<Void, Never>] = []
-        core.withLock { core in
-            guard core.phase != .disposed else { return }
+        let isAlive = core.withLock { core in
+            guard core.phase != .disposed, core.phase != .passive else { return false }
             core.work.beginWatching(started: &started, cancelled: &cancelled)
+            return true
         }
         for task in cancelled { task.cancel() }
         for start in started { begin(start) }
+        return isAlive
     }
 
     /// Somebody who began to look has left. One call too many does nothing.

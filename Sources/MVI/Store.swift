@@ -57,6 +57,15 @@ public final class Store<F: Feature>: Sendable {
         run()
     }
 
+    /// Makes the store passive if nobody could tell: it is idle, no work of it runs, waits or is registered by anything
+    /// but bootstrap, nobody watches or subscribes, no label and nobody's wait is left. Else changes nothing and
+    /// returns false.
+    ///
+    /// A passive store is to be let go of. It refuses what comes with `IntentRejection.passivated`, so that whoever
+    /// accepted too late turns to the store that took its place, made with this one's `state`. Observers are not told:
+    /// it is no end. Calls nobody, so that the owner may call it under a lock of its own.
+    public func passivate() -> Bool { core.withLock { $0.passivate() } }
+
     /// The committed state.
     @inlinable public var state: F.State { core.withLock { $0.state } }
 
@@ -166,6 +175,8 @@ public struct IntentOutcome: Sendable, Equatable {
 public enum IntentRejection: Error, Sendable {
     /// The store has ended.
     case disposed
+    /// The store has left memory; another one with its state is to be asked.
+    case passivated
     /// Too many intents wait already.
     case busy
     /// The caller's precondition does not hold.

@@ -2,7 +2,7 @@
 @usableFromInline
 struct StoreCore<F: Feature> {
     @usableFromInline
-    enum Phase { case created, started, disposed }
+    enum Phase { case created, started, passive, disposed }
 
     /// What the end leaves for the caller to act on, after the lock.
     struct End {
@@ -61,7 +61,10 @@ struct StoreCore<F: Feature> {
 
     @usableFromInline
     mutating func enqueue(_ job: Job<F>, limit: Int) -> Entered {
-        if phase == .disposed {
+        switch phase {
+        case .created, .started: break
+        case .passive: return .refused(.passivated)
+        case .disposed:
             diagnostics.droppedAfterEnd += 1
             return .refused(.disposed)
         }
@@ -75,7 +78,8 @@ struct StoreCore<F: Feature> {
 
     @usableFromInline
     enum Next {
-        case batch([Job<F>], WorkingHead<F>)
+        /// `conflicts` is how often in a row another writer was faster than this batch.
+        case batch([Job<F>], WorkingHead<F>, conflicts: Int)
         /// Nothing is left and the runner stops, the last one of a disposed store after telling the observers.
         case idle(announcesEnd: Bool)
     }
@@ -92,7 +96,7 @@ struct StoreCore<F: Feature> {
     @usableFromInline
     mutating func takeWaiting() -> Next {
         let head = WorkingHead<F>(state: state, view: view)
-        if let job = retry.takeReady() { return .batch([job], head) }
+        if let (jobs, conflicts) = retry.takeReady() { return .batch(jobs, head, conflicts: conflicts) }
         if pending.isEmpty {
             // A bootstrap is owed, but its time has not come.
             isRunning = false
@@ -107,7 +111,7 @@ struct StoreCore<F: Feature> {
             batch += pending[..<count]
             pending.removeFirst(count)
         }
-        return .batch(batch, head)
+        return .batch(batch, head, conflicts: 0)
     }
 
     // MARK: Committed turns
@@ -126,7 +130,8 @@ struct StoreCore<F: Feature> {
             if !record.labels.isEmpty { tell(record.labels, labelLimit: labelLimit, undelivered: &shown.lost) }
             if phase != .disposed, !item.effects.isEmpty {
                 work.apply(
-                    item.effects, intentID: item.intentID, started: &shown.started, cancelled: &shown.cancelled)
+                    item.effects, intentID: item.intentID, isBootstrap: item.job.isBootstrap, started: &shown.started,
+                    cancelled: &shown.cancelled)
             }
         }
         if !work.isAllSettled, !work.isSettled(item.intentID) { shown.unsettled.append(index) }
@@ -183,6 +188,15 @@ struct StoreCore<F: Feature> {
             trimUndelivered(to: labelLimit, labelLimit, lost: &lost)
         }
         return mailbox
+    }
+
+    /// Becomes passive if nothing of the store would be missed.
+    mutating func passivate() -> Bool {
+        guard phase == .started, !isRunning, pending.isEmpty, retry.isEmpty, work.isDormant, subscribers.isEmpty,
+            undelivered.isEmpty
+        else { return false }
+        phase = .passive
+        return true
     }
 
     mutating func dispose() -> End? {

@@ -89,7 +89,7 @@ extension Store {
         let mailbox = Mailbox<F>(
             takesStates: kinds.contains(.states), takesLabels: kinds.contains(.labels), sink: sink)
         let id = core.withLock { core -> SubscriptionID? in
-            guard core.phase != .disposed else { return nil }
+            guard core.phase != .disposed, core.phase != .passive else { return nil }
             if mailbox.takesStates { mailbox.append(.state(core.view)) }
             if mailbox.takesLabels {
                 for label in core.undelivered { mailbox.append(.label(label)) }

@@ -6,6 +6,8 @@ public struct TurnRecord<F: Feature>: Sendable {
     public let state: F.State
     /// What clients see of that state.
     public let view: F.ViewState
+    /// Whether the turn dispatched messages: if not, `state` is that of the turn before.
+    public let stateChanged: Bool
     /// Whether `view` differs from that of the turn before.
     public let viewChanged: Bool
     /// Its labels, in order.
@@ -19,12 +21,13 @@ public struct TurnRecord<F: Feature>: Sendable {
 
     @inlinable
     init(
-        intentID: IntentID, state: F.State, view: F.ViewState, viewChanged: Bool, labels: [F.Label],
-        events: [Observation<F>.Event], attachment: Attachment?
+        intentID: IntentID, state: F.State, view: F.ViewState, stateChanged: Bool, viewChanged: Bool,
+        labels: [F.Label], events: [Observation<F>.Event], attachment: Attachment?
     ) {
         self.intentID = intentID
         self.state = state
         self.view = view
+        self.stateChanged = stateChanged
         self.viewChanged = viewChanged
         self.labels = labels
         self.events = events
@@ -52,14 +55,17 @@ public protocol TurnLog<F>: Sendable {
     /// Returns the result if it is at hand; else returns nil and calls `done` once, later, from any thread that may
     /// run handlers.
     func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult) -> Void
-    ) -> CommitResult?
+        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
+    ) -> CommitResult<F>?
 }
 
 /// How a commit ended.
-public enum CommitResult: Sendable {
+public enum CommitResult<F: Feature>: Sendable {
     /// The turns are permanent.
     case committed
+    /// Another writer was first and led the store to that state. Nothing of the turns is permanent or may be shown;
+    /// they are run again on it.
+    case conflict(newer: F.State)
     /// They certainly are not, and nothing of them may be shown.
     case failed(CommitFailure)
 }
@@ -76,11 +82,15 @@ public struct CommitFailure: Error, Sendable, Equatable {
         case tooLarge
         /// What the turns led to cannot be written down, for instance a number that is not finite.
         case invalid
+        /// Other writers were first again and again.
+        case contended
+        /// The turn's receipt was committed before, by this writer or another.
+        case duplicate
         /// The store is gone.
         case disposed
 
         /// Whether the turn itself is at fault: it would fail again and again, and others need not.
-        var isOfTurn: Bool { self == .tooLarge || self == .invalid }
+        var isOfTurn: Bool { self == .tooLarge || self == .invalid || self == .duplicate }
     }
 
     /// What is the matter.

@@ -4,6 +4,7 @@ struct Watching<F: Feature> {
         let grace: Duration
         let request: WorkRequest<F>
         let intentID: IntentID
+        let isOfBootstrap: Bool
     }
 
     private var registered: [WorkID: Registered] = [:]
@@ -15,8 +16,14 @@ struct Watching<F: Feature> {
 
     var isWatched: Bool { watchers > 0 }
 
-    mutating func register(_ request: WorkRequest<F>, id: WorkID, intentID: IntentID, grace: Duration) {
-        registered[id] = Registered(grace: grace, request: request, intentID: intentID)
+    /// Whether the next life's bootstrap registers all of it again.
+    var isAllOfBootstrap: Bool { registered.values.allSatisfy { $0.isOfBootstrap } }
+
+    mutating func register(
+        _ request: WorkRequest<F>, id: WorkID, intentID: IntentID, grace: Duration, isOfBootstrap: Bool
+    ) {
+        registered[id] = Registered(
+            grace: grace, request: request, intentID: intentID, isOfBootstrap: isOfBootstrap)
     }
 
     mutating func forget(_ id: WorkID) { registered[id] = nil }

@@ -53,6 +53,11 @@ struct WorkTable<F: Feature> {
             .map { $0.value.request.id?.name ?? "work without an id" }
     }
 
+    /// Whether nothing runs, waits or is waited for, and nothing is registered that bootstrap would not register again.
+    var isDormant: Bool {
+        running.isEmpty && queues.isEmpty && !settling.hasWaiters && !watching.isWatched && watching.isAllOfBootstrap
+    }
+
     func isLive(_ token: WorkToken) -> Bool { running[token] != nil }
 
     /// Whether what the work dispatches is still taken, in a batch whose earlier turns cancel those ids.
@@ -69,7 +74,8 @@ struct WorkTable<F: Feature> {
 
     @usableFromInline
     mutating func apply(
-        _ effects: [Effect<F>], intentID: IntentID, started: inout [Start], cancelled: inout [Task<Void, Never>]
+        _ effects: [Effect<F>], intentID: IntentID, isBootstrap: Bool, started: inout [Start],
+        cancelled: inout [Task<Void, Never>]
     ) {
         for effect in effects {
             switch effect {
@@ -79,7 +85,7 @@ struct WorkTable<F: Feature> {
                 throttle(interval, request, intentID, &started, &cancelled)
             case .whileWatched(let grace, let request):
                 guard let id = request.id else { break }
-                watching.register(request, id: id, intentID: intentID, grace: grace)
+                watching.register(request, id: id, intentID: intentID, grace: grace, isOfBootstrap: isBootstrap)
                 if watching.isWatched { launch(request, intentID, &started, &cancelled) }
             case .cancel(let id):
                 watching.forget(id)

@@ -27,8 +27,8 @@ final class Inbox<F: Feature>: TurnLog {
     var failures: [Failure] { state.withLock { $0.failures } }
 
     func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult) -> Void
-    ) -> CommitResult? {
+        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
+    ) -> CommitResult<F>? {
         state.withLock { state in
             for event in turns.lazy.flatMap({ $0.events }) {
                 switch event {

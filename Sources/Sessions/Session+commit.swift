@@ -6,8 +6,8 @@ extension Session {
     /// of features to show change in one step under the lock; streams are written to after it.
     func commit(
         _ turns: [EncodedTurn], feature: FeatureID, number: UInt64,
-        done: @escaping @Sendable (CommitResult) -> Void
-    ) -> CommitResult? {
+        done: @escaping @Sendable (AppendResult) -> Void
+    ) -> AppendResult? {
         let append = JournalAppend(session: id, feature: feature, turns: turns)
         let result = environment.journal.append(append) { [self] result in
             done(finish(turns, feature: feature, number: number, result))
@@ -16,8 +16,8 @@ extension Session {
     }
 
     private func finish(
-        _ turns: [EncodedTurn], feature: FeatureID, number: UInt64, _ result: CommitResult
-    ) -> CommitResult {
+        _ turns: [EncodedTurn], feature: FeatureID, number: UInt64, _ result: AppendResult
+    ) -> AppendResult {
         guard case .committed = result else { return result }
         let now = environment.time.monotonic()
         let shown = core.withLock { core in

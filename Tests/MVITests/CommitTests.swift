@@ -29,7 +29,7 @@ struct CommitTests {
 
     @Test(
         "48: a turn that can never be committed costs the others of its batch nothing: they run again, each alone",
-        arguments: [CommitFailure.Code.tooLarge, .invalid])
+        arguments: [CommitFailure.Code.tooLarge, .invalid, .duplicate])
     func apart(code: CommitFailure.Code) async {
         let log = HeldLog<Script>()
         let answers = Collected<String>()
@@ -177,8 +177,8 @@ private final class QueueLog<F: Feature>: TurnLog {
     let overlaps = Collected<Int>()
 
     func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult) -> Void
-    ) -> CommitResult? {
+        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
+    ) -> CommitResult<F>? {
         let others = inFlight.withLock { count in
             count += 1
             return count - 1

@@ -6,7 +6,7 @@ import MVITesting
 final class HeldLog<F: Feature>: TurnLog {
     private struct Held {
         let turns: [TurnRecord<F>]
-        let done: @Sendable (CommitResult) -> Void
+        let done: @Sendable (CommitResult<F>) -> Void
     }
 
     private let held = Lock<[Held]>([])
@@ -16,8 +16,8 @@ final class HeldLog<F: Feature>: TurnLog {
     var batches: [[TurnRecord<F>]] { commits.all }
 
     func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult) -> Void
-    ) -> CommitResult? {
+        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
+    ) -> CommitResult<F>? {
         held.withLock { $0.append(Held(turns: turns, done: done)) }
         commits.append(turns)
         return nil
@@ -29,7 +29,7 @@ final class HeldLog<F: Feature>: TurnLog {
     }
 
     /// Ends the commit that is in flight.
-    func end(_ result: CommitResult = .committed) {
+    func end(_ result: CommitResult<F> = .committed) {
         let next = held.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         next?.done(result)
     }
@@ -37,20 +37,20 @@ final class HeldLog<F: Feature>: TurnLog {
 
 /// A turn log that answers at once, with what the test has prepared and then with `committed`.
 final class PreparedLog<F: Feature>: TurnLog {
-    private let results: Lock<[CommitResult]>
+    private let results: Lock<[CommitResult<F>]>
     let commits = Collected<[TurnRecord<F>]>()
 
-    init(_ results: [CommitResult]) { self.results = Lock(results) }
+    init(_ results: [CommitResult<F>]) { self.results = Lock(results) }
 
     func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult) -> Void
-    ) -> CommitResult? {
+        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
+    ) -> CommitResult<F>? {
         commits.append(turns)
         return results.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
     }
 }
 
 extension CommitResult {
-    static let unavailable = CommitResult.failed(CommitFailure(.unavailable, "The disk is gone."))
-    static let tooLarge = CommitResult.failed(CommitFailure(.tooLarge, "The state has more than 1 MiB."))
+    static var unavailable: CommitResult { .failed(CommitFailure(.unavailable, "The disk is gone.")) }
+    static var tooLarge: CommitResult { .failed(CommitFailure(.tooLarge, "The state has more than 1 MiB.")) }
 }

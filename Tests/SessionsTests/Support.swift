@@ -101,7 +101,7 @@ final class ManualTime: Sendable {
 
 /// A journal whose commits a test lets through, or fails, one by one.
 final class GatedJournal: Journal {
-    private let held = Lock<[@Sendable (CommitResult) -> Void]>([])
+    private let held = Lock<[@Sendable (AppendResult) -> Void]>([])
     private let isOpen = Lock(true)
 
     var isWritable: Bool { true }
@@ -109,13 +109,13 @@ final class GatedJournal: Journal {
 
     func close() { isOpen.withLock { $0 = false } }
 
-    func append(_ append: JournalAppend, done: @escaping @Sendable (CommitResult) -> Void) -> CommitResult? {
+    func append(_ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         if isOpen.withLock({ $0 }) { return .committed }
         held.withLock { $0.append(done) }
         return nil
     }
 
-    func release(_ result: CommitResult = .committed) {
+    func release(_ result: AppendResult = .committed) {
         let next = held.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         next?(result)
     }

@@ -57,6 +57,10 @@ extension Problem {
         switch rejection {
         case .disposed:
             self.init(.storeDisposed, "The store of \"\(feature)\" was disposed before the intent's turn came.")
+        case .passivated:
+            self.init(
+                .busy, "The store of \"\(feature)\" left memory before the intent's turn came.",
+                retryAfter: .seconds(1))
         case .busy:
             self.init(.busy, "Too many intents wait for \"\(feature)\" already.", retryAfter: .seconds(1))
         case .preconditionFailed:
@@ -84,6 +88,14 @@ extension Problem {
         switch failure.code {
         case .unavailable:
             self.init(.journalUnavailable, "The turn could not be kept; try again.", retryAfter: .seconds(2))
+        case .contended:
+            self.init(
+                .journalUnavailable, "Others changed the same state again and again; try again.",
+                retryAfter: .seconds(1))
+        case .duplicate:
+            self.init(
+                .intentInProgress, "The intent was kept before; repeat the request to get its answer.",
+                retryAfter: .seconds(1))
         case .full: self.init(.storageFull, "There was no room to keep the turn.")
         case .tooLarge: self.init(.stateTooLarge, failure.detail)
         case .invalid:

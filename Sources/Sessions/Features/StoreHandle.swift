@@ -6,7 +6,7 @@ struct StoreSeed: Sendable {
     let environment: StoreEnvironment
     let middleware: [any CommonMiddleware]
     /// Commits encoded turns to the session.
-    let commit: @Sendable ([EncodedTurn], _ done: @escaping @Sendable (CommitResult) -> Void) -> CommitResult?
+    let commit: @Sendable ([EncodedTurn], _ done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult?
     let stateLimit: Int
     /// Bytes of labels that a session keeps: a turn with more could never be delivered whole.
     let outboxLimit: Int
@@ -83,11 +83,11 @@ private struct EncodingLog<F: Feature>: TurnLog {
     let feature: F
     let stateLimit: Int
     let outboxLimit: Int
-    let commit: @Sendable ([EncodedTurn], _ done: @escaping @Sendable (CommitResult) -> Void) -> CommitResult?
+    let commit: @Sendable ([EncodedTurn], _ done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult?
 
     func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult) -> Void
-    ) -> CommitResult? {
+        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
+    ) -> CommitResult<F>? {
         var encoded: [EncodedTurn] = []
         encoded.reserveCapacity(turns.count)
         for turn in turns {
@@ -124,6 +124,6 @@ private struct EncodingLog<F: Feature>: TurnLog {
                 return .failed(CommitFailure(.invalid, "The turn's outcome cannot be written as JSON: \(error)"))
             }
         }
-        return commit(encoded, done)
+        return commit(encoded) { done($0.commitResult(of: F.self)) }?.commitResult(of: F.self)
     }
 }

@@ -9,7 +9,7 @@ final class HeldJournal: Journal {
         var isHolding = false
         var isWritable = true
         var failure: CommitFailure?
-        var held: [@Sendable (CommitResult) -> Void] = []
+        var held: [@Sendable (AppendResult) -> Void] = []
     }
 
     private let state = Lock(State())
@@ -17,8 +17,8 @@ final class HeldJournal: Journal {
 
     var isWritable: Bool { state.withLock { $0.isWritable } }
 
-    func append(_ append: JournalAppend, done: @escaping @Sendable (CommitResult) -> Void) -> CommitResult? {
-        let result = state.withLock { state -> CommitResult? in
+    func append(_ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        let result = state.withLock { state -> AppendResult? in
             if let failure = state.failure { return .failed(failure) }
             guard state.isHolding else { return .committed }
             state.held.append(done)

@@ -1,0 +1,226 @@
+import MVI
+import MVITesting
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct ConflictTests {
+    let clock = ManualClock()
+    let executor = TestExecutor()
+    var environment: StoreEnvironment { StoreEnvironment(clock: clock, executor: executor) }
+
+    private func newer(_ messages: String...) -> CommitResult<Script> { .conflict(newer: .init(messages: messages)) }
+
+    private func told(_ answers: Collected<String>, _ intent: String)
+        -> @Sendable (Result<IntentOutcome, IntentRejection>) -> Void
+    {
+        { result in
+            switch result {
+            case .success: answers.append("\(intent) committed")
+            case .failure(.notCommitted(let failure)): answers.append("\(intent) \(failure.code)")
+            case .failure(.preconditionFailed): answers.append("\(intent) precondition")
+            case .failure(.refused): answers.append("\(intent) refused")
+            case .failure(.failed): answers.append("\(intent) threw")
+            case .failure(.disposed): answers.append("\(intent) disposed")
+            case .failure: answers.append("\(intent) otherwise")
+            }
+        }
+    }
+
+    @Test("49: who lost against another writer runs again on the newer state; nothing of the lost run is shown")
+    func again() async {
+        let log = HeldLog<Script>()
+        let observed = Collected<String>()
+        let seen = Collected<String>()
+        let launched = Collected<String>()
+        let script = Script(
+            own: .observing { if case .message(let message, _, _) = $0.event { observed.append(message) } },
+            onExecute: { intent, turn in
+                turn.dispatch("\(intent) on \(turn.state.messages.joined(separator: "+"))")
+                turn.publish(intent)
+                turn.launch { _ in launched.append(intent) }
+            })
+        let store = Store(script, environment: environment, log: log)
+        store.start()
+        log.end()
+        let subscription = store.subscribe { seen.append($0.text) }
+        let answers = Collected<String>()
+        store.accept("a", completion: told(answers, "a"))
+        log.end(newer("theirs"))
+        #expect(store.messages == ["theirs"])
+        #expect(store.view.messages == ["theirs"])
+        #expect(seen.all == ["", "theirs"])
+        #expect(answers.all.isEmpty)
+        await executor.idle()
+        #expect(launched.all.isEmpty)
+        log.end()
+        await executor.idle()
+        await store.observersCaughtUp()
+        #expect(store.messages == ["theirs", "a on theirs"])
+        #expect(seen.all == ["", "theirs", "theirs,a on theirs", "!a"])
+        #expect(observed.all == ["a on theirs"])
+        #expect(launched.all == ["a"])
+        #expect(answers.all == ["a committed"])
+        subscription.cancel()
+        store.dispose()
+    }
+
+    @Test("49: a batch that lost runs again as it was, before what came later; guards and preconditions decide anew")
+    func order() async {
+        let log = HeldLog<Script>()
+        let script = Script(
+            own: .intercepting { intent, interception in
+                if intent == "guarded", interception.state.messages.contains("theirs") {
+                    throw Refusal(.forbidden, "No more.")
+                }
+                return intent
+            },
+            onExecute: { intent, turn in
+                if intent == "picky", !turn.state.messages.contains("theirs") { throw Broken() }
+                turn.dispatch(intent)
+            }, onThrow: { _, turn in turn.dispatch("failure") })
+        let reports = Collected<Failure>()
+        var environment = environment
+        environment.report = { if case .failure(let failure, _) = $0 { reports.append(failure) } }
+        let store = Store(script, environment: environment, log: log)
+        store.start()
+        log.end()
+        let answers = Collected<String>()
+        let theirsIsThere = Collected<Bool>()
+        store.accept("first", completion: told(answers, "first"))
+        store.accept("guarded", completion: told(answers, "guarded"))
+        store.accept(
+            "asked", precondition: { _ in theirsIsThere.all.isEmpty ? nil : .preconditionFailed },
+            completion: told(answers, "asked"))
+        store.accept("picky", completion: told(answers, "picky"))
+        log.end()
+        #expect(log.batches.last?.map { $0.state.messages.last } == ["guarded", "asked", "failure"])
+        store.accept("later", completion: told(answers, "later"))
+        theirsIsThere.append(true)
+        log.end(newer("first", "theirs"))
+        #expect(log.batches.last?.map { $0.state.messages } == [["first", "theirs", "picky"]])
+        #expect(answers.all == ["first committed"])
+        log.end()
+        #expect(
+            answers.all == [
+                "first committed", "guarded refused", "asked precondition", "picky committed",
+            ])
+        log.end()
+        #expect(store.messages == ["first", "theirs", "picky", "later"])
+        #expect(answers.all.last == "later committed")
+        // What the lost run threw is as good as never thrown.
+        #expect(reports.all.isEmpty)
+        #expect(store.diagnostics.failures == 0)
+        store.dispose()
+    }
+
+    @Test("49: a step of work that was cancelled meanwhile drops out of the batch")
+    func cancelledStep() async {
+        let log = HeldLog<Script>()
+        let returned = Collected<String>()
+        let store = Store(
+            { intent, turn in
+                switch intent {
+                case "load":
+                    turn.launch(id: "load") { work in
+                        await work.dispatch("loaded")
+                        returned.append("returned")
+                    }
+                case "stop": turn.cancel("load")
+                default: turn.dispatch(intent)
+                }
+            }, environment: environment, log: log)
+        log.end()
+        store.accept("load")
+        log.end()
+        await log.batches(atLeast: 3)
+        // It is cancelled by a turn that another writer could not know of: the store's own end.
+        store.dispose()
+        log.end(newer("theirs"))
+        await executor.idle()
+        #expect(returned.all == ["returned"])
+        #expect(log.batches.count == 3)
+        #expect(store.messages == ["theirs"])
+    }
+
+    @Test(
+        "49: after eight conflicts in a row a batch is given up: intents are refused, steps and bootstrap tried again")
+    func contended() async {
+        let conflicts = (1...8).map { CommitResult<Script>.conflict(newer: .init(messages: ["\($0)"])) }
+        let log = PreparedLog<Script>(conflicts)
+        let reports = Collected<CommitFailure>()
+        var environment = environment
+        environment.report = { if case .commitFailed(let failure, _) = $0 { reports.append(failure) } }
+        let script = Script(onBootstrap: { _, turn in turn.dispatch("bootstrap") })
+        let store = Store(script, environment: environment, log: log)
+        let answers = Collected<String>()
+        store.accept("a", completion: told(answers, "a"))
+        store.start()
+        #expect(log.commits.all.count == 8)
+        #expect(log.commits.all.last?.map { $0.state.messages } == [["7", "bootstrap"], ["7", "bootstrap", "a"]])
+        #expect(answers.all == ["a contended"])
+        #expect(reports.all.map(\.code) == [.contended])
+        #expect(store.messages == ["8"])
+        await clock.advance(by: .milliseconds(250), running: executor)
+        #expect(store.messages == ["8", "bootstrap"])
+        store.dispose()
+    }
+
+    @Test("49: conflicts are counted for each batch: one that was committed at last leaves nothing to the next")
+    func countedAnew() async throws {
+        let conflict = CommitResult<Script>.conflict(newer: .init(messages: ["theirs"]))
+        let seven = Array(repeating: conflict, count: 7)
+        let log = PreparedLog<Script>([.committed] + seven + [.committed] + seven)
+        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
+        try await store.send("a")
+        try await store.send("b")
+        #expect(store.messages == ["theirs", "b"])
+        #expect(log.commits.all.count == 17)
+        store.dispose()
+    }
+
+    @Test("49: a store that was disposed of does not run again what lost")
+    func disposed() async {
+        let log = HeldLog<Script>()
+        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
+        log.end()
+        let answers = Collected<String>()
+        store.accept("a", completion: told(answers, "a"))
+        store.dispose()
+        log.end(newer("theirs"))
+        #expect(answers.all == ["a disposed"])
+        #expect(log.batches.count == 2)
+        #expect(store.messages == ["theirs"])
+    }
+
+    @Test("49: a log that answers at once keeps the stack as it is, however many batches conflict")
+    func stack() async throws {
+        let conflict = CommitResult<Script>.conflict(newer: .init(messages: []))
+        let log = PreparedLog<Script>(
+            [.committed] + (0..<20_000).flatMap { _ in [conflict, conflict, CommitResult<Script>.committed] })
+        let store = Store(
+            { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max), log: log)
+        let answers = Collected<String>()
+        @Sendable func next(_ count: Int) {
+            store.accept(
+                "\(count)",
+                completion: { _ in
+                    if count < 20_000 { next(count + 1) } else { answers.append("done") }
+                })
+        }
+        next(1)
+        await answers.atLeast(1)
+        #expect(log.commits.all.count == 60_001)
+        store.dispose()
+    }
+
+    @Test("48: a turn tells its log whether the state may have changed")
+    func stateChanged() async throws {
+        let log = PreparedLog<Script>([])
+        let store = Store(
+            { intent, turn in if intent != "nothing" { turn.dispatch(intent) } }, environment: environment, log: log)
+        try await store.send("nothing")
+        try await store.send("a")
+        #expect(log.commits.all.flatMap { $0 }.map(\.stateChanged) == [false, false, true])
+        store.dispose()
+    }
+}
