@@ -64,7 +64,7 @@ let package = Package(
         .target(
             name: "MVIServer",
             dependencies: [
-                "MVI", "Sessions", "MicroHTTP", "WireJSON", "EventStream", "Locking", "CResources",
+                "MVI", "Sessions", "SessionJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking", "CResources",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -89,20 +89,25 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        // What several test targets share.
+        .target(
+            name: "JournalTesting", dependencies: ["SessionJournal", "Locking", "MVITesting"],
+            path: "Tests/JournalTesting", swiftSettings: settings),
+
         .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting"], swiftSettings: settings),
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
         .testTarget(
-            name: "SessionsTests", dependencies: ["Sessions", "EventStream", "WireJSON", "MVITesting"],
+            name: "SessionsTests",
+            dependencies: ["Sessions", "SessionJournal", "JournalTesting", "EventStream", "WireJSON", "MVITesting"],
             swiftSettings: settings),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: settings),
         .testTarget(
             name: "MVIServerTests",
             dependencies: [
-                "MVIServer", "MVITesting", "mvi-server", "CResources", "EventStream", "Locking", "MicroHTTP",
-                "Sessions",
-                "WireJSON",
+                "MVIServer", "MVITesting", "JournalTesting", "mvi-server", "CResources", "EventStream", "Locking",
+                "MicroHTTP", "SessionJournal", "Sessions", "WireJSON",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],

@@ -49,6 +49,8 @@ public enum StoreReport: Sendable {
     /// Turns could not be committed. Intents were refused; launched work and bootstrap are tried again, unless the turn
     /// itself is at fault.
     case commitFailed(CommitFailure, instance: String)
+    /// A state that was kept could not be read; it was set aside, and the store began anew.
+    case stateSetAside(reason: String, instance: String)
 }
 
 /// What a store can tell of its own condition.

@@ -37,7 +37,7 @@ final class Application: Sendable {
         featureOperations = FeatureOperations(sessions.environment.features)
         stateOperations = StateOperations(sessions: sessions, crossSite: crossSite)
         intentOperations = IntentOperations(
-            sessions: sessions, crossSite: crossSite, bodyLimit: settings.bodyLimit)
+            sessions: sessions, credentials: credentials, crossSite: crossSite, bodyLimit: settings.bodyLimit)
         streamOperations = StreamOperations(sessions: sessions, credentials: credentials, crossSite: crossSite)
         healthOperations = HealthOperations(sessions: sessions)
         documentOperations = DocumentOperations(page)
@@ -70,10 +70,12 @@ final class Application: Sendable {
     func response(to fault: RequestFault, head: RequestHead?) -> Response {
         guard let head else { return Problem(fault).response(instance: []) }
         var terms = terms(of: head)
+        let problem = Problem(fault)
         if case .found(let operation, _, _, _) = router.route(method: head.method, path: head.path) {
             terms.vary = operation.problemsVary
+            if operation == .sendIntent, problem.type == .bodyTooLarge { intentOperations.cutOff(head, problem) }
         }
-        return terms.response(to: Problem(fault))
+        return terms.response(to: problem)
     }
 
     private func terms(of head: RequestHead) -> Reply.Terms {
@@ -99,31 +101,58 @@ final class Application: Sendable {
         case .describeOptions:
             let response = options(incoming.head, allow: allow)
             answer = { _, reply in reply.answer(response) }
-        case .describeSession, .endSession, .readState, .disposeStore, .sendIntent:
-            let caller = try credentials.caller(incoming.fields)
-            terms.cookie = caller.refresh
-            answer = try prepare(operation, incoming, caller)
-        case .streamFeature, .streamSession:
-            let caller: Caller
+        case .describeSession, .endSession, .readState, .disposeStore, .sendIntent, .streamFeature, .streamSession:
             do throws(Problem) {
-                caller = try credentials.caller(incoming.fields)
+                switch try credentials.caller(incoming.fields) {
+                case .known(let caller):
+                    terms.cookie = caller.refresh
+                    answer = try prepare(operation, incoming, caller)
+                case .pending(let pending):
+                    answer = { body, reply in
+                        pending.lookup.whenReady { [self] found in
+                            resume(operation, incoming, pending, found, body, reply)
+                        }
+                    }
+                }
             } catch {
-                guard error.type == .sessionEnded else { throw error }
-                let isByCookie = error.fields.contains { $0.name == "Set-Cookie" }
-                return .refuse(terms.finish(streamOperations.ended(isByCookie: isByCookie)))
+                guard let response = farewell(operation, error) else { throw error }
+                return .refuse(terms.finish(response))
             }
-            terms.cookie = caller.refresh
-            answer =
-                operation == .streamFeature
-                ? try streamOperations.ofFeature(incoming, caller) : try streamOperations.ofSession(incoming, caller)
         }
         return .accept(Call(terms: terms, answer: answer))
+    }
+
+    /// Goes on with a request whose session had to be looked up.
+    private func resume(
+        _ operation: Operation, _ incoming: Incoming, _ pending: PendingCaller, _ found: SessionLookup,
+        _ body: [UInt8], _ reply: Reply
+    ) {
+        var terms = reply.terms
+        do throws(Problem) {
+            let caller = try credentials.caller(found, pending.token, isByCookie: pending.isByCookie)
+            terms.cookie = caller.refresh
+            let answer = try prepare(operation, incoming, caller)
+            answer(body, Reply(terms: terms, send: reply.send))
+        } catch {
+            reply.send(farewell(operation, error).map { terms.finish($0) } ?? terms.response(to: error))
+        }
+    }
+
+    /// What a stream gets for good when its session has ended; nil for another operation or problem.
+    private func farewell(_ operation: Operation, _ problem: Problem) -> Response? {
+        guard operation == .streamFeature || operation == .streamSession, problem.type == .sessionEnded else {
+            return nil
+        }
+        let isByCookie = problem.fields.contains { $0.name == "Set-Cookie" }
+        return streamOperations.ended(isByCookie: isByCookie)
     }
 
     private func prepare(
         _ operation: Operation, _ incoming: Incoming, _ caller: Caller
     ) throws(Problem) -> Call.Answer {
         switch operation {
+        case .streamFeature: return try streamOperations.ofFeature(incoming, caller)
+        case .streamSession: return try streamOperations.ofSession(incoming, caller)
         case .endSession:
             try crossSite.check(incoming.fields)
             return sessionOperations.end(caller)

@@ -1,6 +1,7 @@
 import Logging
 import MVI
 import ServiceLifecycle
+import SessionJournal
 
 /// A server for features: sessions, intents, states and streams over HTTP.
 ///
@@ -17,6 +18,7 @@ public struct FeatureServer: Sendable {
     private let middleware: [any CommonMiddleware]
     private let page: [PageResource]
     private let services: [any Service]
+    private let journal: (any Journal)?
 
     /// A server that does not run yet.
     ///
@@ -25,18 +27,20 @@ public struct FeatureServer: Sendable {
     ///   - logger: nil for one called `mvi-server` with the level of the settings.
     ///   - middleware: installed in every store, before the feature's own. Logging is there without it.
     ///   - page: what is shown to a browser.
+    ///   - journal: where sessions are kept; nil for what the settings say. The server closes it.
     ///   - services: what the features need, such as a database: started before the first request is taken, stopped
     ///     after the last was answered.
     ///   - features: what is served.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
-        page: [PageResource] = [], services: [any Service] = [],
+        page: [PageResource] = [], journal: (any Journal)? = nil, services: [any Service] = [],
         @FeatureBuilder features: () throws -> [ServedFeature]
     ) rethrows {
         self.settings = settings
         self.logger = logger
         self.middleware = middleware
         self.page = page
+        self.journal = journal
         self.services = services
         self.features = try features()
     }
@@ -52,9 +56,12 @@ public struct FeatureServer: Sendable {
         if let given = self.settings { settings = given } else { settings = try await ServerSettings.load() }
         let logger = self.logger ?? Self.logger(settings)
         let assembly = try Assembly(
-            features, settings: settings, logger: logger, middleware: middleware, page: page)
+            features, settings: settings, logger: logger, middleware: middleware, page: page,
+            journal: journal ?? MemoryJournal())
         var configuration = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) } + [
+                // Stopped in the opposite order: after the last answer was sent.
+                .init(service: JournalService(sessions: assembly.sessions)),
                 .init(service: SessionSweeper(sessions: assembly.sessions)),
                 .init(service: HTTPService(assembly)),
             ],

@@ -1,5 +1,6 @@
 import DequeModule
 import MVI
+import SessionJournal
 
 /// The labels of a session that clients may still have to be told, oldest first. Bounded in number and bytes.
 struct Outbox {
@@ -11,12 +12,15 @@ struct Outbox {
         let index: Int
         /// The store's version after that turn.
         let version: UInt64
-        let intentID: IntentID
+        /// The intent that led to it; nil when none did.
+        let intentID: IntentID?
         let json: [UInt8]
         /// On the monotonic clock.
         let expiry: Duration
         /// Whether some stream's socket took it.
         var isWritten = false
+
+        var id: LabelID { LabelID(sequence: sequence, index: index) }
 
         /// What it counts against the bound in bytes: the text, and about what surrounds it on the wire.
         var size: Int { json.count + overhead }
@@ -40,9 +44,16 @@ struct Outbox {
         bytes += entry.size
     }
 
-    mutating func markWritten(_ number: UInt64) {
-        guard number >= firstNumber, number < endNumber else { return }
-        entries[Int(number - firstNumber)].isWritten = true
+    /// The first label that is kept, or what comes after all that ever were.
+    func firstID(after sequence: UInt64) -> LabelID { entries.first?.id ?? LabelID(sequence: sequence + 1, index: 0) }
+
+    /// A stream's socket took it; its name if it is kept and that is news.
+    mutating func markWritten(_ number: UInt64) -> LabelID? {
+        guard number >= firstNumber, number < endNumber else { return nil }
+        let place = Int(number - firstNumber)
+        guard !entries[place].isWritten else { return nil }
+        entries[place].isWritten = true
+        return entries[place].id
     }
 
     /// Forgets what is past its time at the front, which nobody loses, and gives its memory back.
@@ -65,5 +76,15 @@ struct Outbox {
             firstNumber += 1
         }
         return dropped
+    }
+}
+
+extension Outbox.Entry {
+    /// A label as it was kept.
+    init(_ stored: StoredLabel, expiry: Duration) {
+        self.init(
+            feature: stored.feature, sequence: stored.id.sequence, index: stored.id.index,
+            version: stored.label.version, intentID: stored.label.intent.map { IntentID($0) }, json: stored.label.json,
+            expiry: expiry, isWritten: stored.isWritten)
     }
 }

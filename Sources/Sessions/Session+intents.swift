@@ -1,14 +1,22 @@
-import Crypto
 import Locking
 import MVI
+import SessionJournal
 import WireJSON
 
 /// What a client asks for with an intent.
 public struct IntentRequest: Sendable {
+    /// What makes a request the same as another.
+    public enum Name: Sendable, Hashable {
+        /// `Idempotency-Key`.
+        case key(String)
+        /// `Intent-Seq` inside `Intent-Epoch`: this one comes after all that have a smaller number.
+        case sequence(UInt64, epoch: String)
+    }
+
     /// The JSON object.
     public var body: [UInt8]
     /// Names the request, so that a repetition does not run again.
-    public var idempotencyKey: String?
+    public var name: Name?
     /// Asked with the store's version when the intent is about to run; false refuses it.
     public var ifMatch: (@Sendable (_ version: UInt64) -> Bool)?
     /// How long to wait for the work that the intent launches; nil not to. Capped by the limits.
@@ -16,13 +24,21 @@ public struct IntentRequest: Sendable {
 
     /// A request with a body.
     public init(
-        body: [UInt8], idempotencyKey: String? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil,
-        wait: Duration? = nil
+        body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil
     ) {
         self.body = body
-        self.idempotencyKey = idempotencyKey
+        self.name = name
         self.ifMatch = ifMatch
         self.wait = wait
+    }
+
+    /// What it is remembered by.
+    func receiptKey(_ feature: FeatureID) -> ReceiptKey? {
+        switch name {
+        case nil: nil
+        case .key(let key)?: .key(key, feature: feature)
+        case .sequence(let number, let epoch)?: .sequence(number, epoch: epoch)
+        }
     }
 }
 
@@ -50,148 +66,87 @@ public enum IntentRefusal: Error, Sendable {
     case malformed(offset: Int, reason: String)
     /// The body is JSON, but no intent of the feature.
     case mismatch([WireDecodingError.Issue])
-    /// An intent with that key is under way.
+    /// An intent with that name is under way.
     case receiptPending
-    /// The key was used with another body.
+    /// The name was used with another body.
     case receiptConflict
     /// No room for another receipt before that time.
     case tooManyReceipts(retryAfter: Duration)
+    /// Requests with smaller numbers are missing.
+    case outOfSequence(expected: UInt64)
+    /// The number was used, and what came of it is not known any more.
+    case receiptExpired
+    /// It was refused before; this is the answer it got.
+    case replayed(status: Int, body: [UInt8])
     /// The store itself, or its session, said no.
     case rejected(IntentRejection)
 }
+
+/// The answer to an intent, or why there is none.
+public typealias IntentResult = Result<IntentReply, IntentRefusal>
 
 extension Session {
     /// Runs an intent on the store that it names, which is made if the session has none yet.
     ///
     /// `completion` is called once: on this thread before `accept` returns if the store was idle, its journal quick and
     /// no wait asked for, else later on another; never under a lock.
+    ///
+    /// - Parameter lastWord: what to answer to a refusal that uses a number up, to be kept as its receipt; nil for one
+    ///   that does not.
     public func accept(
         _ request: IntentRequest, for feature: FeatureID,
-        completion: @escaping @Sendable (Result<IntentReply, IntentRefusal>) -> Void
+        lastWord: (@Sendable (IntentRefusal) -> (status: Int, body: [UInt8])?)? = nil,
+        completion: @escaping @Sendable (IntentResult) -> Void
     ) {
-        let store: (handle: StoreHandle, number: UInt64)
-        do {
-            store = try openStore(feature)
-        } catch {
-            return completion(.failure(.store(error)))
-        }
-        let decoded = store.handle.decode(request.body)
-        if case .failure(.malformed(let offset, let reason)) = decoded {
-            return completion(.failure(.malformed(offset: offset, reason: reason)))
-        }
-
-        let receipt = request.idempotencyKey.map { ReceiptBook.Key(feature: feature, key: $0) }
-        if let receipt {
-            let hash = SHA256.hash(data: request.body)
-            let now = environment.time.monotonic()
-            let lookup = core.withLock {
-                $0.receipts.reserve(receipt, bodyHash: hash, now: now, limits: environment.limits)
-            }
-            switch lookup {
-            case .reserved: break
-            case .done(let found):
-                return replay(found, request, feature, store.handle, completion)
-            case .pending: return completion(.failure(.receiptPending))
-            case .otherBody: return completion(.failure(.receiptConflict))
-            case .full(let after): return completion(.failure(.tooManyReceipts(retryAfter: after)))
-            }
-        }
-
-        switch decoded {
-        case .failure(let error):
-            if let receipt { core.withLock { $0.receipts.release(receipt) } }
-            // Order of checks: what the client believes of the state comes before what it asks for.
-            if let ifMatch = request.ifMatch, let state = existingState(of: feature), !ifMatch(state.version) {
-                return completion(.failure(.rejected(.preconditionFailed)))
-            }
-            switch error {
-            case .malformed(let offset, let reason): completion(.failure(.malformed(offset: offset, reason: reason)))
-            case .mismatch(let issues): completion(.failure(.mismatch(issues)))
-            }
-        case .success(let accept):
-            run(accept, request, feature, store, receipt, completion)
-        }
+        let run = IntentRun(
+            session: self, request: request, feature: feature, receipt: request.receiptKey(feature),
+            lastWord: lastWord, completion: completion)
+        openStore(feature) { run.begin($0) }
     }
 
-    private func run(
-        _ accept: StoreHandle.Accept, _ request: IntentRequest, _ feature: FeatureID,
-        _ store: (handle: StoreHandle, number: UInt64), _ receipt: ReceiptBook.Key?,
-        _ completion: @escaping @Sendable (Result<IntentReply, IntentRefusal>) -> Void
-    ) {
-        let id = receipt.map { IntentID($0.key) } ?? .random()
-        let reply = PendingReply(receipt: receipt)
-        let precondition = request.ifMatch.map { ifMatch -> IntentPrecondition in
-            { [weak self] uncommitted in
-                guard let state = self?.existingState(of: feature) else { return .disposed }
-                return ifMatch(state.version + UInt64(uncommitted)) ? nil : .preconditionFailed
-            }
+    /// Uses the number of a request up that was refused before it could be accepted, as `accept` does for its own
+    /// refusals. Without effect if it is not the number's turn.
+    ///
+    /// It counts as used at once, since the answer does not wait; should the server end before that is kept, the next
+    /// number is answered with the one that is expected.
+    public func useUp(_ name: IntentRequest.Name, status: Int, body: [UInt8]) {
+        guard case .sequence(let number, let epoch) = name else { return }
+        let key = ReceiptKey.sequence(number, epoch: epoch)
+        let now = environment.time.monotonic()
+        let isDue = core.withLock { core in
+            let lookup = core.receipts.reserve(
+                key, bodyHash: [], intentID: .random(), now: now, limits: environment.limits)
+            guard case .reserved = lookup else { return false }
+            core.receipts.complete(key, .refused(status: status, body: body))
+            return true
         }
-        accept(id, precondition, reply) { [self] result in
-            switch result {
-            case .failure(let rejection):
-                if let receipt { core.withLock { $0.receipts.release(receipt) } }
-                completion(.failure(.rejected(rejection)))
-            case .success(let outcome):
-                guard let commit = reply.committed else {
-                    preconditionFailure("an intent succeeded without a commit")
-                }
-                let after = StateSnapshot(version: commit.version, view: commit.view)
-                guard let wait = request.wait else {
-                    return completion(
-                        .success(
-                            IntentReply(
-                                intentID: id, state: after, version: commit.version, isReplayed: false,
-                                isSettled: outcome.isSettled, isWaitGranted: false)))
-                }
-                settle(
-                    id, wait, feature, store.handle, isSettled: outcome.isSettled, fallback: after
-                ) { isSettled, isGranted, state in
-                    completion(
-                        .success(
-                            IntentReply(
-                                intentID: id, state: state, version: commit.version, isReplayed: false,
-                                isSettled: isSettled, isWaitGranted: isGranted)))
-                }
-            }
-        }
+        if isDue { keepRefusal(key, status: status, body: body) { _ in } }
     }
 
-    /// Answers a repeated request anew, from its receipt.
-    private func replay(
-        _ receipt: ReceiptBook.Receipt, _ request: IntentRequest, _ feature: FeatureID, _ handle: StoreHandle,
-        _ completion: @escaping @Sendable (Result<IntentReply, IntentRefusal>) -> Void
+    /// Keeps a refusal as a request's receipt. `completion` is told whether it is kept.
+    func keepRefusal(
+        _ key: ReceiptKey, status: Int, body: [UInt8], completion: @escaping @Sendable (Bool) -> Void
     ) {
-        guard let version = receipt.version else { preconditionFailure("a receipt that is done has a version") }
-        let present: StateSnapshot
-        do { present = try state(of: feature) } catch { return completion(.failure(.store(error))) }
-        let id = receipt.intentID
-        let answer: @Sendable (Bool, Bool, StateSnapshot) -> Void = { isSettled, isGranted, state in
-            completion(
-                .success(
-                    IntentReply(
-                        intentID: id, state: state, version: version, isReplayed: true, isSettled: isSettled,
-                        isWaitGranted: isGranted)))
+        let outcome = StoredReceipt.Outcome.refused(status: status, body: body)
+        let now = environment.time.sinceEpoch()
+        let append = core.withLock { core -> JournalAppend? in
+            guard !core.isEnded, let receipt = core.receipts[key] else { return nil }
+            let stored = StoredReceipt(
+                key: key, bodyHash: receipt.bodyHash, intent: receipt.intentID.text, outcome: outcome, made: now)
+            return core.housekeeping(self, nil, [stored], now: now)
         }
-        guard let wait = request.wait else { return answer(false, false, present) }
-        settle(id, wait, feature, handle, isSettled: false, fallback: present, then: answer)
-    }
-
-    /// Waits until no work that the intent launched is running, at most for `wait`.
-    private func settle(
-        _ id: IntentID, _ wait: Duration, _ feature: FeatureID, _ handle: StoreHandle, isSettled: Bool,
-        fallback: StateSnapshot,
-        then: @escaping @Sendable (_ isSettled: Bool, _ isGranted: Bool, StateSnapshot) -> Void
-    ) {
-        guard !isSettled else { return then(true, true, fallback) }
-        let waiting = beginWait(for: wait) { [self] isSettled in
-            then(isSettled, true, existingState(of: feature) ?? fallback)
+        guard let append else { return completion(false) }
+        let finish: @Sendable (AppendResult) -> Void = { [self] result in
+            let isKept = core.withLock { core in
+                guard case .committed = result else {
+                    core.receipts.release(key)
+                    return false
+                }
+                core.receipts.complete(key, outcome)
+                return true
+            }
+            completion(isKept)
         }
-        guard let waiting else { return then(false, false, existingState(of: feature) ?? fallback) }
-        let isWaiting = handle.whenSettled(id, waiting.number) { waiting.end(true) }
-        if isWaiting {
-            waiting.onTimeout { handle.stopWaiting(id, waiting.number) }
-        } else {
-            waiting.end(true)
-        }
+        if let result = environment.journal.append(append, done: finish) { finish(result) }
     }
 }

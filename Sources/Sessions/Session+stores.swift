@@ -1,6 +1,6 @@
-import SessionJournal
 import Locking
 import MVI
+import SessionJournal
 
 /// Why there is no store.
 public enum StoreRefusal: Error, Sendable, Equatable {
@@ -14,6 +14,10 @@ public enum StoreRefusal: Error, Sendable, Equatable {
     case sessionEnded
     /// The feature's author's code threw.
     case failed
+    /// What the session is kept in cannot be read or written now.
+    case notKept(JournalFailure)
+    /// The session left memory while the request was on its way; asked again, it comes back.
+    case evicted
 }
 
 /// A committed view state.
@@ -25,16 +29,26 @@ public struct StateSnapshot: Sendable, Equatable {
 }
 
 extension Session {
-    /// The view state of a store, which is made if the session has none yet.
-    public func state(of feature: FeatureID) throws(StoreRefusal) -> StateSnapshot {
-        while true {
-            let (_, number) = try openStore(feature)
-            if let snapshot = snapshot(of: feature, number: number) { return snapshot }
-            // Another request disposed of it meanwhile; unless the session has ended, the next one is as good.
+    /// Hands over the view state of a store, which is made if the session has none yet: before this returns if the
+    /// store is in memory, else perhaps later, on another thread.
+    public func state(
+        of feature: FeatureID, completion: @escaping @Sendable (Result<StateSnapshot, StoreRefusal>) -> Void
+    ) {
+        openStore(feature) { [self] result in
+            switch result {
+            case .success(let store):
+                if let snapshot = snapshot(of: feature, number: store.number) {
+                    completion(.success(snapshot))
+                } else {
+                    // Another request disposed of it meanwhile; unless the session has ended, the next one is as good.
+                    state(of: feature, completion: completion)
+                }
+            case .failure(let refusal): completion(.failure(refusal))
+            }
         }
     }
 
-    /// The view state of a store if the session has it; makes none.
+    /// The view state of a store if it is in memory.
     public func existingState(of feature: FeatureID) -> StateSnapshot? {
         snapshot(of: feature, number: nil)
     }
@@ -42,24 +56,46 @@ extension Session {
     /// The view state that a new store of the feature would have, whether the session has one or not; nothing is kept:
     /// for a `HEAD`. Throws `featureNotFound` where the feature or its instance does not exist.
     public func initialState(of feature: FeatureID) throws(StoreRefusal) -> [UInt8] {
-        try makeHandle(feature, number: 0).initialView
+        try makeHandle(feature, number: 0, stored: nil).initialView
     }
 
     private func snapshot(of feature: FeatureID, number: UInt64?) -> StateSnapshot? {
         core.withLock { core in
-            guard let slot = core.stores[feature], number == nil || slot.number == number else { return nil }
+            guard let slot = core.stores[feature], slot.handle != nil, number == nil || slot.number == number
+            else { return nil }
             return StateSnapshot(version: slot.version, view: slot.view)
         }
     }
 
-    /// Disposes a store; false if there was none.
-    public func removeStore(_ feature: FeatureID) -> Bool {
+    /// Disposes a store, as soon as the journal has forgotten it. `completion` is told whether there was one.
+    public func removeStore(
+        _ feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreRefusal>) -> Void
+    ) {
+        let found = core.withLock { core -> (number: UInt64, marks: SessionMarks)? in
+            guard let slot = core.stores[feature] else { return nil }
+            core.remember(slot)
+            core.marksChanged = false
+            return (slot.number, core.keptMarks)
+        }
+        guard let found else { return completion(.success(false)) }
+        environment.journal.removeStore(feature, of: key, marks: found.marks) { [self] result in
+            switch result {
+            case .success:
+                for wake in forgetStore(feature, number: found.number) { wake() }
+                completion(.success(true))
+            case .failure(let failure):
+                core.withLock { $0.marksChanged = true }
+                completion(.failure(.notKept(failure)))
+            }
+        }
+    }
+
+    /// Takes a store out of memory and ends it; returns what is to be done about those who looked at it.
+    func forgetStore(_ feature: FeatureID, number: UInt64) -> [@Sendable () -> Void] {
         let (slot, wakers) = core.withLock { core -> (StoreSlot?, [any StreamWaker]) in
-            guard let slot = core.stores.removeValue(forKey: feature) else { return (nil, []) }
-            core.versionFloor = max(core.versionFloor, slot.version)
-            core.droppedFloor = max(core.droppedFloor, slot.droppedSequence)
-            core.labelledFloor = core.labelledFloor || slot.hasLabels
-            core.unheardFloor = core.unheardFloor || slot.hasUnheard
+            guard let slot = core.stores[feature], slot.number == number else { return (nil, []) }
+            core.stores[feature] = nil
+            core.remember(slot)
             var wakers: [any StreamWaker] = []
             for index in core.streams.indices where core.streams[index].shows(feature) {
                 core.streams[index].storeEnded(feature)
@@ -67,53 +103,114 @@ extension Session {
             }
             return (slot, wakers)
         }
-        guard let slot else { return false }
-        slot.handle.dispose()
-        for waiter in slot.waiters { waiter.resume() }
-        for waker in wakers { waker.wake() }
-        return true
+        guard let slot else { return [] }
+        slot.handle?.dispose()
+        return slot.waiters.map(\.resume) + wakers.map { waker in { waker.wake() } }
     }
 
-    /// The store of the feature instance, made on first touch; bootstrap has been run, or is being run by the thread
-    /// that came first.
-    func openStore(_ feature: FeatureID) throws(StoreRefusal) -> (handle: StoreHandle, number: UInt64) {
-        let limit = environment.limits.storesPerSession
-        let found = try core.withLock { core throws(StoreRefusal) -> StoreSlot? in
-            if core.isEnded { throw .sessionEnded }
-            if let slot = core.stores[feature] { return slot }
-            guard environment.features.definition(for: feature) != nil else { throw .featureNotFound }
-            guard core.stores.count < limit else { throw .tooManyStores(limit: limit) }
-            return nil
-        }
-        if let found { return (found.handle, found.number) }
+    // MARK: Making and loading
 
+    /// Hands over the store of the feature instance: made on first touch, loaded if it is kept. Bootstrap has been run,
+    /// or is being run by the thread that came first.
+    func openStore(
+        _ feature: FeatureID,
+        completion: @escaping @Sendable (Result<(handle: StoreHandle, number: UInt64), StoreRefusal>) -> Void
+    ) {
+        let opening = core.withLock { core in
+            core.open(
+                feature, in: environment,
+                waiter: { [weak self] result in
+                    switch result {
+                    case .success:
+                        guard let self else { return completion(.failure(.sessionEnded)) }
+                        openStore(feature, completion: completion)
+                    case .failure(let refusal): completion(.failure(refusal))
+                    }
+                })
+        }
+        switch opening {
+        case .open(let handle, let number): completion(.success((handle, number)))
+        case .refused(let refusal): completion(.failure(refusal))
+        case .waiting: break
+        case .load:
+            environment.journal.loadStores([feature], of: key) { [self] in loaded(feature, $0) }
+        case .make:
+            do throws(StoreRefusal) {
+                completion(.success(try makeStore(feature)))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    /// A store that was never kept.
+    private func makeStore(_ feature: FeatureID) throws(StoreRefusal) -> (handle: StoreHandle, number: UInt64) {
+        let limit = environment.limits.storesPerSession
         let number = environment.nextNumber()
-        let handle = try makeHandle(feature, number: number)
-        var watching: [UInt64] = []
-        let winner = try core.withLock { core throws(StoreRefusal) -> StoreSlot in
+        let handle = try makeHandle(feature, number: number, stored: nil)
+        let (winner, watching) = try core.withLock { core throws(StoreRefusal) -> (UInt64, [UInt64]) in
             if core.isEnded { throw .sessionEnded }
             // Another thread may have been first.
-            if let slot = core.stores[feature] { return slot }
+            if let slot = core.stores[feature] { return (slot.number, []) }
             guard core.stores.count < limit else { throw .tooManyStores(limit: limit) }
-            let slot = StoreSlot(
-                handle: handle, number: number, version: core.versionFloor + 1, view: handle.initialView,
-                droppedSequence: core.droppedFloor, hasLabels: core.labelledFloor)
-            core.stores[feature] = slot
-            for index in core.streams.indices where core.streams[index].shows(feature) {
-                core.streams[index].markDirty(feature)
-                watching.append(core.streams[index].number)
-            }
-            return slot
+            core.stores[feature] = StoreSlot(
+                handle: handle, number: number, version: core.marks.versionFloor + 1, view: handle.initialView,
+                marks: StoreMarks(core.marks), unwrittenState: handle.unwrittenState, lastUse: core.lastTouch)
+            return (number, core.show(feature))
         }
-        if winner.number == number {
-            handle.start()
-            for stream in watching { watch(feature, handle, number, from: stream) }
-            // Its first turn is bootstrap, whose commit wakes the streams; with a slow journal they need not wait.
-            wakeStreams(showing: feature)
-        } else {
+        guard winner == number else {
             handle.dispose()
+            let found = core.withLock { $0.stores[feature]?.handle }
+            guard let found else { throw .evicted }
+            return (found, winner)
         }
-        return (winner.handle, winner.number)
+        begin(feature, handle, number, watching)
+        return (handle, number)
+    }
+
+    /// A store comes back from the journal.
+    private func loaded(_ feature: FeatureID, _ result: Result<[StoredStore], JournalFailure>) {
+        var outcome = Result<Void, StoreRefusal>.success(())
+        var started: (handle: StoreHandle, number: UInt64, watching: [UInt64])?
+        switch result {
+        case .failure(let failure):
+            outcome = .failure(failure.code == .gone ? .sessionEnded : .notKept(failure))
+        case .success(let stores):
+            guard let stored = stores.first else {
+                // Another writer removed it: the next touch makes a new one.
+                core.withLock { if $0.stores[feature]?.handle == nil { $0.stores[feature] = nil } }
+                break
+            }
+            do throws(StoreRefusal) {
+                let number = environment.nextNumber()
+                let handle = try makeHandle(feature, number: number, stored: stored)
+                let watching = core.withLock { core -> [UInt64]? in
+                    core.install(stored, handle, number: number) ? core.show(feature) : nil
+                }
+                if let watching {
+                    started = (handle, number, watching)
+                } else {
+                    handle.dispose()
+                }
+            } catch {
+                outcome = .failure(error)
+            }
+        }
+        if let started {
+            if let reason = started.handle.setsAside {
+                environment.report(.stateSetAside(reason: reason, instance: feature.text))
+            }
+            begin(feature, started.handle, started.number, started.watching)
+        }
+        let waiters = core.withLock { $0.loading.removeValue(forKey: feature) ?? [] }
+        for waiter in waiters { waiter(outcome) }
+    }
+
+    private func begin(_ feature: FeatureID, _ handle: StoreHandle, _ number: UInt64, _ watching: [UInt64]) {
+        handle.start()
+        for stream in watching { watch(feature, handle, number, from: stream) }
+        // Its first turn is bootstrap, whose commit wakes the streams; with a slow journal they need not wait.
+        wakeStreams(showing: feature)
     }
 
     /// Notes that a stream watches a store that was made after it. The stream may have closed meanwhile; what began first
@@ -135,18 +232,20 @@ extension Session {
         for waker in wakers { waker.wake() }
     }
 
-    private func makeHandle(_ feature: FeatureID, number: UInt64) throws(StoreRefusal) -> StoreHandle {
+    private func makeHandle(
+        _ feature: FeatureID, number: UInt64, stored: StoredStore?
+    ) throws(StoreRefusal) -> StoreHandle {
         guard let definition = environment.features.definition(for: feature) else { throw .featureNotFound }
         let seed = StoreSeed(
             environment: StoreEnvironment(
                 instance: feature.text, session: id, clock: environment.clock, executor: environment.executor,
                 queueLimit: environment.limits.queuedIntents,
                 // Labels wait in the outbox, where streams find them.
-                labelLimit: 0, report: environment.report),
-            middleware: environment.middleware,
-            commit: { [weak self] turns, done in
+                labelLimit: 0, isRecording: environment.limits.recordedTurns > 0, report: environment.report),
+            middleware: environment.middleware, stored: stored,
+            commit: { [weak self] batch, done in
                 guard let self else { return .failed(CommitFailure(.disposed, "The session has ended.")) }
-                return commit(turns, feature: feature, number: number, done: done)
+                return commit(batch, feature: feature, number: number, done: done)
             },
             stateLimit: environment.limits.viewStateBytes, outboxLimit: environment.limits.outboxBytes)
         let handle: StoreHandle?
@@ -160,5 +259,95 @@ extension Session {
         }
         guard let handle else { throw .featureNotFound }
         return handle
+    }
+}
+
+extension SessionCore {
+    enum Opening {
+        case open(StoreHandle, number: UInt64)
+        case refused(StoreRefusal)
+        /// Another caller loads it already.
+        case waiting
+        /// The caller loads it.
+        case load
+        /// The caller makes it.
+        case make
+    }
+
+    /// What is to be done to have a store.
+    mutating func open(
+        _ feature: FeatureID, in environment: SessionEnvironment,
+        waiter: @escaping @Sendable (Result<Void, StoreRefusal>) -> Void
+    ) -> Opening {
+        if isEnded { return .refused(.sessionEnded) }
+        if let index = stores.index(forKey: feature), let handle = stores.values[index].handle {
+            stores.values[index].lastUse = lastTouch
+            return .open(handle, number: stores.values[index].number)
+        }
+        if isEvicted { return .refused(.evicted) }
+        guard environment.features.definition(for: feature) != nil else { return .refused(.featureNotFound) }
+        if stores[feature] != nil {
+            let isFirst = loading[feature] == nil
+            loading[feature, default: []].append(waiter)
+            return isFirst ? .load : .waiting
+        }
+        let limit = environment.limits.storesPerSession
+        return stores.count < limit ? .make : .refused(.tooManyStores(limit: limit))
+    }
+
+    /// Puts a store that was loaded in its place; false if that is not there any more, or taken.
+    fileprivate mutating func install(_ stored: StoredStore, _ handle: StoreHandle, number: UInt64) -> Bool {
+        guard !isEnded, !isEvicted, var slot = stores[stored.summary.feature], slot.handle == nil else { return false }
+        slot.handle = handle
+        slot.number = number
+        slot.token = stored.summary.token
+        slot.version = stored.summary.token.version
+        slot.view = stored.view
+        slot.intentID = stored.viewIntent.map { IntentID($0) }
+        slot.stateEvent = nil
+        slot.replacedSequence = stored.summary.replacedSequence
+        slot.unwrittenState = handle.unwrittenState
+        slot.setsAside = handle.setsAside
+        slot.lastUse = lastTouch
+        if handle.initialView != stored.view {
+            // Another version of the code shows the same state another way, or the state could not be read.
+            slot.version += 1
+            slot.view = handle.initialView
+            slot.intentID = nil
+        }
+        if handle.setsAside != nil {
+            slot.version = stored.summary.token.version + 1
+            slot.replacedSequence = .max
+        }
+        stores[stored.summary.feature] = slot
+        return true
+    }
+
+    /// Streams that show the feature have its state to show; returns their numbers.
+    fileprivate mutating func show(_ feature: FeatureID) -> [UInt64] {
+        var watching: [UInt64] = []
+        for index in streams.indices where streams[index].shows(feature) {
+            streams[index].markDirty(feature)
+            watching.append(streams[index].number)
+        }
+        return watching
+    }
+
+    /// Notes what is to be known of a store after it is gone.
+    fileprivate mutating func remember(_ slot: StoreSlot) {
+        marks.versionFloor = max(marks.versionFloor, slot.version)
+        marks.droppedSequence = max(marks.droppedSequence, slot.marks.droppedSequence)
+        marks.hasLabels = marks.hasLabels || slot.marks.hasLabels
+        marks.hasUnheard = marks.hasUnheard || slot.marks.hasUnheard
+        marksChanged = true
+    }
+}
+
+extension StoreMarks {
+    /// What a new store inherits of those that are gone.
+    init(_ marks: SessionMarks) {
+        self.init()
+        droppedSequence = marks.droppedSequence
+        hasLabels = marks.hasLabels
     }
 }

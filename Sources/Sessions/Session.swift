@@ -1,18 +1,13 @@
-import SessionJournal
 import Locking
 import MVI
+import SessionJournal
 
 /// One client's stores and everything that its streams may have to be told.
 ///
 /// All methods may be called from any thread. No handler, callback or write to a socket runs under the session's lock.
 public final class Session: Sendable {
     /// How the client proves whose it is.
-    public enum Credential: Sendable, Equatable {
-        /// With a token that it sends itself.
-        case bearer
-        /// With a cookie that its browser sends.
-        case cookie
-    }
+    public typealias Credential = SessionCredential
 
     /// The public id.
     public let id: String
@@ -21,17 +16,28 @@ public final class Session: Sendable {
     /// How the client proves whose it is.
     public let credential: Credential
 
+    let key: SessionKey
     let tokenHash: TokenHash
     let environment: SessionEnvironment
     let core: Lock<SessionCore>
 
-    init(id: String, epoch: String, credential: Credential, tokenHash: TokenHash, environment: SessionEnvironment) {
-        self.id = id
-        self.epoch = epoch
-        self.credential = credential
-        self.tokenHash = tokenHash
+    /// A session that was made just now.
+    init(_ record: SessionRecord, key: SessionKey, environment: SessionEnvironment) {
+        id = record.id
+        epoch = record.epoch
+        credential = record.credential
+        tokenHash = record.tokenHash
+        self.key = key
         self.environment = environment
         core = Lock(SessionCore(now: environment.time.monotonic()))
+    }
+
+    /// A session as it was kept; its stores come when they are asked for.
+    convenience init(_ stored: StoredSession, environment: SessionEnvironment) {
+        self.init(stored.record, key: stored.key, environment: environment)
+        let time = environment.time
+        let clocks = (monotonic: time.monotonic(), sinceEpoch: time.sinceEpoch())
+        core.withLock { $0.restore(stored, clocks, limits: environment.limits) }
     }
 
     /// When the session ends if nothing comes any more: time since 1970. It moves with every request.
@@ -47,6 +53,9 @@ public final class Session: Sendable {
     public var storeIDs: [FeatureID] {
         core.withLock { $0.stores.keys.sorted { $0.text < $1.text } }
     }
+
+    /// Whether the feature instance has a store.
+    public func hasStore(_ feature: FeatureID) -> Bool { core.withLock { $0.stores[feature] != nil } }
 
     /// How many streams are open.
     public var streamCount: Int { core.withLock { $0.streams.count } }
@@ -93,18 +102,16 @@ public final class Session: Sendable {
             core.stores = [:]
             return (stores, core.streams, Array(core.waits.values))
         }
-        for slot in stores { slot.handle.dispose() }
+        for slot in stores { slot.handle?.dispose() }
         for wait in waits { wait.end(false) }
         for stream in streams { stream.waker?.wake() }
     }
 
-    /// Gives back the memory of labels whose time is over; streams pass over them without it.
-    func forgetExpiredLabels(now: Duration) {
-        core.withLock { $0.outbox.forgetExpired(now: now) }
-    }
-
     /// How many labels are kept.
     var labelCount: Int { core.withLock { $0.outbox.count } }
+
+    /// How many stores are in memory.
+    var liveStoreCount: Int { core.withLock { $0.stores.values.count { $0.handle != nil } } }
 
     /// Tells every stream that the server goes away, and answers every wait.
     func drain() {
@@ -114,5 +121,42 @@ public final class Session: Sendable {
         }
         for wait in waits { wait.end(false) }
         for stream in streams { stream.waker?.wake() }
+    }
+}
+
+extension SessionCore {
+    /// Takes what was kept.
+    fileprivate mutating func restore(
+        _ stored: StoredSession, _ clocks: (monotonic: Duration, sinceEpoch: Duration), limits: SessionLimits
+    ) {
+        func monotonic(_ sinceEpoch: Duration) -> Duration { clocks.monotonic - (clocks.sinceEpoch - sinceEpoch) }
+        // A clock that was set back must not make a session live for ever.
+        lastTouch = min(monotonic(stored.record.lastSeen), clocks.monotonic)
+        keptTouch = lastTouch
+        sequence = stored.sequence
+        marks = stored.marks
+        for summary in stored.stores {
+            var slot = StoreSlot(summary, now: clocks.monotonic)
+            // What the store had not noted for itself yet; see `keptMarks`.
+            slot.marks.droppedSequence = max(slot.marks.droppedSequence, stored.marks.droppedSequence)
+            slot.marks.hasUnheard = slot.marks.hasUnheard || stored.marks.hasUnheard
+            stores[summary.feature] = slot
+        }
+        receipts = ReceiptBook(stored.receipts, lastNumbers: stored.lastNumbers, monotonic: monotonic)
+        for label in stored.labels {
+            outbox.append(Outbox.Entry(label, expiry: monotonic(label.label.expiry)))
+        }
+        keptFirstLabel = stored.labels.first?.id ?? LabelID(sequence: 0, index: 0)
+        // What a crash kept from being noted is done again: the same labels are dropped.
+        _ = trimOutbox(now: clocks.monotonic, limits: limits)
+    }
+}
+
+extension StoreSlot {
+    /// A store that is kept and not in memory.
+    init(_ summary: StoreSummary, now: Duration) {
+        self.init(
+            handle: nil, number: 0, token: summary.token, version: summary.token.version, view: [],
+            marks: summary.marks, replacedSequence: summary.replacedSequence, lastUse: now)
     }
 }

@@ -1,56 +1,77 @@
-import SessionJournal
 import MVI
+import SessionJournal
 
 /// What a session's lock guards: plain data. Everything that its clients can see changes here, in one step for each
 /// commit, so that subscribing and resuming find no gap.
 struct SessionCore {
     var isEnded = false
-    /// Of the last committed turn, over all stores.
+    /// Whether the session left memory: this object is not the one to ask any more.
+    var isEvicted = false
+    /// Of the last committed turn that is shown, over all stores.
     var sequence: UInt64 = 0
     var stores: [FeatureID: StoreSlot] = [:]
-    /// The highest version that a store which is gone had: a new one goes on above it.
-    var versionFloor: UInt64 = 0
-    /// The sequence number of the last label that was dropped while somebody could be owed it, over stores that are
-    /// gone.
-    var droppedFloor: UInt64 = 0
-    /// Whether a store that is gone published labels.
-    var labelledFloor = false
+    /// Whoever waits for a store that is being loaded.
+    var loading: [FeatureID: [@Sendable (Result<Void, StoreRefusal>) -> Void]] = [:]
+    /// What is known of stores that are gone.
+    var marks = SessionMarks()
+    /// Whether `marks` differs from what the journal has.
+    var marksChanged = false
     var outbox = Outbox()
-    /// Whether a label of a store that is gone was dropped unheard; see `StoreSlot.hasUnheard`.
-    var unheardFloor = false
+    /// Where the journal believes that the outbox begins.
+    var keptFirstLabel = LabelID(sequence: 0, index: 0)
+    /// Labels that a stream's socket took, of which the journal does not know.
+    var newlyWritten: [LabelID] = []
     /// In the order in which they were opened.
     var streams: [StreamState] = []
     var receipts = ReceiptBook()
     /// Requests that wait, by number.
     var waits: [UInt64: Wait] = [:]
+    /// Appends of which the result has not been taken.
+    var appendsInFlight = 0
+    /// Commits that came before the one whose turns go before theirs, by the first of their sequence numbers.
+    var early: [UInt64: CommittedAppend] = [:]
+    /// Whether what another writer appended is being read.
+    var isCatchingUp = false
     /// On the monotonic clock: when the last request or stream was there.
     var lastTouch: Duration
+    /// What the journal knows of `lastTouch`.
+    var keptTouch: Duration
     /// When the session's cookie was last set, on the monotonic clock.
     var cookieSet: Duration
+    /// Where the random bits of tokens come from.
+    var nonces = NonceGenerator()
 
     init(now: Duration) {
         lastTouch = now
+        keptTouch = now
         cookieSet = now
     }
 }
 
-/// A store as its session sees it: the committed head as bytes.
+/// A store as its session sees it: the committed head as bytes. Without a handle it is not in memory, and of its head
+/// only the version is known.
 struct StoreSlot {
-    let handle: StoreHandle
+    var handle: StoreHandle?
     /// Tells this store from an earlier one of the same name.
-    let number: UInt64
+    var number: UInt64
+    /// What the journal has; nil if nothing yet.
+    var token: StoreToken?
     var version: UInt64
     var view: [UInt8]
-    /// The intent that led to `view`; nil when it is the initial one.
+    /// The intent that led to `view`; nil when none did.
     var intentID: IntentID?
     /// The `state` event of `view`, made when a stream first asks for it.
     var stateEvent: [UInt8]?
-    /// The sequence number of the last label that was dropped while somebody could be owed it.
-    var droppedSequence: UInt64
-    /// Whether it ever published a label.
-    var hasLabels = false
-    /// Whether a label was dropped that no stream ever got, while none showed the store: the next that does is told.
-    var hasUnheard = false
+    var marks: StoreMarks
+    /// The sequence number of the turn with which it took the place of one that could not be read; the largest number
+    /// until that turn is committed, 0 if there was none.
+    var replacedSequence: UInt64 = 0
+    /// The state that the journal does not have, to go with the next append, if that brings none.
+    var unwrittenState: [UInt8]?
+    /// Why the state that the journal has is to be set aside with the next append.
+    var setsAside: String?
+    /// When it was last asked for, on the monotonic clock.
+    var lastUse: Duration
     /// Whoever waits for the view state to change.
     var waiters: [StateWaiter] = []
 }
@@ -59,4 +80,18 @@ struct StoreSlot {
 struct StateWaiter {
     let number: UInt64
     let resume: @Sendable () -> Void
+}
+
+/// Random bits that need not be secret but must be new (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+/// Generators, 2014): two sessions of one name in two processes start at different places.
+struct NonceGenerator {
+    private var state = UInt64.random(in: .min ... .max)
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var bits = state
+        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
+        return bits ^ (bits >> 31)
+    }
 }

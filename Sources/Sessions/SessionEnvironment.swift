@@ -1,5 +1,6 @@
 import Locking
 import MVI
+import SessionJournal
 
 /// The time, so that a test can set it.
 public struct TimeSource: Sendable {

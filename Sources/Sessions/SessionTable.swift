@@ -1,7 +1,7 @@
 import DequeModule
 import EventStream
-import SessionJournal
 import Locking
+import SessionJournal
 
 /// What a token names.
 public enum SessionLookup: Sendable {
@@ -11,34 +11,46 @@ public enum SessionLookup: Sendable {
     case ended
     /// Nothing.
     case unknown
+    /// Nobody knows: what sessions are kept in cannot be read, or there is no room in memory for one more.
+    case failed(SessionTableRefusal)
 }
 
-/// A server's sessions, by the hash of their token.
+/// Why a session cannot be had.
+public enum SessionTableRefusal: Error, Sendable, Hashable {
+    /// As many are in memory as may be.
+    case full
+    /// The journal could not do it.
+    case notKept(JournalFailure)
+}
+
+/// A server's sessions, by the hash of their token: those in use in memory, all of them in the journal.
 ///
 /// All methods may be called from any thread.
 public final class SessionTable: Sendable {
     /// What all the sessions share.
     public let environment: SessionEnvironment
 
-    private struct Shard {
+    struct Shard {
         var sessions: [TokenHash: Session] = [:]
-        /// Each session once, in the order in which they are to be looked at for expiry.
-        var checks: Deque<(hash: TokenHash, at: Duration)> = []
+        /// Whoever waits for a session that is being loaded.
+        var loading: [TokenHash: [@Sendable (SessionLookup) -> Void]] = [:]
         /// Ended sessions and when to forget them.
         var tombstones: [TokenHash: Duration] = [:]
         var tombstoneOrder: Deque<(hash: TokenHash, until: Duration)> = []
     }
 
-    private struct Totals {
+    struct Totals {
         var sessions = 0
         var isDraining = false
-        /// The shard whose sessions the next sweep goes through.
+        /// The shard that the next sweep begins with.
         var nextShard = 0
+        /// Whether the journal is forgetting sessions whose time is over.
+        var isExpiring = false
     }
 
-    private static let shardCount = 64
-    private let shards: [Lock<Shard>]
-    private let totals = Lock(Totals())
+    static let shardCount = 64
+    let shards: [Lock<Shard>]
+    let totals = Lock(Totals())
 
     /// An empty table.
     public init(environment: SessionEnvironment) {
@@ -46,128 +58,181 @@ public final class SessionTable: Sendable {
         shards = (0..<Self.shardCount).map { _ in Lock(Shard()) }
     }
 
-    /// How many sessions there are.
+    /// How many sessions are in memory.
     public var count: Int { totals.withLock { $0.sessions } }
 
-    /// How many notes it holds about sessions that are gone or to be looked at: bounded, whatever clients do.
+    /// How many notes it holds about sessions that are gone: bounded, whatever clients do.
     public var traceCount: Int {
         shards.reduce(0) { count, lock in
-            count + lock.withLock { $0.checks.count + $0.tombstones.count + $0.tombstoneOrder.count }
+            count + lock.withLock { $0.tombstones.count + $0.tombstoneOrder.count }
+        }
+    }
+
+    /// How many stores are in memory, in all sessions.
+    public var liveStoreCount: Int { sum(\.liveStoreCount) }
+
+    /// How many labels are in memory, in all sessions.
+    public var labelCount: Int { sum(\.labelCount) }
+
+    private func sum(_ part: (Session) -> Int) -> Int {
+        shards.reduce(0) { count, lock in
+            count + lock.withLock { Array($0.sessions.values) }.reduce(0) { $0 + part($1) }
         }
     }
 
     /// Whether `drain` was called: no new stream should begin.
     public var isDraining: Bool { totals.withLock { $0.isDraining } }
 
-    /// Makes a session and its token; nil when there are as many as there may be.
-    public func create(_ credential: Session.Credential) -> (session: Session, token: SessionToken)? {
-        let hasPlace = totals.withLock { totals in
+    // MARK: Making and finding
+
+    /// Makes a session and its token, and hands them over when they are kept.
+    public func create(
+        _ credential: Session.Credential,
+        completion: @escaping @Sendable (Result<(session: Session, token: SessionToken), SessionTableRefusal>) -> Void
+    ) {
+        guard takePlace() else { return completion(.failure(.full)) }
+        let token = SessionToken.random()
+        let now = environment.time.sinceEpoch()
+        let record = SessionRecord(
+            id: Epoch.random(), tokenHash: token.hash, epoch: Epoch.random(), credential: credential, created: now,
+            lastSeen: now)
+        environment.journal.create(record) { [self] result in
+            switch result {
+            case .success(let key):
+                let session = Session(record, key: key, environment: environment)
+                shard(record.tokenHash).withLock { $0.sessions[record.tokenHash] = session }
+                // The server may have begun to stop meanwhile.
+                completion(.success((session, token)))
+            case .failure(let failure):
+                leavePlace()
+                completion(.failure(.notKept(failure)))
+            }
+        }
+    }
+
+    /// What a token names, if that is known without asking the journal. A live session is touched: it lives on from now.
+    public func lookup(_ token: SessionToken) -> SessionLookup? {
+        lookup(token.hash, now: environment.time.monotonic())
+    }
+
+    /// Hands over what a token names: before this returns if it is in memory, else perhaps later, on another thread.
+    public func find(_ token: SessionToken, completion: @escaping @Sendable (SessionLookup) -> Void) {
+        let hash = token.hash
+        if let found = lookup(hash, now: environment.time.monotonic()) { return completion(found) }
+        let isFirst = shard(hash).withLock { shard in
+            shard.loading[hash, default: []].append(completion)
+            return shard.loading[hash]?.count == 1
+        }
+        guard isFirst else { return }
+        environment.journal.load(hash, now: environment.time.sinceEpoch()) { [self] in loaded(hash, $0) }
+    }
+
+    private func lookup(_ hash: TokenHash, now: Duration) -> SessionLookup? {
+        let found = shard(hash).withLock { shard -> SessionLookup? in
+            guard let session = shard.sessions[hash] else {
+                return (shard.tombstones[hash] ?? .zero) > now ? .ended : nil
+            }
+            // Under the table's lock, so that it cannot leave memory between this and its use.
+            if session.timeLeft(now: now) > .zero { session.touch() }
+            return .live(session)
+        }
+        guard case .live(let session) = found else { return found }
+        if session.timeLeft(now: now) <= .zero || session.isEnded {
+            expire(session)
+            return .ended
+        }
+        return found
+    }
+
+    private func loaded(_ hash: TokenHash, _ result: Result<SessionLoad, JournalFailure>) {
+        let now = environment.time.monotonic()
+        var outcome: SessionLookup
+        switch result {
+        case .failure(let failure): outcome = .failed(.notKept(failure))
+        case .success(.ended): outcome = .ended
+        case .success(.unknown): outcome = .unknown
+        case .success(.found(let stored)):
+            let session = Session(stored, environment: environment)
+            if session.timeLeft(now: now) <= .zero {
+                bury(hash)
+                forget(session)
+                outcome = .ended
+            } else if takePlace() {
+                session.touch()
+                outcome = .live(session)
+            } else {
+                outcome = .failed(.full)
+            }
+        }
+        let waiters = shard(hash).withLock { shard -> [@Sendable (SessionLookup) -> Void] in
+            if case .live(let session) = outcome { shard.sessions[hash] = session }
+            return shard.loading.removeValue(forKey: hash) ?? []
+        }
+        for waiter in waiters { waiter(outcome) }
+    }
+
+    private func takePlace() -> Bool {
+        totals.withLock { totals in
             guard totals.sessions < environment.limits.sessions else { return false }
             totals.sessions += 1
             return true
         }
-        guard hasPlace else { return nil }
-        let token = SessionToken.random()
-        let hash = token.hash
-        let session = Session(
-            id: Epoch.random(), epoch: Epoch.random(), credential: credential, tokenHash: hash,
-            environment: environment)
-        let check = environment.time.monotonic() + environment.limits.sessionLife
-        shard(hash).withLock { shard in
-            shard.sessions[hash] = session
-            shard.checks.append((hash, check))
-        }
-        return (session, token)
     }
 
-    /// What a token names. A live session is touched: it lives on from now.
-    public func lookup(_ token: SessionToken) -> SessionLookup {
-        let hash = token.hash
-        let now = environment.time.monotonic()
-        let found = shard(hash).withLock { shard in
-            shard.sessions[hash].map { SessionLookup.live($0) }
-                ?? ((shard.tombstones[hash] ?? .zero) > now ? .ended : .unknown)
+    func leavePlace() { totals.withLock { $0.sessions -= 1 } }
+
+    // MARK: Ending
+
+    /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
+    public func end(
+        _ session: Session, completion: @escaping @Sendable (Result<Void, SessionTableRefusal>) -> Void
+    ) {
+        environment.journal.remove(session.key, tombstoneUntil: tombstoneUntil) { [self] result in
+            switch result {
+            case .success:
+                remove(session, .ended)
+                completion(.success(()))
+            case .failure(let failure): completion(.failure(.notKept(failure)))
+            }
         }
-        guard case .live(let session) = found else { return found }
-        if session.timeLeft(now: now) <= .zero {
-            end(session, .expired)
-            return .ended
-        }
-        session.touch()
-        return found
     }
 
-    /// Ends a session and remembers for a while that it was there.
-    public func end(_ session: Session, _ reason: GoAwayReason) {
+    /// Ends a session whose time is over. If the journal cannot forget it now it will later, by itself.
+    func expire(_ session: Session) {
+        remove(session, .expired)
+        forget(session)
+    }
+
+    private func forget(_ session: Session) {
+        environment.journal.remove(session.key, tombstoneUntil: tombstoneUntil) { _ in }
+    }
+
+    var tombstoneUntil: Duration { environment.time.sinceEpoch() + environment.limits.tombstoneLife }
+
+    private func remove(_ session: Session, _ reason: GoAwayReason) {
         let hash = session.tokenHash
+        let isRemoved = shard(hash).withLock { shard in
+            guard shard.sessions[hash] === session else { return false }
+            shard.sessions[hash] = nil
+            return true
+        }
+        if isRemoved {
+            bury(hash)
+            leavePlace()
+        }
+        session.end(reason)
+    }
+
+    private func bury(_ hash: TokenHash) {
         let until = environment.time.monotonic() + environment.limits.tombstoneLife
         let bound = max(1, environment.limits.sessions / Self.shardCount)
-        let isRemoved = shard(hash).withLock { shard in
-            guard shard.sessions.removeValue(forKey: hash) != nil else { return false }
-            // Sessions that end before their time leave their check behind; it must not outgrow what it checks.
-            if shard.checks.count > 2 * shard.sessions.count + 64 {
-                shard.checks.removeAll { shard.sessions[$0.hash] == nil }
-            }
+        shard(hash).withLock { shard in
             shard.tombstones[hash] = until
             shard.tombstoneOrder.append((hash, until))
             if shard.tombstoneOrder.count > bound {
                 shard.tombstones[shard.tombstoneOrder.removeFirst().hash] = nil
             }
-            return true
         }
-        guard isRemoved else { return }
-        totals.withLock { $0.sessions -= 1 }
-        session.end(reason)
-    }
-
-    /// Ends the sessions whose time is over, a bounded number a call, and forgets old tombstones: called every few
-    /// seconds, it keeps up without ever holding anything up for long. Each call also goes through one part of the sessions and
-    /// gives back the memory of their labels whose time is over.
-    public func sweep(limit: Int = 1_000) {
-        let now = environment.time.monotonic()
-        forgetExpiredLabels(now: now)
-        for lock in shards {
-            var due: [Session] = []
-            lock.withLock { shard in
-                var steps = limit / Self.shardCount + 1
-                while steps > 0, let next = shard.checks.first, next.at <= now {
-                    steps -= 1
-                    shard.checks.removeFirst()
-                    if let session = shard.sessions[next.hash] { due.append(session) }
-                }
-                while let oldest = shard.tombstoneOrder.first, oldest.until <= now {
-                    shard.tombstoneOrder.removeFirst()
-                    shard.tombstones[oldest.hash] = nil
-                }
-            }
-            for session in due {
-                let left = session.timeLeft(now: now)
-                if left <= .zero {
-                    end(session, .expired)
-                } else {
-                    lock.withLock { shard in
-                        if shard.sessions[session.tokenHash] != nil {
-                            shard.checks.append((session.tokenHash, now + left))
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// How many labels are kept, in all sessions.
-    public var labelCount: Int {
-        shards.reduce(0) { count, lock in
-            count + lock.withLock { Array($0.sessions.values) }.reduce(0) { $0 + $1.labelCount }
-        }
-    }
-
-    private func forgetExpiredLabels(now: Duration) {
-        let next = totals.withLock { totals in
-            defer { totals.nextShard = (totals.nextShard + 1) % Self.shardCount }
-            return totals.nextShard
-        }
-        for session in shards[next].withLock({ Array($0.sessions.values) }) { session.forgetExpiredLabels(now: now) }
     }
 
     /// Tells every stream that the server goes away, and answers every request that waits.
@@ -179,5 +244,5 @@ public final class SessionTable: Sendable {
         }
     }
 
-    private func shard(_ hash: TokenHash) -> Lock<Shard> { shards[hash.shard % Self.shardCount] }
+    func shard(_ hash: TokenHash) -> Lock<Shard> { shards[hash.shard % Self.shardCount] }
 }

@@ -1,5 +1,6 @@
 import Locking
 import MVI
+import SessionJournal
 
 /// A request that waits: it ends once, by what it waits for or by its time.
 final class Wait: Sendable {
@@ -64,7 +65,7 @@ extension Session {
             finish(came)
         }
         let hasPlace = core.withLock { core in
-            guard core.waits.count < limits.waitsPerSession, !core.isEnded else { return false }
+            guard core.waits.count < limits.waitsPerSession, !core.isEnded, !core.isEvicted else { return false }
             core.waits[number] = wait
             return true
         }
@@ -86,24 +87,23 @@ extension Session {
     }
 
     /// Waits for the next change of a store's view state, at most for `wait`, then hands it over; at once if it
-    /// satisfies `isNews` already, or if nothing may wait. The store is made if the session has none yet. Without a place to wait in: `tooManyWaits`, so that a
-    /// client that asks in a loop is slowed down.
+    /// satisfies `isNews` already, or if nothing may wait. The store is made if the session has none yet. Without a
+    /// place to wait in: `tooManyWaits`, so that a client that asks in a loop is slowed down.
     public func state(
         of feature: FeatureID, wait: Duration, until isNews: @escaping @Sendable (StateSnapshot) -> Bool,
         completion: @escaping @Sendable (Result<StateSnapshot, StoreRefusal>) -> Void
     ) {
-        let now: StateSnapshot
-        do { now = try state(of: feature) } catch { return completion(.failure(error)) }
-        guard !isNews(now), wait > .zero, environment.limits.longestWait > .zero else {
-            return completion(.success(now))
-        }
-        let waiting = beginWait(for: wait) { [self] _ in
-            completion(isEnded ? .failure(.sessionEnded) : .success(existingState(of: feature) ?? now))
-        }
-        guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }
-        waitForChange(of: feature, since: now.version, waiting)
-        waiting.onTimeout { [self] in
-            core.withLock { core in core.stores[feature]?.waiters.removeAll { $0.number == waiting.number } }
+        state(of: feature) { [self] result in
+            guard case .success(let now) = result, !isNews(now), wait > .zero, environment.limits.longestWait > .zero
+            else { return completion(result) }
+            let waiting = beginWait(for: wait) { [self] _ in
+                completion(isEnded ? .failure(.sessionEnded) : .success(existingState(of: feature) ?? now))
+            }
+            guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }
+            waitForChange(of: feature, since: now.version, waiting)
+            waiting.onTimeout { [self] in
+                core.withLock { core in core.stores[feature]?.waiters.removeAll { $0.number == waiting.number } }
+            }
         }
     }
 

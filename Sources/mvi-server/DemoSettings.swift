@@ -3,16 +3,11 @@ import MVIServer
 
 /// What the demo features are told.
 struct DemoSettings: Sendable {
-    /// Where their database is kept.
-    var data = "mvi-data"
     var latency: Duration = .milliseconds(400)
     /// How many of a hundred calls fail.
     var failures = 0
 
     static let catalogue: [Setting<DemoSettings>] = [
-        Setting(
-            "data", .demo, "folder", "Folder for the database; made if it is not there. ':memory:' keeps nothing.",
-            \.data, .text, defaults: DemoSettings()),
         Setting(
             "demo-latency", .demo, "time", "How long each call of the demo's services takes at least.", \.latency,
             .time(.zero ... .seconds(60)), defaults: DemoSettings()),

@@ -39,7 +39,7 @@ struct ServerCommand: AsyncParsableCommand {
 
     private func serve(_ settings: ServerSettings, _ demoSettings: DemoSettings, _ logger: Logger) async throws {
         let demo = try Demo(
-            databasePath: try demoSettings.databasePath(),
+            databasePath: try settings.dataFile("demo.sqlite"),
             conditions: DemoConditions(
                 latency: demoSettings.latency,
                 failures: demoSettings.failures == 0 ? .none : .rate(Double(demoSettings.failures) / 100)),

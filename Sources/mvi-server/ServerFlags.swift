@@ -6,6 +6,7 @@ import MVIServer
 struct ServerFlags: ParsableArguments {
     @OptionGroup(title: "Listening") var listening: Listening
     @OptionGroup(title: "Who may call") var callers: Callers
+    @OptionGroup(title: "What is kept") var keeping: Keeping
     @OptionGroup(title: "Limits") var limits: Limits
     @OptionGroup(title: "Times") var times: Times
     @OptionGroup(title: "Running") var running: Running
@@ -22,6 +23,13 @@ struct ServerFlags: ParsableArguments {
     struct Callers: ParsableArguments {
         @Option(name: .customLong("public-url"), help: .server("public-url")) var publicURL: String?
         @Option(help: .server("allowed-origins")) var allowedOrigins: String?
+    }
+
+    struct Keeping: ParsableArguments {
+        @Option(help: .server("data")) var data: String?
+        @Option(help: .server("journal")) var journal: String?
+        @Option(help: .server("record-turns")) var recordTurns: String?
+        @Option(help: .server("passivate-after")) var passivateAfter: String?
     }
 
     struct Limits: ParsableArguments {
@@ -61,7 +69,6 @@ struct ServerFlags: ParsableArguments {
     }
 
     struct Demo: ParsableArguments {
-        @Option(help: .demo("data")) var data: String?
         @Option(help: .demo("demo-latency")) var demoLatency: String?
         @Option(help: .demo("demo-failures")) var demoFailures: String?
     }
@@ -83,7 +90,9 @@ struct ServerFlags: ParsableArguments {
             "heartbeat": times.heartbeat, "head-timeout": times.headTimeout, "body-timeout": times.bodyTimeout,
             "idle-timeout": times.idleTimeout, "grace": times.grace,
             "log-level": running.logLevel, "log-value-bytes": running.logValueBytes, "config": running.config,
-            "data": demo.data, "demo-latency": demo.demoLatency, "demo-failures": demo.demoFailures,
+            "data": keeping.data, "journal": keeping.journal, "record-turns": keeping.recordTurns,
+            "passivate-after": keeping.passivateAfter, "demo-latency": demo.demoLatency,
+            "demo-failures": demo.demoFailures,
         ].compactMapValues { $0 }
     }
 }

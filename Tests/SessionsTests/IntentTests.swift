@@ -1,6 +1,8 @@
+import JournalTesting
 import Locking
 import MVI
 import MVITesting
+import SessionJournal
 import Sessions
 import Testing
 
@@ -15,7 +17,7 @@ struct IntentTests {
         #expect(String(decoding: reply.state.view, as: UTF8.self) == #"{"count":5,"note":"","isWatched":false}"#)
         #expect(reply.isSettled)
         #expect(!reply.isReplayed)
-        #expect(try fixture.session.state(of: fixture.tally) == reply.state)
+        #expect(try fixture.session.stateNow(of: fixture.tally) == reply.state)
     }
 
     @Test(
@@ -91,7 +93,7 @@ struct IntentTests {
         #expect(
             try fixture.send(#"{"type":"rename","to":"x"}"#, to: FeatureID("keyed:c")).refusal
                 == "store: tooManyStores(limit: 2)")
-        #expect(fixture.session.removeStore(try #require(FeatureID("keyed:a"))))
+        #expect(try fixture.session.removed(try #require(FeatureID("keyed:a"))))
         #expect(try fixture.send(#"{"type":"rename","to":"x"}"#, to: FeatureID("keyed:c")).refusal == nil)
     }
 
@@ -130,20 +132,20 @@ struct IntentTests {
 
     @Test("before the commit the key is taken, and nobody outside sees anything")
     func pendingReceipt() async throws {
-        let journal = GatedJournal()
+        let journal = HeldJournal()
         let fixture = try Fixture(journal: journal)
         let stream = try fixture.stream("tally")
         _ = try stream.read()
-        journal.close()
+        journal.hold()
         let answer = Answer()
         fixture.session.accept(
-            IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a"]}"#.utf8), idempotencyKey: "k"),
+            IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a"]}"#.utf8), name: .key("k")),
             for: fixture.tally
         ) { answer.set($0) }
         #expect(answer.value == nil)
         #expect(try fixture.send(#"{"type":"shoutMany","texts":["a"]}"#, key: "k").refusal == "pending")
         #expect(try stream.read().isEmpty)
-        #expect(try fixture.session.state(of: fixture.tally).version == 1)
+        #expect(try fixture.session.stateNow(of: fixture.tally).version == 1)
         journal.release()
         #expect(try await answer.wait().get().version == 2)
         #expect(try stream.read().names == ["state", "label"])
@@ -152,22 +154,22 @@ struct IntentTests {
 
     @Test("49: a commit that fails refuses the intent, drops its labels and leaves its key free")
     func failedCommit() async throws {
-        let journal = GatedJournal()
+        let journal = HeldJournal()
         let fixture = try Fixture(journal: journal)
         let stream = try fixture.stream("tally")
         _ = try stream.read()
-        journal.close()
+        journal.hold()
         let answer = Answer()
         fixture.session.accept(
-            IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a"]}"#.utf8), idempotencyKey: "k"),
+            IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a"]}"#.utf8), name: .key("k")),
             for: fixture.tally
         ) { answer.set($0) }
-        journal.release(.failed(CommitFailure(.full, "No space left.")))
+        journal.releaseOne(.failed(JournalFailure(.full, "No space left.")))
         #expect(try await answer.wait().refusal == "notCommitted full")
         #expect(try stream.read().isEmpty)
         let retry = Answer()
         fixture.session.accept(
-            IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a"]}"#.utf8), idempotencyKey: "k"),
+            IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a"]}"#.utf8), name: .key("k")),
             for: fixture.tally
         ) { retry.set($0) }
         journal.release()
@@ -198,12 +200,12 @@ struct IntentTests {
 
     @Test("48: If-Match is tested when the intent runs, after the intents before it")
     func precondition() async throws {
-        let journal = GatedJournal()
+        let journal = HeldJournal()
         let fixture = try Fixture(journal: journal)
-        _ = try fixture.session.state(of: fixture.tally)
+        _ = try fixture.session.stateNow(of: fixture.tally)
         #expect(try fixture.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == 1 }).get().version == 2)
         #expect(try fixture.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == 1 }).refusal == "precondition")
-        journal.close()
+        journal.hold()
         let answers = (0..<3).map { _ in Answer() }
         for (answer, version) in zip(answers, [UInt64(2), 3, 3]) {
             fixture.session.accept(

@@ -2,6 +2,7 @@ import EventStream
 import Locking
 import MVI
 import MVITesting
+import SessionJournal
 import Sessions
 import Testing
 
@@ -10,12 +11,12 @@ struct SessionTests {
     @Test("a token names its session, another names none, and neither looks like the other")
     func tokens() throws {
         let fixture = try Fixture()
-        guard case .live(let found) = fixture.table.lookup(fixture.token) else {
+        guard case .live(let found) = try fixture.table.found(fixture.token) else {
             Issue.record("the token names no session")
             return
         }
         #expect(found === fixture.session)
-        guard case .unknown = fixture.table.lookup(.random()) else {
+        guard case .unknown = try fixture.table.found(.random()) else {
             Issue.record("a random token names a session")
             return
         }
@@ -31,20 +32,20 @@ struct SessionTests {
     func expiry() throws {
         let fixture = try Fixture { $0.sessionLife = .seconds(100) }
         fixture.time.advance(by: .seconds(60))
-        _ = fixture.table.lookup(fixture.token)
+        _ = try fixture.table.found(fixture.token)
         fixture.time.advance(by: .seconds(60))
-        fixture.table.sweep()
+        fixture.table.sweep(part: 1)
         #expect(!fixture.session.isEnded)
         fixture.time.advance(by: .seconds(41))
-        fixture.table.sweep()
+        fixture.table.sweep(part: 1)
         #expect(fixture.session.isEnded)
         #expect(fixture.table.count == 0)
-        guard case .ended = fixture.table.lookup(fixture.token) else {
+        guard case .ended = try fixture.table.found(fixture.token) else {
             Issue.record("an expired session leaves a tombstone")
             return
         }
         fixture.time.advance(by: .seconds(601))
-        guard case .unknown = fixture.table.lookup(fixture.token) else {
+        guard case .unknown = try fixture.table.found(fixture.token) else {
             Issue.record("a tombstone is forgotten after ten minutes")
             return
         }
@@ -54,7 +55,7 @@ struct SessionTests {
     func expiryBeforeSweep() throws {
         let fixture = try Fixture { $0.sessionLife = .seconds(100) }
         fixture.time.advance(by: .seconds(100))
-        guard case .ended = fixture.table.lookup(fixture.token) else {
+        guard case .ended = try fixture.table.found(fixture.token) else {
             Issue.record("it has expired")
             return
         }
@@ -65,15 +66,15 @@ struct SessionTests {
         let fixture = try Fixture { $0.sessionLife = .seconds(100) }
         let stream = try fixture.stream("tally")
         fixture.time.advance(by: .seconds(1_000))
-        fixture.table.sweep()
+        fixture.table.sweep(part: 1)
         #expect(!fixture.session.isEnded)
         #expect(fixture.session.expiresAt == .seconds(1_700_002_100))
         stream.stream.closed()
         fixture.time.advance(by: .seconds(99))
-        fixture.table.sweep()
+        fixture.table.sweep(part: 1)
         #expect(!fixture.session.isEnded)
         fixture.time.advance(by: .seconds(100))
-        fixture.table.sweep()
+        fixture.table.sweep(part: 1)
         #expect(fixture.session.isEnded)
     }
 
@@ -88,7 +89,7 @@ struct SessionTests {
         ) { answer.set($0) }
         let poll = StateAnswer()
         fixture.session.state(of: fixture.tally, wait: .seconds(5), until: { _ in false }) { poll.set($0) }
-        fixture.table.end(fixture.session, .ended)
+        try fixture.table.ended(fixture.session)
         #expect(try await answer.wait().get().version == 1)
         #expect(try await poll.wait() == .failure(.sessionEnded))
         let events = try stream.read()
@@ -102,18 +103,18 @@ struct SessionTests {
     @Test("there are as many sessions as there may be, and a place that is given up can be taken")
     func sessionLimit() throws {
         let fixture = try Fixture { $0.sessions = 2 }
-        #expect(fixture.table.create(.cookie) != nil)
-        #expect(fixture.table.create(.bearer) == nil)
-        fixture.table.end(fixture.session, .ended)
-        #expect(fixture.table.create(.bearer) != nil)
+        _ = try fixture.table.made(.cookie)
+        #expect(throws: SessionTableRefusal.full) { try fixture.table.made(.bearer) }
+        try fixture.table.ended(fixture.session)
+        _ = try fixture.table.made(.bearer)
     }
 
     @Test("sessions that come and go leave a bounded trace")
     func churn() throws {
         let fixture = try Fixture { $0.sessions = 64 }
         for _ in 0..<5_000 {
-            let made = try #require(fixture.table.create(.bearer))
-            fixture.table.end(made.session, .ended)
+            let made = try fixture.table.made(.bearer)
+            try fixture.table.ended(made.session)
         }
         #expect(fixture.table.count == 1)
         #expect(fixture.table.traceCount < 2_000)
@@ -124,10 +125,10 @@ struct SessionTests {
         let fixture = try Fixture()
         for text in ["a", "b"] { try fixture.send(#"{"type":"whisper","text":"\#(text)"}"#) }
         try fixture.send(#"{"type":"shout","text":"c"}"#)
-        for _ in 0..<64 { fixture.table.sweep() }
+        for _ in 0..<64 { fixture.table.sweep(part: 1) }
         #expect(fixture.table.labelCount == 3)
         fixture.time.advance(by: .seconds(11))
-        for _ in 0..<64 { fixture.table.sweep() }
+        for _ in 0..<64 { fixture.table.sweep(part: 1) }
         #expect(fixture.table.labelCount == 1)
         #expect(try fixture.stream("tally").read().said == ["c"])
     }
@@ -247,12 +248,12 @@ struct SessionTests {
         let session = Lock<Session?>(nil)
         let rival = try #require(FeatureID("rivalled"))
         let features = try FeatureRegistry([
-            FeatureDefinition(Rivalled { _ = session.withLock { $0.take() }?.removeStore(rival) })
+            FeatureDefinition(Rivalled { session.withLock { $0.take() }?.removeStore(rival) { _ in } })
         ])
         let table = SessionTable(environment: SessionEnvironment(features: features))
-        let (made, _) = try #require(table.create(.bearer))
+        let (made, _) = try table.made(.bearer)
         session.withLock { $0 = made }
-        let state = try made.state(of: rival)
+        let state = try made.stateNow(of: rival)
         #expect(session.withLock { $0 == nil })
         #expect(state == made.existingState(of: rival))
     }

@@ -1,5 +1,6 @@
 import EventStream
 import MVI
+import SessionJournal
 import Sessions
 import Testing
 
@@ -304,8 +305,8 @@ struct StreamTests {
         let stream = try fixture.stream("tally")
         _ = try stream.read()
         for _ in 0..<3 { try fixture.send(#"{"type":"add","amount":1}"#) }
-        #expect(fixture.session.removeStore(fixture.tally))
-        #expect(!fixture.session.removeStore(fixture.tally))
+        #expect(try fixture.session.removed(fixture.tally))
+        #expect(try !fixture.session.removed(fixture.tally))
         let end = try stream.read()
         #expect(end.names == ["end"])
         #expect(try end[0].json.feature == "tally")
@@ -327,7 +328,7 @@ struct StreamTests {
             case 1: try fixture.send(#"{"type":"shoutMany","texts":["a","b"]}"#)
             case 2: try fixture.send(#"{"type":"whisper","text":"a"}"#)
             case 3: try fixture.send(#"{"type":"rename","to":"x"}"#, to: FeatureID("keyed:\(random.next() % 5)"))
-            case 4: _ = fixture.session.removeStore(fixture.tally)
+            case 4: _ = try fixture.session.removed(fixture.tally)
             default: ids += try stream.read().compactMap { $0.id.flatMap { Cursor($0)?.sequence } }
             }
         }
@@ -339,7 +340,7 @@ struct StreamTests {
     func watching() async throws {
         let fixture = try Fixture()
         try fixture.send(#"{"type":"watch"}"#)
-        #expect(try fixture.session.state(of: fixture.tally).version == 1)
+        #expect(try fixture.session.stateNow(of: fixture.tally).version == 1)
         let stream = try fixture.stream("tally")
         await fixture.clock.sleepers(atLeast: 1)
         #expect(try stream.read().named("state").last?.json.state?.isWatched == true)

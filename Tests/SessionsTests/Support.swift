@@ -2,6 +2,7 @@ import EventStream
 import Locking
 import MVI
 import MVITesting
+import SessionJournal
 import Sessions
 import Testing
 import WireJSON
@@ -99,28 +100,6 @@ final class ManualTime: Sendable {
     }
 }
 
-/// A journal whose commits a test lets through, or fails, one by one.
-final class GatedJournal: Journal {
-    private let held = Lock<[@Sendable (AppendResult) -> Void]>([])
-    private let isOpen = Lock(true)
-
-    var isWritable: Bool { true }
-    var waiting: Int { held.withLock { $0.count } }
-
-    func close() { isOpen.withLock { $0 = false } }
-
-    func append(_ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        if isOpen.withLock({ $0 }) { return .committed }
-        held.withLock { $0.append(done) }
-        return nil
-    }
-
-    func release(_ result: AppendResult = .committed) {
-        let next = held.withLock { $0.isEmpty ? nil : $0.removeFirst() }
-        next?(result)
-    }
-}
-
 /// A server's sessions, and one of them.
 struct Fixture {
     let table: SessionTable
@@ -144,18 +123,20 @@ struct Fixture {
         let environment = SessionEnvironment(
             features: features, limits: limits, journal: journal, time: time.source, clock: clock)
         table = SessionTable(environment: environment)
-        (session, token) = try #require(table.create(.bearer))
+        (session, token) = try table.made(.bearer)
         tally = try #require(FeatureID("tally"))
     }
 
     /// Sends an intent whose answer comes at once.
     @discardableResult
     func send(
-        _ body: String, key: String? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, to feature: FeatureID? = nil
+        _ body: String, key: String? = nil, name: IntentRequest.Name? = nil,
+        ifMatch: (@Sendable (UInt64) -> Bool)? = nil, to feature: FeatureID? = nil
     ) throws -> Result<IntentReply, IntentRefusal> {
         let answer = Answer()
         session.accept(
-            IntentRequest(body: Array(body.utf8), idempotencyKey: key, ifMatch: ifMatch), for: feature ?? tally
+            IntentRequest(body: Array(body.utf8), name: name ?? key.map { .key($0) }, ifMatch: ifMatch),
+            for: feature ?? tally
         ) { answer.set($0) }
         return try #require(answer.value, "the answer was to come at once")
     }
@@ -163,8 +144,65 @@ struct Fixture {
     func stream(_ features: String..., from start: StreamStart = .unspecified) throws -> TestStream {
         let filter: StreamFilter =
             features.isEmpty ? .all : .features(Set(try features.map { try #require(FeatureID($0)) }))
-        return TestStream(try session.openStream(filter, from: start))
+        return try session.opened(filter, from: start)
     }
+}
+
+/// What comes at once from a journal in memory.
+extension SessionTable {
+    func made(_ credential: Session.Credential) throws -> (session: Session, token: SessionToken) {
+        let made = Box<Result<(session: Session, token: SessionToken), SessionTableRefusal>>()
+        create(credential) { made.set($0) }
+        return try #require(made.value, "the session was to come at once").get()
+    }
+
+    func found(_ token: SessionToken) throws -> SessionLookup {
+        let found = Box<SessionLookup>()
+        find(token) { found.set($0) }
+        return try #require(found.value, "the session was to come at once")
+    }
+
+    func live(_ token: SessionToken) throws -> Session {
+        guard case .live(let session) = try found(token) else { throw NotLive() }
+        return session
+    }
+
+    func ended(_ session: Session) throws {
+        let ended = Box<Result<Void, SessionTableRefusal>>()
+        end(session) { ended.set($0) }
+        try #require(ended.value, "the session was to end at once").get()
+    }
+
+    struct NotLive: Error {}
+}
+
+extension Session {
+    func stateNow(of feature: FeatureID) throws -> StateSnapshot {
+        let state = Box<Result<StateSnapshot, StoreRefusal>>()
+        self.state(of: feature) { state.set($0) }
+        return try #require(state.value, "the state was to come at once").get()
+    }
+
+    func opened(_ filter: StreamFilter, from start: StreamStart) throws -> TestStream {
+        let stream = Box<Result<SessionStream, StreamRefusal>>()
+        openStream(filter, from: start) { stream.set($0) }
+        return TestStream(try #require(stream.value, "the stream was to come at once").get())
+    }
+
+    func removed(_ feature: FeatureID) throws -> Bool {
+        let removed = Box<Result<Bool, StoreRefusal>>()
+        removeStore(feature) { removed.set($0) }
+        return try #require(removed.value, "the store was to go at once").get()
+    }
+}
+
+/// A value that a callback brings.
+final class Box<Value: Sendable>: Sendable {
+    private let box = Lock<Value?>(nil)
+
+    func set(_ value: Value) { box.withLock { $0 = value } }
+
+    var value: Value? { box.withLock { $0 } }
 }
 
 struct Keyed: Feature {
@@ -293,7 +331,11 @@ extension Result<IntentReply, IntentRefusal> {
         case .receiptPending: "pending"
         case .receiptConflict: "conflict"
         case .tooManyReceipts: "tooManyReceipts"
+        case .outOfSequence(let expected): "outOfSequence \(expected)"
+        case .receiptExpired: "receiptExpired"
+        case .replayed(let status, _): "replayed \(status)"
         case .rejected(.disposed): "disposed"
+        case .rejected(.passivated): "passivated"
         case .rejected(.busy): "busy"
         case .rejected(.preconditionFailed): "precondition"
         case .rejected(.refused(let refusal)): "refused \(refusal.code)"

@@ -22,6 +22,9 @@ enum AnswerFields {
     static let intentEmpty: Fields = [noStore, byPreference, noSniff]
     private static let byPreference: (name: String, value: String) = ("Vary", intentVary)
 
+    /// A problem of a session, as it was kept.
+    static let problem: Fields = [("Content-Type", "application/problem+json"), noStore, byPreference, noSniff]
+
     /// A stream's head. `X-Accel-Buffering` tells nginx to pass events on as they come.
     static let stream: Fields = [
         ("Content-Type", "text/event-stream; charset=utf-8"), ("Cache-Control", "no-store, no-transform"),

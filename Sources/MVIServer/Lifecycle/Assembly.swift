@@ -1,6 +1,7 @@
 import Logging
 import MVI
 import MicroHTTP
+import SessionJournal
 import Sessions
 
 /// The parts of one server, put together: nothing listens yet.
@@ -18,6 +19,7 @@ struct Assembly: Sendable {
     init(
         _ features: [ServedFeature], settings: ServerSettings, logger: Logger,
         middleware: [any CommonMiddleware] = [], page: [PageResource] = [],
+        journal: any Journal = MemoryJournal(),
         adapt: (FeatureRegistry, SessionLimits, [any CommonMiddleware]) -> SessionEnvironment? = { _, _, _ in nil }
     ) throws {
         try PageResourceError.check(page)
@@ -26,7 +28,8 @@ struct Assembly: Sendable {
         let environment =
             adapt(registry, settings.sessionLimits, [logging] + middleware)
             ?? SessionEnvironment(
-                features: registry, limits: settings.sessionLimits, middleware: [logging] + middleware,
+                features: registry, limits: settings.sessionLimits, journal: journal,
+                middleware: [logging] + middleware,
                 heartbeat: Int(settings.heartbeat.components.seconds), report: { StoreReportLog.log($0, logger) })
         self.settings = settings
         self.logger = logger

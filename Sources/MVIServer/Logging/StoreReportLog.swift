@@ -20,6 +20,10 @@ enum StoreReportLog {
             logger.notice(
                 "Labels were dropped before any client got them",
                 metadata: ["feature": "\(instance)", "count": "\(count)"])
+        case .stateSetAside(let reason, let instance):
+            logger.error(
+                "A kept state could not be read; it was set aside and the store began anew",
+                metadata: ["feature": "\(instance)", "reason": "\(reason)"])
         case .commitFailed(let failure, _) where failure.code == .disposed:
             // A client disposed of the store while its work ran: no fault, and nothing is tried again.
             break

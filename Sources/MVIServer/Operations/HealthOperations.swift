@@ -17,7 +17,7 @@ struct HealthOperations: Sendable {
         guard !sessions.isDraining else {
             return reply.refuse(Problem(.draining, "The server is stopping.", retryAfter: .seconds(2)))
         }
-        guard sessions.environment.journal.isWritable else {
+        guard sessions.environment.journal.trouble == nil else {
             return reply.refuse(
                 Problem(.notReady, "What sessions are kept in cannot be written now.", retryAfter: .seconds(5)))
         }

@@ -5,6 +5,7 @@ import Sessions
 /// known to be needed.
 struct IntentOperations: Sendable {
     let sessions: SessionTable
+    let credentials: Credentials
     let crossSite: CrossSiteRule
     let bodyLimit: Int
 
@@ -16,14 +17,19 @@ struct IntentOperations: Sendable {
         try crossSite.check(fields)
         let feature = try incoming.feature(sessions.environment.features)
         try checkInstance(feature, session)
-        try incoming.checkSize(limit: bodyLimit)
-        try MediaTypes.checkJSON(fields)
-        let key = try IdempotencyKey.read(fields)
+        do throws(Problem) {
+            try incoming.checkSize(limit: bodyLimit)
+            try MediaTypes.checkJSON(fields)
+        } catch {
+            useUp(incoming.head, session, error)
+            throw error
+        }
+        let name = try IntentName.read(fields)
         let condition = try condition(fields, session)
         let preferences = Preferences(fields)
         return { body, reply in
             accept(
-                IntentRequest(body: body, idempotencyKey: key, ifMatch: condition, wait: wait(preferences)),
+                IntentRequest(body: body, name: name, ifMatch: condition, wait: wait(preferences)),
                 feature, session, preferences, reply)
         }
     }
@@ -31,7 +37,7 @@ struct IntentOperations: Sendable {
     /// A key that names nothing is found out before the body is looked at, without making a store for a request that
     /// may yet be refused.
     private func checkInstance(_ feature: FeatureID, _ session: Session) throws(Problem) {
-        guard feature.key != nil, session.existingState(of: feature) == nil else { return }
+        guard feature.key != nil, !session.hasStore(feature) else { return }
         do throws(StoreRefusal) { _ = try session.initialState(of: feature) } catch { throw Problem(error, feature) }
     }
 
@@ -57,17 +63,52 @@ struct IntentOperations: Sendable {
     private func accept(
         _ request: IntentRequest, _ feature: FeatureID, _ session: Session, _ preferences: Preferences, _ reply: Reply
     ) {
-        session.accept(request, for: feature) { result in
+        session.accept(request, for: feature, lastWord: { lastWord($0, feature, reply.terms.path) }) { result in
             switch result {
             case .success(let intent): reply.answer(answer(intent, feature, session, preferences))
+            case .failure(.replayed(let status, let body)):
+                var response = Response(status: status, fields: AnswerFields.problem, body: .bytes(body))
+                response.fields.append((name: "Idempotency-Replayed", value: "true"))
+                reply.answer(response)
             case .failure(let refusal):
-                let features = sessions.environment.features
                 reply.refuse(
                     session.isEnded
                         ? Problem(.sessionEnded, "The session was ended while the intent was under way.")
-                        : Problem(refusal, feature, features.definition(for: feature)))
+                        : problem(refusal, feature))
             }
         }
+    }
+
+    private func problem(_ refusal: IntentRefusal, _ feature: FeatureID) -> Problem {
+        Problem(refusal, feature, sessions.environment.features.definition(for: feature))
+    }
+
+    // MARK: Numbers
+
+    /// Refusals with these statuses use an `Intent-Seq` up: the same request would be refused again. Others are the
+    /// server's trouble, or the session's, and the number is still to come.
+    private static let final: Set<Int> = [400, 403, 412, 413, 415, 422]
+
+    /// What is kept of a refusal, to answer a repetition with.
+    private func lastWord(
+        _ refusal: IntentRefusal, _ feature: FeatureID, _ path: [UInt8]
+    ) -> (status: Int, body: [UInt8])? {
+        let problem = problem(refusal, feature)
+        return Self.final.contains(problem.type.status) ? (problem.type.status, problem.body(instance: path)) : nil
+    }
+
+    /// A request is refused by its head, or because its body is too large.
+    private func useUp(_ head: RequestHead, _ session: Session, _ problem: Problem) {
+        guard let name = try? IntentName.read(head.fields), Self.final.contains(problem.type.status) else { return }
+        session.useUp(name, status: problem.type.status, body: problem.body(instance: head.path))
+    }
+
+    /// The HTTP layer cut off a body that grew too large.
+    func cutOff(_ head: RequestHead, _ problem: Problem) {
+        guard let token = credentials.token(head.fields), case .live(let session)? = sessions.lookup(token),
+            (try? crossSite.check(head.fields)) != nil
+        else { return }
+        useUp(head, session, problem)
     }
 
     private func answer(

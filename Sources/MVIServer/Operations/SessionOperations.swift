@@ -20,28 +20,34 @@ struct SessionOperations: Sendable {
         let fields = incoming.fields
         return { body, reply in
             do throws(Problem) {
-                reply.answer(try create(body, fields))
+                let credential = try credential(body)
+                guard credential == .cookie, let token = credentials.tokenOfCookie(fields) else {
+                    return create(credential, reply)
+                }
+                sessions.find(token) { found in
+                    guard case .live(let session) = found else { return create(credential, reply) }
+                    reply.answer(response(200, session, token))
+                }
             } catch {
                 reply.refuse(error)
             }
         }
     }
 
-    private func create(_ body: [UInt8], _ fields: HeaderFields) throws(Problem) -> Response {
-        let credential = try credential(body)
-        if credential == .cookie, let found = credentials.sessionOfCookie(fields) {
-            return response(200, found.session, found.token)
-        }
+    private func create(_ credential: Session.Credential, _ reply: Reply) {
         guard !sessions.isDraining else {
-            throw Problem(.draining, "The server is stopping and makes no new sessions.", retryAfter: .seconds(2))
+            return reply.refuse(
+                Problem(.draining, "The server is stopping and makes no new sessions.", retryAfter: .seconds(2)))
         }
-        guard let made = sessions.create(credential) else {
-            throw Problem(
-                .tooManySessions, "The server has as many sessions as it may have.", retryAfter: .seconds(60))
+        sessions.create(credential) { result in
+            switch result {
+            case .success(let made):
+                var response = response(201, made.session, made.token)
+                response.fields.append((name: "Location", value: "/sessions/current"))
+                reply.answer(response)
+            case .failure(let refusal): reply.refuse(Problem(refusal))
+            }
         }
-        var response = response(201, made.session, made.token)
-        response.fields.append((name: "Location", value: "/sessions/current"))
-        return response
     }
 
     private func credential(_ body: [UInt8]) throws(Problem) -> Session.Credential {
@@ -87,10 +93,15 @@ struct SessionOperations: Sendable {
 
     func end(_ caller: Caller) -> Call.Answer {
         { _, reply in
-            sessions.end(caller.session, .ended)
-            var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
-            if caller.isByCookie { response.fields.append(credentials.cookies.clear) }
-            reply.answer(response)
+            sessions.end(caller.session) { result in
+                switch result {
+                case .success:
+                    var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
+                    if caller.isByCookie { response.fields.append(credentials.cookies.clear) }
+                    reply.answer(response)
+                case .failure(let refusal): reply.refuse(Problem(refusal))
+                }
+            }
         }
     }
 }

@@ -15,21 +15,26 @@ struct StateOperations: Sendable {
         if incoming.isHead { return try head(session, feature, known) }
         let wait = Preferences(incoming.fields).wait
         return { _, reply in
-            do throws(StoreRefusal) {
-                guard let known, let wait, wait > 0, !sessions.isDraining else {
-                    return reply.answer(answer(try session.state(of: feature), session, known))
-                }
-                let seconds = min(wait, Int(sessions.environment.limits.longestWait.components.seconds))
-                try waitForNews(session, feature, known, seconds, reply)
-            } catch {
-                reply.refuse(Problem(error, feature))
+            guard let known, let wait, wait > 0, !sessions.isDraining else {
+                return answerNow(session, feature, known, reply)
+            }
+            let seconds = min(wait, Int(sessions.environment.limits.longestWait.components.seconds))
+            waitForNews(session, feature, known, seconds, reply)
+        }
+    }
+
+    private func answerNow(_ session: Session, _ feature: FeatureID, _ known: EntityTags?, _ reply: Reply) {
+        session.state(of: feature) { result in
+            switch result {
+            case .success(let state): reply.answer(answer(state, session, known))
+            case .failure(let refusal): reply.refuse(Problem(refusal, feature))
             }
         }
     }
 
     private func waitForNews(
         _ session: Session, _ feature: FeatureID, _ known: EntityTags, _ seconds: Int, _ reply: Reply
-    ) throws(StoreRefusal) {
+    ) {
         session.state(
             of: feature, wait: .seconds(seconds),
             until: { !known.matchesWeakly(session.entityTag(version: $0.version)) },
@@ -55,16 +60,13 @@ struct StateOperations: Sendable {
     private func head(
         _ session: Session, _ feature: FeatureID, _ known: EntityTags?
     ) throws(Problem) -> Call.Answer {
+        if session.hasStore(feature) { return { _, reply in answerNow(session, feature, known, reply) } }
         let response: Response
-        if let state = session.existingState(of: feature) {
-            response = answer(state, session, known)
-        } else {
-            do throws(StoreRefusal) {
-                response = Response(
-                    status: 200, fields: AnswerFields.state, body: .bytes(try session.initialState(of: feature)))
-            } catch {
-                throw Problem(error, feature)
-            }
+        do throws(StoreRefusal) {
+            response = Response(
+                status: 200, fields: AnswerFields.state, body: .bytes(try session.initialState(of: feature)))
+        } catch {
+            throw Problem(error, feature)
         }
         return { _, reply in reply.answer(response) }
     }
@@ -72,7 +74,7 @@ struct StateOperations: Sendable {
     func dispose(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
         try crossSite.check(incoming.fields)
         let feature = try incoming.feature(sessions.environment.features)
-        if feature.key != nil, caller.session.existingState(of: feature) == nil {
+        if feature.key != nil, !caller.session.hasStore(feature) {
             do throws(StoreRefusal) {
                 _ = try caller.session.initialState(of: feature)
             } catch {
@@ -81,8 +83,12 @@ struct StateOperations: Sendable {
         }
         return { _, reply in
             // A store that is not there is as gone as one that was disposed: DELETE is idempotent.
-            _ = caller.session.removeStore(feature)
-            reply.answer(Response(status: 204, fields: AnswerFields.sessionEmpty))
+            caller.session.removeStore(feature) { result in
+                switch result {
+                case .success: reply.answer(Response(status: 204, fields: AnswerFields.sessionEmpty))
+                case .failure(let refusal): reply.refuse(Problem(refusal, feature))
+                }
+            }
         }
     }
 }

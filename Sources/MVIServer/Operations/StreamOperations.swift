@@ -47,7 +47,7 @@ struct StreamOperations: Sendable {
     /// Takes no place and makes no store, and refuses what lasts.
     private func head(_ filter: StreamFilter, _ session: Session) throws(Problem) -> Call.Answer {
         if case .features(let features) = filter {
-            for feature in features where session.existingState(of: feature) == nil {
+            for feature in features where !session.hasStore(feature) {
                 do throws(StoreRefusal) {
                     _ = try session.initialState(of: feature)
                 } catch {
@@ -65,25 +65,36 @@ struct StreamOperations: Sendable {
             let problem = Problem(.draining, "The server is stopping and opens no streams.", retryAfter: .seconds(2))
             return putOff(.drain, problem, wantsProblem, reply)
         }
-        do throws(StreamRefusal) {
-            let stream = try caller.session.openStream(filter, from: start)
-            // Between the look above and now the server may have begun to stop, and this stream not have been told.
-            if sessions.isDraining { stream.goAway(.drain) }
-            reply.answer(
-                Response(status: 200, fields: AnswerFields.stream, body: .stream(StreamConnection(stream))))
-        } catch {
-            switch error {
-            case .busy:
-                let problem = Problem(
-                    .tooManyStreams, "The server has as many streams open as it may have.", retryAfter: .seconds(10))
-                putOff(.busy, problem, wantsProblem, reply)
-            case .store(.tooManyStores(let limit)):
-                let problem = Problem(
-                    .tooManyStores, "The session has \(limit) stores, and the stream would need more.")
-                putOff(.busy, problem, wantsProblem, reply)
-            case .store(.sessionEnded): reply.answer(ended(isByCookie: caller.isByCookie))
-            case .store(let refusal): reply.refuse(Problem(refusal, filter))
+        caller.session.openStream(filter, from: start) { result in
+            switch result {
+            case .success(let stream):
+                // Between the look above and now the server may have begun to stop, and this stream not have been told.
+                if sessions.isDraining { stream.goAway(.drain) }
+                reply.answer(
+                    Response(status: 200, fields: AnswerFields.stream, body: .stream(StreamConnection(stream))))
+            case .failure(let refusal): refuse(refusal, filter, caller, wantsProblem, reply)
             }
+        }
+    }
+
+    private func refuse(
+        _ refusal: StreamRefusal, _ filter: StreamFilter, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply
+    ) {
+        switch refusal {
+        case .busy:
+            let problem = Problem(
+                .tooManyStreams, "The server has as many streams open as it may have.", retryAfter: .seconds(10))
+            putOff(.busy, problem, wantsProblem, reply)
+        case .store(.tooManyStores(let limit)):
+            let problem = Problem(
+                .tooManyStores, "The session has \(limit) stores, and the stream would need more.")
+            putOff(.busy, problem, wantsProblem, reply)
+        case .store(.notKept), .store(.evicted):
+            let problem = Problem(
+                .journalUnavailable, "What the session is kept in cannot be read now.", retryAfter: .seconds(2))
+            putOff(.busy, problem, wantsProblem, reply)
+        case .store(.sessionEnded): reply.answer(ended(isByCookie: caller.isByCookie))
+        case .store(let refusal): reply.refuse(Problem(refusal, filter))
         }
     }
 

@@ -3,6 +3,21 @@ import Sessions
 import WireJSON
 
 extension Problem {
+    /// Why there is no session.
+    init(_ refusal: SessionTableRefusal) {
+        switch refusal {
+        case .full:
+            self.init(
+                .tooManySessions, "The server has as many sessions in use as it may have.", retryAfter: .seconds(60))
+        case .notKept(let failure) where failure.code == .full:
+            self.init(.storageFull, "There was no room to keep the change.")
+        case .notKept:
+            self.init(
+                .journalUnavailable, "What sessions are kept in cannot be used now; try again.",
+                retryAfter: .seconds(2))
+        }
+    }
+
     /// Why there is no store.
     init(_ refusal: StoreRefusal, _ feature: FeatureID) {
         switch refusal {
@@ -15,6 +30,12 @@ extension Problem {
                 .tooManyWaits, "As many requests as may wait do so already.", retryAfter: .seconds(1))
         case .sessionEnded:
             self.init(.sessionEnded, "The session was ended while the request was under way.")
+        case .notKept(let failure) where failure.code == .full:
+            self.init(.storageFull, "There was no room to keep the change.")
+        case .notKept, .evicted:
+            self.init(
+                .journalUnavailable, "What the session is kept in cannot be used now; try again.",
+                retryAfter: .seconds(2))
         case .failed:
             self.init(.stateUnavailable, "The store of \"\(feature)\" could not be made; the server's log says why.")
         }
@@ -29,14 +50,22 @@ extension Problem {
         case .mismatch(let issues): self.init(issues, feature, definition)
         case .receiptPending:
             self.init(
-                .intentInProgress, "The intent with this `Idempotency-Key` is not committed yet.",
+                .intentInProgress, "The intent with this `Idempotency-Key` or `Intent-Seq` is not committed yet.",
                 retryAfter: .seconds(1))
         case .receiptConflict:
-            self.init(.idempotencyKeyReused, "This `Idempotency-Key` was used with another body.")
+            self.init(.idempotencyKeyReused, "This `Idempotency-Key` or `Intent-Seq` was used with another body.")
         case .tooManyReceipts(let retryAfter):
             self.init(
                 .tooManyReceipts, "The session has as many recent idempotency keys as the server keeps.",
                 retryAfter: retryAfter)
+        case .outOfSequence(let expected):
+            self.init(.outOfSequence, "`Intent-Seq` \(expected) is to come first in this `Intent-Epoch`.")
+            fields.append((name: "Expected-Seq", value: "\(expected)"))
+        case .receiptExpired:
+            self.init(
+                .receiptExpired, "This `Intent-Seq` was used, and what came of it is not remembered any more.")
+        case .replayed(let status, _):
+            preconditionFailure("an answer of status \(status) that was kept is sent as it is")
         case .rejected(let rejection): self.init(rejection, feature)
         }
     }

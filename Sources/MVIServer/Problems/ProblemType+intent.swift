@@ -11,6 +11,20 @@ extension ProblemType {
         meaning: "The `Idempotency-Key` belongs to an intent that was taken and is not committed yet.",
         remedy: "Wait as long as `Retry-After` says and repeat the request: it is answered from the receipt.")
 
+    static let outOfSequence = ProblemType(
+        "out-of-sequence", 409, "Intents with smaller numbers are missing",
+        meaning:
+            "The intent's `Intent-Seq` is not the next one of its `Intent-Epoch`. `Expected-Seq` says which one is. "
+            + "The intent did not run.",
+        remedy: "Send the intents from `Expected-Seq` on, each after the one before was answered; or begin a new "
+            + "`Intent-Epoch` at 1.")
+
+    static let receiptExpired = ProblemType(
+        "receipt-expired", 409, "The number was used too long ago",
+        meaning: "The `Intent-Seq` was used before, and the server does not remember any more what came of it. The "
+            + "intent did not run again.",
+        remedy: "Read the state to see whether the intent took effect, and go on with the next number.")
+
     static let storeDisposed = ProblemType(
         "store-disposed", 410, "The feature's store was disposed",
         meaning: "The store was disposed while the intent was waiting for its turn. The intent did not run.",

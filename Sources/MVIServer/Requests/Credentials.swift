@@ -10,15 +10,29 @@ struct Caller: Sendable {
     let refresh: (name: String, value: String)?
 }
 
+/// A request's session, or the way to it.
+enum CallerLookup: Sendable {
+    case known(Caller)
+    /// The session is not in memory; what it is kept in is being asked.
+    case pending(PendingCaller)
+}
+
+/// A request whose session is being looked up.
+struct PendingCaller: Sendable {
+    let token: SessionToken
+    let isByCookie: Bool
+    let lookup: Later<SessionLookup>
+}
+
 /// Finds the session that a request's credential names. A bearer token beats the cookie, and one that fails never
 /// falls back to it: what a client says counts, not what its browser adds.
 struct Credentials: Sendable {
     let sessions: SessionTable
     let cookies: CookiePolicy
 
-    func caller(_ fields: HeaderFields) throws(Problem) -> Caller {
+    func caller(_ fields: HeaderFields) throws(Problem) -> CallerLookup {
         switch try bearer(fields) {
-        case let token?: return try caller(token, isByCookie: false)
+        case let token?: return try find(token, isByCookie: false)
         case nil: break
         }
         guard let text = cookies.value(fields) else {
@@ -28,19 +42,31 @@ struct Credentials: Sendable {
         guard let token = SessionToken(text) else {
             throw Problem(.unauthorized, "The session's cookie is not one that this server gives.")
         }
-        return try caller(token, isByCookie: true)
+        return try find(token, isByCookie: true)
     }
 
-    /// The live session of the cookie, if there is one: `POST /sessions` gives it back.
-    func sessionOfCookie(_ fields: HeaderFields) -> (session: Session, token: SessionToken)? {
-        guard let token = cookies.value(fields).flatMap({ SessionToken($0) }),
-            case .live(let session) = sessions.lookup(token)
-        else { return nil }
-        return (session, token)
+    /// The token of the session that a request names, if it names one well; for refusals that concern the session.
+    func token(_ fields: HeaderFields) -> SessionToken? {
+        if let token = try? bearer(fields) { return token }
+        return cookies.value(fields).flatMap { SessionToken($0) }
     }
 
-    private func caller(_ token: SessionToken, isByCookie: Bool) throws(Problem) -> Caller {
-        switch sessions.lookup(token) {
+    /// The token of the cookie, if there is one: `POST /sessions` gives its session back.
+    func tokenOfCookie(_ fields: HeaderFields) -> SessionToken? {
+        cookies.value(fields).flatMap { SessionToken($0) }
+    }
+
+    private func find(_ token: SessionToken, isByCookie: Bool) throws(Problem) -> CallerLookup {
+        if let found = sessions.lookup(token) { return .known(try caller(found, token, isByCookie: isByCookie)) }
+        let lookup = Later<SessionLookup>()
+        sessions.find(token) { lookup.resolve($0) }
+        if let found = lookup.value { return .known(try caller(found, token, isByCookie: isByCookie)) }
+        return .pending(PendingCaller(token: token, isByCookie: isByCookie, lookup: lookup))
+    }
+
+    /// Whose request it is, by what was found.
+    func caller(_ found: SessionLookup, _ token: SessionToken, isByCookie: Bool) throws(Problem) -> Caller {
+        switch found {
         case .live(let session):
             let refresh = isByCookie && session.cookieIsDue() ? cookies.set(token.text) : nil
             return Caller(session: session, isByCookie: isByCookie, refresh: refresh)
@@ -48,6 +74,7 @@ struct Credentials: Sendable {
             throw gone(.sessionEnded, "The session of this credential has ended.", isByCookie)
         case .unknown:
             throw gone(.sessionNotFound, "The credential names no session that this server has.", isByCookie)
+        case .failed(let refusal): throw Problem(refusal)
         }
     }
 

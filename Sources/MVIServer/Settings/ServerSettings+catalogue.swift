@@ -1,6 +1,6 @@
 extension ServerSettings {
     /// Every setting of a server, in the order of `--help`.
-    package static let catalogue: [Setting<ServerSettings>] = listening + callers + limits + times + running
+    package static let catalogue: [Setting<ServerSettings>] = listening + callers + keeping + limits + times + running
 
     private static let listening: [Setting<ServerSettings>] = [
         setting(
@@ -27,8 +27,25 @@ extension ServerSettings {
             \.allowedOrigins, .origins),
     ]
 
+    private static let keeping: [Setting<ServerSettings>] = [
+        setting(
+            "data", .keeping, "folder",
+            "Folder in which sessions are kept, made if it is not there; ':memory:' keeps nothing.", \.data, .text),
+        setting(
+            "journal", .keeping, "kind",
+            "What sessions are kept in: sqlite, so that they outlive the process, or memory.", \.journal, .journal),
+        setting(
+            "record-turns", .keeping, "count",
+            "Turns that are recorded of each session, to be exported as a test's fixture; 0 records none.",
+            \.recordedTurns, .number(0...1_000_000)),
+        setting(
+            "passivate-after", .keeping, "time",
+            "A store that nobody used for so long leaves memory until it is needed.",
+            \.passivateAfter, .time(.seconds(1) ... .seconds(24 * 3600))),
+    ]
+
     private static let limits: [Setting<ServerSettings>] = [
-        limit("max-sessions", "Sessions in all.", \.maxSessions),
+        limit("max-sessions", "Sessions in memory; those that nobody uses leave it.", \.maxSessions),
         limit("max-stores-per-session", "Feature instances a session.", \.maxStoresPerSession),
         limit("max-streams", "Streams in all.", \.maxStreams),
         limit("max-streams-per-session", "Streams a session; one more and the oldest goes.", \.maxStreamsPerSession),

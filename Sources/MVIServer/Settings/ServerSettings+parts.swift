@@ -32,8 +32,15 @@ extension ServerSettings {
         limits.queuedIntents = maxQueuedIntents
         limits.longestWait = maxWait
         limits.sessionLife = sessionLife
+        limits.recordedTurns = recordedTurns
+        limits.passivateAfter = passivateAfter
+        // A request holds its session from its head on; it must be over before the session can leave memory.
+        limits.evictAfter = max(passivateAfter, bodyTimeout + longestRequest)
         return limits
     }
+
+    /// From a request's body on until its answer, at most.
+    private var longestRequest: Duration { .seconds(60) + maxWait }
 
     /// How long requests and streams have to end by themselves: the HTTP layer needs a moment more to send its last
     /// answers and to join its threads.

@@ -22,6 +22,15 @@ public struct ServerSettings: Sendable {
     /// Origins of other sites' pages that may use the server.
     public var allowedOrigins: [Origin] = []
 
+    /// The folder in which sessions are kept, made if it is not there; `:memory:` for none.
+    public var data = "mvi-data"
+    /// What sessions are kept in.
+    public var journal = JournalKind.sqlite
+    /// How many turns of a session are recorded for `mvi-server export`; 0 records none.
+    public var recordedTurns = 0
+    /// A store that nobody used for so long leaves memory.
+    public var passivateAfter = Self.limits.passivateAfter
+
     private static let limits = SessionLimits()
 
     /// Sessions in all.

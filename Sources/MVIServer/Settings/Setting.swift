@@ -5,6 +5,7 @@ package struct Setting<Root>: Sendable {
     package enum Group: String, Sendable, CaseIterable {
         case listening = "Listening"
         case callers = "Who may call"
+        case keeping = "What is kept"
         case limits = "Limits"
         case times = "Times"
         case running = "Running"

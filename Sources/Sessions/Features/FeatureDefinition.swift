@@ -43,6 +43,7 @@ public struct FeatureDefinition: Sendable {
         instance: @escaping @Sendable (String?) throws -> F?
     ) throws {
         guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
+        if let fault = Migration.fault(of: F.self) { throw FeatureDefinitionError.migrations(fault) }
         name = F.name
         summary = F.summary
         self.isKeyed = isKeyed
@@ -70,6 +71,8 @@ public enum FeatureDefinitionError: Error, CustomStringConvertible {
     case name(String)
     /// Two features have that name.
     case duplicate(String)
+    /// Its schema version and its migrations do not fit together.
+    case migrations(String)
     /// An example cannot be mapped to JSON and back.
     case mapping(feature: String, any Error)
 
@@ -79,6 +82,7 @@ public enum FeatureDefinitionError: Error, CustomStringConvertible {
             "the feature name '\(name)' is not [a-z][a-z0-9-]{0,47}; give the feature a `static let name` that is"
         case .duplicate(let name):
             "two features are called '\(name)'; give one of them a `static let name` of its own"
+        case .migrations(let fault): fault
         case .mapping(let feature, let error):
             "the feature '\(feature)' cannot be mapped to JSON: \(error)"
         }

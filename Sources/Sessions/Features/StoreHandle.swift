@@ -1,34 +1,60 @@
 import MVI
+import SessionJournal
 import WireJSON
 
 /// What a store is made with.
 struct StoreSeed: Sendable {
     let environment: StoreEnvironment
     let middleware: [any CommonMiddleware]
+    /// The store as it was kept; nil for a new one.
+    let stored: StoredStore?
     /// Commits encoded turns to the session.
-    let commit: @Sendable ([EncodedTurn], _ done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult?
+    let commit: EncodingCommit
     let stateLimit: Int
     /// Bytes of labels that a session keeps: a turn with more could never be delivered whole.
     let outboxLimit: Int
 }
 
-/// A turn as the journal and the streams take it: bytes.
-public struct EncodedTurn: Sendable {
+typealias EncodingCommit =
+    @Sendable (EncodedBatch, _ done: @escaping @Sendable (SessionCommit) -> Void) -> SessionCommit?
+
+/// Turns of one store as the journal and the streams take them: bytes.
+struct EncodedBatch: Sendable {
+    /// In order.
+    var turns: [EncodedTurn]
+    /// The state after the last of them, as it is kept; nil when none changed it.
+    var state: [UInt8]?
+    /// The schema version of `state`.
+    var schemaVersion: Int
+
+    /// Whether nobody could tell that the turns ever were.
+    var isEmpty: Bool { state == nil && turns.allSatisfy { $0.isEmpty } }
+}
+
+/// A turn as bytes.
+struct EncodedTurn: Sendable {
     /// The intent that led to it.
-    public let intentID: IntentID
+    let intentID: IntentID
     /// The new view state as JSON; nil when it did not change.
-    public let view: [UInt8]?
+    let view: [UInt8]?
     /// The labels, in order.
-    public let labels: [EncodedLabel]
+    let labels: [EncodedLabel]
+    /// What happened in it; nil unless that is recorded.
+    let recording: [UInt8]?
     let reply: PendingReply?
+
+    /// The intent, as clients are told of it; nil if the store itself was the cause.
+    var shownIntent: IntentID? { intentID == .bootstrap ? nil : intentID }
+
+    var isEmpty: Bool { view == nil && labels.isEmpty && recording == nil && reply?.receipt == nil }
 }
 
 /// A label as bytes.
-public struct EncodedLabel: Sendable {
+struct EncodedLabel: Sendable {
     /// The label as JSON.
-    public let json: [UInt8]
+    let json: [UInt8]
     /// How long it waits for a client.
-    public let timeToLive: Duration
+    let timeToLive: Duration
 }
 
 /// A store without its types: closures made where the feature's type is known, which costs one indirect call and no
@@ -42,8 +68,14 @@ struct StoreHandle: Sendable {
         ) -> Void
 
     let initialView: [UInt8]
+    /// The state that the store begins with as it is kept; nil if the journal has it.
+    let unwrittenState: [UInt8]?
+    /// Why the state that was kept could not be read; nil if it could, or none was.
+    let setsAside: String?
     let decode: @Sendable (_ body: [UInt8]) -> Result<Accept, WireDecodingError>
     let start: @Sendable () -> Void
+    /// Ends a store that is idle, if it is.
+    let passivate: @Sendable () -> Bool
     let dispose: @Sendable () -> Void
     let whenSettled: @Sendable (IntentID, UInt64, @escaping @Sendable () -> Void) -> Bool
     let stopWaiting: @Sendable (IntentID, UInt64) -> Void
@@ -52,11 +84,25 @@ struct StoreHandle: Sendable {
     let diagnostics: @Sendable () -> StoreDiagnostics
 
     init<F: Feature>(_ feature: F, seed: StoreSeed) throws {
+        let initialState = feature.initialState
+        var state: F.State?
+        var setsAside: String?
+        if let stored = seed.stored {
+            do {
+                state = try StoredState.read(stored, of: F.self, initial: initialState)
+            } catch {
+                setsAside = "\(error)"
+            }
+        }
         let log = EncodingLog<F>(
             feature: feature, stateLimit: seed.stateLimit, outboxLimit: seed.outboxLimit, commit: seed.commit)
         let store = Store(
-            feature, environment: seed.environment, middleware: seed.middleware, log: log)
+            feature, state: state, environment: seed.environment, middleware: seed.middleware, log: log)
         initialView = try WireJSON.encode(store.view)
+        self.setsAside = setsAside
+        // A view that another version of the code made of the same state is another view.
+        let isKept = state != nil && initialView == seed.stored?.view && seed.stored?.schemaVersion == F.schemaVersion
+        unwrittenState = isKept ? nil : try StoredState.write(state ?? initialState)
         decode = { body in
             do throws(WireDecodingError) {
                 let intent = try WireJSON.decode(F.Intent.self, from: body)
@@ -69,61 +115,12 @@ struct StoreHandle: Sendable {
             }
         }
         start = { store.start() }
+        passivate = { store.passivate() }
         dispose = { store.dispose() }
         whenSettled = { store.whenSettled($0, id: $1, $2) }
         stopWaiting = { store.stopWaiting(for: $0, id: $1) }
         beginWatching = { store.beginWatching() }
         endWatching = { store.endWatching() }
         diagnostics = { store.diagnostics }
-    }
-}
-
-/// Turns a store's turns into bytes, once each, and hands them to its session.
-private struct EncodingLog<F: Feature>: TurnLog {
-    let feature: F
-    let stateLimit: Int
-    let outboxLimit: Int
-    let commit: @Sendable ([EncodedTurn], _ done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult?
-
-    func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
-    ) -> CommitResult<F>? {
-        var encoded: [EncodedTurn] = []
-        encoded.reserveCapacity(turns.count)
-        for turn in turns {
-            do throws(WireEncodingError) {
-                var view: [UInt8]?
-                if turn.viewChanged {
-                    let bytes = try WireJSON.encode(turn.view)
-                    guard bytes.count <= stateLimit else {
-                        return .failed(
-                            CommitFailure(
-                                .tooLarge,
-                                "The view state would take \(bytes.count) bytes; at most \(stateLimit) are kept."))
-                    }
-                    view = bytes
-                }
-                var labels: [EncodedLabel] = []
-                var labelBytes = 0
-                for label in turn.labels {
-                    let json = try WireJSON.encode(label)
-                    labelBytes += json.count + Outbox.overhead
-                    labels.append(EncodedLabel(json: json, timeToLive: feature.timeToLive(of: label)))
-                }
-                guard labelBytes <= outboxLimit else {
-                    return .failed(
-                        CommitFailure(
-                            .tooLarge,
-                            "The turn's labels would take \(labelBytes) bytes; at most \(outboxLimit) are kept."))
-                }
-                encoded.append(
-                    EncodedTurn(
-                        intentID: turn.intentID, view: view, labels: labels,
-                        reply: turn.attachment as? PendingReply))
-            } catch {
-                return .failed(CommitFailure(.invalid, "The turn's outcome cannot be written as JSON: \(error)"))
-            }
-        }
-        return commit(encoded) { done($0.commitResult(of: F.self)) }?.commitResult(of: F.self)
     }
 }

@@ -1,19 +1,19 @@
 import Locking
 import MVI
+import SessionJournal
 
 /// Goes with an intent through its store, and comes back with what the commit gave it.
 final class PendingReply: Sendable {
     struct Commit: Sendable {
-        let sequence: UInt64
         let version: UInt64
         let view: [UInt8]
     }
 
-    /// The receipt to write with the turn.
-    let receipt: ReceiptBook.Key?
+    /// Names the receipt to write with the turn.
+    let receipt: ReceiptKey?
     private let commit = Lock<Commit?>(nil)
 
-    init(receipt: ReceiptBook.Key?) {
+    init(receipt: ReceiptKey?) {
         self.receipt = receipt
     }
 

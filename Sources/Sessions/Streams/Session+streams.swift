@@ -1,6 +1,7 @@
 import EventStream
 import Locking
 import MVI
+import SessionJournal
 
 /// Where a client wants its stream to start.
 public enum StreamStart: Sendable, Equatable {
@@ -34,14 +35,59 @@ public enum StreamRefusal: Error, Sendable, Equatable {
 }
 
 extension Session {
-    /// Opens a stream. The stores that the filter names are made if the session has none yet. If the session has too
-    /// many streams, the oldest goes.
-    public func openStream(_ filter: StreamFilter, from start: StreamStart) throws(StreamRefusal) -> SessionStream {
-        if case .features(let features) = filter {
-            for feature in features.sorted(by: { $0.text < $1.text }) {
-                do throws(StoreRefusal) { _ = try openStore(feature) } catch { throw .store(error) }
+    /// Opens a stream and hands it over: before this returns if the stores that it shows are in memory, else perhaps
+    /// later, on another thread. The stores that the filter names are made if the session has none yet. If the session
+    /// has too many streams, the oldest goes.
+    public func openStream(
+        _ filter: StreamFilter, from start: StreamStart,
+        completion: @escaping @Sendable (Result<SessionStream, StreamRefusal>) -> Void
+    ) {
+        openStores(filter) { [self] result in
+            switch result {
+            case .failure(let refusal): completion(.failure(.store(refusal)))
+            case .success:
+                do throws(StreamRefusal) {
+                    completion(.success(try makeStream(filter, from: start)))
+                } catch {
+                    completion(.failure(error))
+                }
             }
         }
+    }
+
+    /// Brings the stores that a stream will show into memory, one after the other: they are few, and most are there.
+    private func openStores(
+        _ filter: StreamFilter, after last: FeatureID? = nil,
+        then: @escaping @Sendable (Result<Void, StoreRefusal>) -> Void
+    ) {
+        var last = last
+        while let next = nextStore(filter, after: last) {
+            let isAtHand = core.withLock { $0.stores[next]?.handle != nil }
+            guard isAtHand else {
+                return openStore(next) { [self] result in
+                    // A store that is kept of a feature that is served no more is not shown; one that is named must be.
+                    if case .failure(let refusal) = result, filter != .all || refusal != .featureNotFound {
+                        return then(.failure(refusal))
+                    }
+                    openStores(filter, after: next, then: then)
+                }
+            }
+            last = next
+        }
+        then(.success(()))
+    }
+
+    private func nextStore(_ filter: StreamFilter, after last: FeatureID?) -> FeatureID? {
+        let candidates =
+            switch filter {
+            case .all: core.withLock { Array($0.stores.keys) }
+            case .features(let features): Array(features)
+            }
+        return candidates.filter { feature in last.map { feature.text > $0.text } ?? true }
+            .min { $0.text < $1.text }
+    }
+
+    private func makeStream(_ filter: StreamFilter, from start: StreamStart) throws(StreamRefusal) -> SessionStream {
         guard environment.takeStreamPlace() else { throw .busy }
         let number = environment.nextNumber()
         let now = environment.time.monotonic()
@@ -49,7 +95,7 @@ extension Session {
         let opened = core.withLock { core -> (handles: [StoreHandle], superseded: [any StreamWaker])? in
             // Those that were told to go stay until their client has read it, or its time is over: a client that opens
             // streams and reads none must not take every place.
-            guard !core.isEnded, core.streams.count < 4 * limit else { return nil }
+            guard !core.isEnded, !core.isEvicted, core.streams.count < 4 * limit else { return nil }
             core.lastTouch = now
             let superseded = core.supersede(limit: limit)
             return (core.open(number, filter, start, session: self), superseded)
@@ -82,7 +128,7 @@ extension SessionCore {
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, session: Session
     ) -> [StoreHandle] {
-        let shown = stores.filter { id, _ in filter.shows(id) }
+        let shown = stores.filter { id, slot in slot.handle != nil && filter.shows(id) }
         let place = locate(start, filter, shown, epoch: session.epoch)
         var stream = StreamState(
             number: number, filter: filter, startedResumed: place.isReplay, replayThrough: sequence,
@@ -95,7 +141,9 @@ extension SessionCore {
             heartbeat: session.environment.heartbeat, features: features, into: &stream.opening)
         stream.reset = place.reset
         for feature in features {
-            if let slot = shown[feature] { stream.watch(feature, handle: slot.handle, number: slot.number) }
+            if let slot = shown[feature], let handle = slot.handle {
+                stream.watch(feature, handle: handle, number: slot.number)
+            }
         }
         let handles = stream.watched.values.map { $0.handle }
         streams.append(stream)
@@ -125,7 +173,7 @@ extension SessionCore {
                 sequence: outbox[outbox.firstNumber].sequence - 1, label: outbox.firstNumber, isReplay: true)
         case .unspecified:
             var place = unspecified(filter)
-            let isOwed = shown.values.contains { $0.hasUnheard } || filter == .all && unheardFloor
+            let isOwed = shown.values.contains { $0.marks.hasUnheard } || filter == .all && marks.hasUnheard
             if isOwed { place.reset = (.overflow, true) }
             return place
         case .cursor(let text):
@@ -133,11 +181,17 @@ extension SessionCore {
                 return reset(.unknownCursor, filter, shown)
             }
             let dropped = max(
-                shown.values.reduce(0) { max($0, $1.droppedSequence) }, filter == .all ? droppedFloor : 0)
+                shown.values.reduce(0) { max($0, $1.marks.droppedSequence) },
+                filter == .all ? marks.droppedSequence : 0)
             guard dropped <= cursor.sequence else { return reset(.expired, filter, shown) }
-            return Place(
+            var place = Place(
                 sequence: cursor.sequence, label: firstLabel(after: cursor.sequence), isResumed: true,
                 isReplay: true)
+            // What this client showed last was another store's, which could not be read any more.
+            if shown.values.contains(where: { $0.replacedSequence > cursor.sequence }) {
+                place.reset = (.storeReplaced, false)
+            }
+            return place
         }
     }
 
@@ -157,7 +211,7 @@ extension SessionCore {
     private func reset(_ reason: ResetReason, _ filter: StreamFilter, _ shown: [FeatureID: StoreSlot]) -> Place {
         var place = unspecified(filter)
         // What was published before the start, to whomever, this client cannot get any more.
-        let published = shown.values.contains { $0.hasLabels } || (filter == .all && labelledFloor)
+        let published = shown.values.contains { $0.marks.hasLabels } || (filter == .all && marks.hasLabels)
         let startsBehindAll = place.label == outbox.firstNumber && outbox.firstNumber == 0
         place.reset = (reason, published && !startsBehindAll)
         return place

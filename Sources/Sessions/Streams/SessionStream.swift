@@ -1,6 +1,7 @@
 import EventStream
 import Locking
 import MVI
+import SessionJournal
 
 /// What a stream's connection is to do.
 public enum SessionStreamStep: Sendable, Equatable {
@@ -79,7 +80,9 @@ extension SessionCore {
 
     fileprivate mutating func nextStep(of number: UInt64, session: Session, now: Duration) -> SessionStreamStep {
         guard let index = index(of: number), !streams[index].isOver else { return .finish([]) }
-        for label in streams[index].handedOut { outbox.markWritten(label) }
+        for label in streams[index].handedOut {
+            if let id = outbox.markWritten(label) { newlyWritten.append(id) }
+        }
         streams[index].handedOut = []
 
         var bytes = streams[index].opening
@@ -109,8 +112,9 @@ extension SessionCore {
 
     /// A stream tells its client that labels are lost: nobody else need be told.
     private mutating func heard(_ filter: StreamFilter) {
-        for feature in stores.keys where filter.shows(feature) { stores[feature]?.hasUnheard = false }
-        if filter == .all { unheardFloor = false }
+        for feature in stores.keys where filter.shows(feature) { stores[feature]?.marks.hasUnheard = false }
+        if filter == .all { marks.hasUnheard = false }
+        marksChanged = true
     }
 
     /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of

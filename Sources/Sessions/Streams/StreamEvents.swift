@@ -1,5 +1,6 @@
 import EventStream
 import MVI
+import SessionJournal
 import WireJSON
 
 /// The events of a stream as bytes. Their names and members are those of the HTTP contract, section 4.
@@ -80,8 +81,7 @@ public enum StreamEvents {
     static func label(_ entry: Outbox.Entry, epoch: String, isReplay: Bool, into bytes: inout [UInt8]) {
         bytes.append(literal: "event: label\ndata: ")
         storePrefix(
-            entry.feature, version: entry.version, intent: entry.intentID == .bootstrap ? nil : entry.intentID,
-            into: &bytes)
+            entry.feature, version: entry.version, intent: entry.intentID, into: &bytes)
         bytes.append(literal: ",\"id\":\"")
         bytes.append(contentsOf: epoch.utf8)
         bytes.append(UInt8(ascii: "."))

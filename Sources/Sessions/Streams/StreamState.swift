@@ -1,4 +1,5 @@
 import MVI
+import SessionJournal
 
 /// What tells a stream's connection that there may be something to write.
 public protocol StreamWaker: Sendable {

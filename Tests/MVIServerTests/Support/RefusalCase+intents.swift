@@ -1,4 +1,5 @@
 import MVI
+import SessionJournal
 import Sessions
 import Testing
 
@@ -172,7 +173,7 @@ extension RefusalCase {
     }
 
     private static func failingJournal(
-        _ type: ProblemType, _ code: CommitFailure.Code
+        _ type: ProblemType, _ code: JournalFailure.Code
     ) -> RefusalCase {
         RefusalCase(.sendIntent, type, when: "the journal fails") { server in
             let session = try await server.session()

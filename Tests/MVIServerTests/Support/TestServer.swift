@@ -1,3 +1,4 @@
+import JournalTesting
 import Locking
 import Logging
 import MVI

@@ -1,0 +1,83 @@
+import Locking
+import SessionJournal
+
+extension SessionTable {
+    /// Goes through a part of the sessions in memory: ends those whose time is over, gives back what is not used, tells
+    /// the journal what it should note, and has it forget sessions whose time is over that are not in memory. Called
+    /// every few seconds, it keeps up without holding anything up for long.
+    ///
+    /// - Parameter part: which share of the sessions one call looks at: one of so many.
+    public func sweep(part: Int = 12) {
+        let now = environment.time.monotonic()
+        let count = (Self.shardCount + part - 1) / part
+        let first = totals.withLock { totals in
+            defer { totals.nextShard = (totals.nextShard + count) % Self.shardCount }
+            return totals.nextShard
+        }
+        var touches: [SessionTouch] = []
+        for index in first..<(first + count) { sweep(shards[index % Self.shardCount], now: now, &touches) }
+        if !touches.isEmpty { note(touches) }
+        expireKept(now: now)
+    }
+
+    private func sweep(_ lock: Lock<Shard>, now: Duration, _ touches: inout [SessionTouch]) {
+        let sessions = lock.withLock { shard in
+            while let oldest = shard.tombstoneOrder.first, oldest.until <= now {
+                shard.tombstoneOrder.removeFirst()
+                if shard.tombstones[oldest.hash] == oldest.until { shard.tombstones[oldest.hash] = nil }
+            }
+            return Array(shard.sessions.values)
+        }
+        for session in sessions {
+            if session.timeLeft(now: now) <= .zero || session.isEnded {
+                expire(session)
+                continue
+            }
+            if let touch = session.tidy(now: now) { touches.append(touch) }
+            let last = lock.withLock { shard -> SessionTouch? in
+                guard shard.sessions[session.tokenHash] === session, let touch = session.evict(now: now) else {
+                    return nil
+                }
+                shard.sessions[session.tokenHash] = nil
+                return touch
+            }
+            if let last {
+                touches.append(last)
+                leavePlace()
+            }
+        }
+    }
+
+    /// What is lost here is lost in a crash as well: labels come twice, and a session may expire a little early.
+    private func note(_ touches: [SessionTouch]) { environment.journal.touch(touches) { _ in } }
+
+    /// The journal may be behind with when a session was last used, so it is given time beyond the session's life; whether
+    /// a session is over is decided exactly when somebody asks for it.
+    private func expireKept(now: Duration) {
+        let isMine = totals.withLock { totals in
+            defer { totals.isExpiring = true }
+            return !totals.isExpiring
+        }
+        guard isMine else { return }
+        let sinceEpoch = environment.time.sinceEpoch()
+        let lag = min(environment.limits.sessionLife / 10, environment.limits.touchInterval) + .seconds(120)
+        environment.journal.expire(
+            lastSeenBefore: sinceEpoch - environment.limits.sessionLife - lag, now: sinceEpoch,
+            tombstoneUntil: tombstoneUntil, limit: 10_000
+        ) { [self] _ in
+            totals.withLock { $0.isExpiring = false }
+        }
+    }
+
+    /// Tells the journal everything that it should know before the process ends.
+    public func flush() async {
+        let now = environment.time.monotonic()
+        let touches = shards.flatMap { lock in
+            lock.withLock { Array($0.sessions.values) }.compactMap { $0.finalTouch(now: now) }
+        }
+        guard !touches.isEmpty else { return }
+        await withCheckedContinuation { continuation in
+            environment.journal.touch(touches) { _ in continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Locking
+import MVITesting
+import SessionJournal
+
+/// A journal in memory whose appends a test holds, lets through, or fails.
+public final class HeldJournal: Journal {
+    private struct Held {
+        let append: JournalAppend
+        let done: @Sendable (AppendResult) -> Void
+    }
+
+    private struct State {
+        var isHolding = false
+        var failure: JournalFailure?
+        var held: [Held] = []
+        var appended = 0
+    }
+
+    private let kept: MemoryJournal
+    private let state = Lock(State())
+    private let arrival = Gate()
+
+    /// A journal on top of one that may have other users.
+    public init(_ kept: MemoryJournal = MemoryJournal()) { self.kept = kept }
+
+    /// How many appends are held.
+    public var waiting: Int { state.withLock { $0.held.count } }
+    /// How many appends came, held and failed ones too.
+    public var appended: Int { state.withLock { $0.appended } }
+
+    /// Holds every append from now on.
+    public func hold() { state.withLock { $0.isHolding = true } }
+
+    /// Returns when the first append is held.
+    public func untilHeld() async throws { try await arrival.wait() }
+
+    /// Everything fails from now on; nil for no more.
+    public func fail(_ code: JournalFailure.Code?) {
+        state.withLock { $0.failure = code.map { JournalFailure($0, "A test wants it so.") } }
+    }
+
+    /// Ends the oldest held append: commits it, unless `result` is another.
+    public func releaseOne(_ result: AppendResult? = nil) {
+        let next = state.withLock { $0.held.isEmpty ? nil : $0.held.removeFirst() }
+        if let next { next.done(result ?? commit(next.append)) }
+    }
+
+    /// Commits the oldest held append, and tells nobody: the next `releaseOne` tells.
+    public func commitUnheard(_ failure: JournalFailure) {
+        let next = state.withLock { $0.held.isEmpty ? nil : $0.held.removeFirst() }
+        guard let next else { return }
+        _ = commit(next.append)
+        next.done(.unknown(failure))
+    }
+
+    /// Commits what is held, and whatever comes.
+    public func release() {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            state.isHolding = false
+            return state.held
+        }
+        for next in held { next.done(commit(next.append)) }
+    }
+
+    private func commit(_ append: JournalAppend) -> AppendResult {
+        guard let result = kept.append(append, done: { _ in }) else {
+            preconditionFailure("a memory journal answers at once")
+        }
+        return result
+    }
+
+    public var trouble: JournalFailure? { state.withLock { $0.failure } }
+
+    public func append(_ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        let (failure, isHeld) = state.withLock { state -> (JournalFailure?, Bool) in
+            state.appended += 1
+            if let failure = state.failure { return (failure, false) }
+            if state.isHolding { state.held.append(Held(append: append, done: done)) }
+            return (nil, state.isHolding)
+        }
+        if let failure { return .failed(failure) }
+        guard isHeld else { return commit(append) }
+        arrival.open()
+        return nil
+    }
+
+    public func create(
+        _ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, JournalFailure>) -> Void
+    ) {
+        if let trouble { done(.failure(trouble)) } else { kept.create(session, done: done) }
+    }
+
+    public func removeStore(
+        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks,
+        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
+    ) {
+        if let trouble { return done(.failure(trouble)) }
+        kept.removeStore(feature, of: session, marks: marks, done: done)
+    }
+
+    public func remove(
+        _ session: SessionKey, tombstoneUntil: Duration,
+        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
+    ) {
+        if let trouble { return done(.failure(trouble)) }
+        kept.remove(session, tombstoneUntil: tombstoneUntil, done: done)
+    }
+
+    public func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void) {
+        if let trouble { done(.failure(trouble)) } else { kept.touch(touches, done: done) }
+    }
+
+    public func expire(
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
+        done: @escaping @Sendable (Result<Int, JournalFailure>) -> Void
+    ) {
+        if let trouble { return done(.failure(trouble)) }
+        kept.expire(
+            lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
+    }
+
+    public func load(
+        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, JournalFailure>) -> Void
+    ) {
+        kept.load(token, now: now, done: done)
+    }
+
+    public func loadStores(
+        _ features: [FeatureID], of session: SessionKey,
+        done: @escaping @Sendable (Result<[StoredStore], JournalFailure>) -> Void
+    ) {
+        kept.loadStores(features, of: session, done: done)
+    }
+
+    public func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, JournalFailure>) -> Void) {
+        kept.export(id, done: done)
+    }
+
+    public func close() async { await kept.close() }
+}
