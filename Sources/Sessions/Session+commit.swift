@@ -57,10 +57,8 @@ extension Session {
             return nil
         case .duplicate(let receipt):
             let clocks = (monotonic: environment.time.monotonic(), sinceEpoch: environment.time.sinceEpoch())
-            core.withLock { core in
-                core.appendsInFlight -= 1
-                core.receipts.adopt(receipt) { clocks.monotonic - (clocks.sinceEpoch - $0) }
-            }
+            core.withLock { $0.receipts.adopt(receipt) { clocks.monotonic - (clocks.sinceEpoch - $0) } }
+            landed()
             return .failed(CommitFailure(.duplicate, "The request was committed before."))
         case .failed(let failure):
             landed()
@@ -74,7 +72,13 @@ extension Session {
     }
 
     /// An append is over that changed nothing here.
-    private func landed() { core.withLock { $0.appendsInFlight -= 1 } }
+    private func landed() {
+        let mustCatchUp = core.withLock { core in
+            core.appendsInFlight -= 1
+            return core.isMissingOthers
+        }
+        if mustCatchUp { catchUp() }
+    }
 
     /// Shows committed turns, and those that waited for them.
     private func take(_ committed: CommittedAppend, _ sequence: UInt64) -> SessionCommit? {
@@ -92,10 +96,7 @@ extension Session {
             return (shown, core.takeFollowers(now: now, limits: environment.limits), core.isMissingOthers)
         }
         if let outcome { show(outcome, committed.feature) }
-        for (follower, shown) in followers {
-            show(shown, follower.feature)
-            follower.done(shown.isGone ? .failed(.storeIsGone) : .committed)
-        }
+        show(followers)
         if mustCatchUp { catchUp() }
         return outcome.map { $0.isGone ? .failed(.storeIsGone) : .committed }
     }
@@ -108,6 +109,14 @@ extension Session {
         }
     }
 
+    /// Shows commits that waited for others, and tells their stores.
+    private func show(_ followers: [(CommittedAppend, SessionCore.Shown)]) {
+        for (follower, shown) in followers {
+            show(shown, follower.feature)
+            follower.done(shown.isGone ? .failed(.storeIsGone) : .committed)
+        }
+    }
+
     // MARK: Other writers and unknown outcomes
 
     /// Another writer was first: takes over what it left, and hands the new head to the store.
@@ -115,6 +124,10 @@ extension Session {
         let done = committed.done
         loadHead(of: committed) { [self] head in
             guard let head else {
+                if committed.append.expecting == nil {
+                    // It was there, and is gone again: this one can still be the first.
+                    return done(.failed(CommitFailure(.unavailable, "Another writer made and removed the store.")))
+                }
                 // Removed by another writer: here it ends as if it had been removed through this session.
                 for wake in forgetStore(committed.feature, number: committed.number) { wake() }
                 return done(.failed(.storeIsGone))
@@ -144,15 +157,16 @@ extension Session {
                     return done(.failed(.storeIsGone))
                 }
                 let now = environment.time.monotonic()
-                let shown = core.withLock { core in
+                let (shown, followers) = core.withLock { core in
                     core.appendsInFlight -= 1
                     let news = core.merge(stored, clocks: clocks)
                     var shown = core.take(
                         committed, sequence: core.sequence, now: now, limits: environment.limits)
                     shown.wakers += news
-                    return shown
+                    return (shown, core.takeFollowers(now: now, limits: environment.limits))
                 }
                 show(shown, committed.feature)
+                show(followers)
                 done(shown.isGone ? .failed(.storeIsGone) : .committed)
             }
         }
@@ -167,18 +181,18 @@ extension Session {
         guard isFirst else { return }
         readNews { [self] stored in
             let now = environment.time.monotonic()
-            let (wakers, followers) = core.withLock { core in
+            let (wakers, followers, isBehind) = core.withLock { core in
                 core.isCatchingUp = false
-                guard let stored else { return ([any StreamWaker](), [(CommittedAppend, SessionCore.Shown)]()) }
+                guard let stored else { return ([any StreamWaker](), core.giveUpEarly(), false) }
+                let wakers = core.merge(stored, clocks: clocks)
+                // More may have come since the journal was read.
                 return (
-                    core.merge(stored, clocks: clocks), core.takeFollowers(now: now, limits: environment.limits)
+                    wakers, core.takeFollowers(now: now, limits: environment.limits), core.isMissingOthers
                 )
             }
             for waker in wakers { waker.wake() }
-            for (follower, shown) in followers {
-                show(shown, follower.feature)
-                follower.done(shown.isGone ? .failed(.storeIsGone) : .committed)
-            }
+            show(followers)
+            if isBehind { catchUp() }
         }
     }
 
@@ -356,6 +370,13 @@ extension SessionCore {
 
     /// Whether commits wait here for turns that nobody of this process appended.
     fileprivate var isMissingOthers: Bool { !early.isEmpty && early.count == appendsInFlight }
+
+    /// The session is gone: commits that waited for others are shown to nobody.
+    fileprivate mutating func giveUpEarly() -> [(CommittedAppend, Shown)] {
+        defer { early = [:] }
+        appendsInFlight -= early.count
+        return early.values.map { ($0, Shown(isGone: true)) }
+    }
 
     /// Takes commits that waited for others, as far as it goes.
     fileprivate mutating func takeFollowers(

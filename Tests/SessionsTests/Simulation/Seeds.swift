@@ -1,0 +1,19 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The seeds of a test run.
+enum Seeds {
+    static func list(from first: UInt64) -> [UInt64] {
+        if let one = number("MVI_SIMULATION_SEED") { return [one] }
+        return (0..<(number("MVI_SIMULATION_SEEDS") ?? 1_000)).map { first + $0 }
+    }
+
+    private static func number(_ name: String) -> UInt64? {
+        getenv(name).flatMap { UInt64(String(cString: $0)) }
+    }
+}

@@ -1,0 +1,223 @@
+import EventStream
+import Locking
+import SessionJournal
+import Sessions
+import WireJSON
+
+/// What comes back to a client, until it looks.
+final class ClientInbox: Sendable {
+    enum Item: Sendable {
+        case answer(SimulatedClient.Request, IntentResult)
+        /// Nil if there is none.
+        case stream(TestStream?, life: Int)
+        case fault(String)
+    }
+
+    private let items = Lock<[Item]>([])
+
+    func put(_ item: Item) { items.withLock { $0.append(item) } }
+
+    func take() -> [Item] {
+        items.withLock { items in
+            defer { items = [] }
+            return items
+        }
+    }
+}
+
+/// One client with a session: sends intents with keys or numbers, repeats them until they are answered, and holds what
+/// it is shown against what it was promised.
+final class SimulatedClient {
+    struct Request: Sendable {
+        let number: Int
+        let type: String
+        let name: IntentRequest.Name
+        let feature: FeatureID
+        var isUnderWay = false
+        /// Which connection it was sent on.
+        var life = 0
+    }
+
+    let inbox = ClientInbox()
+    /// Grows when the connections break.
+    private(set) var life = 0
+
+    let token: SessionToken
+    let features: [FeatureID]
+    /// Nil for a client that numbers its intents.
+    let usesKeys: Bool
+    private(set) var open: [Request] = []
+    /// What was answered with success.
+    private(set) var acknowledged: [FeatureID: [Int]] = [:]
+    private(set) var failed: Set<Int> = []
+    /// The numbers of the intents that publish a label.
+    private var saying: Set<Int> = []
+    private(set) var faults: [String] = []
+    private(set) var replays = 0
+    private var lastNumber = 0
+    private var sent: UInt64 = 0
+
+    // What the stream showed.
+    private var stream: TestStream?
+    private var cursor: String?
+    private var lastID: UInt64 = 0
+    private var versions: [FeatureID: UInt64] = [:]
+    private(set) var labels: [String: Int] = [:]
+    private(set) var streamsOpened = 0
+
+    init(token: SessionToken, features: [FeatureID], usesKeys: Bool) {
+        self.token = token
+        self.features = features
+        self.usesKeys = usesKeys
+    }
+
+    private func fault(_ text: String) { faults.append(text) }
+
+    /// Looks at what has come. What comes on a connection that broke is not heard.
+    func receive() {
+        for item in inbox.take() {
+            switch item {
+            case .answer(let request, let result): if request.life == life { answered(request, result) }
+            case .stream(let stream, let life): if life == self.life { opened(stream) }
+            case .fault(let text): fault(text)
+            }
+        }
+    }
+
+    func gaveUp() { fault("\(open.map(\.name)) were never answered; the last refusal was \(lastRefusal)") }
+
+    private var lastRefusal = "none"
+
+    // MARK: Intents
+
+    /// Makes a new request. One who numbers has one at a time under way.
+    func intend(_ random: inout SplitMix, limit: Int) {
+        guard open.count < (usesKeys ? 3 : 1), lastNumber < limit else { return }
+        lastNumber += 1
+        let types = ["enter", "enter", "say", "say", "work", "fail"]
+        let type = types[Int(random.next() % UInt64(types.count))]
+        let feature = features[Int(random.next() % UInt64(features.count))]
+        sent += 1
+        if type == "say" { saying.insert(lastNumber) }
+        open.append(
+            Request(
+                number: lastNumber, type: type,
+                name: usesKeys ? .key("k\(lastNumber)") : .sequence(sent, epoch: "client"), feature: feature))
+    }
+
+    /// The next request to send, if one waits for that.
+    func next(_ random: inout SplitMix) -> Request? {
+        let waiting = open.indices.filter { !open[$0].isUnderWay }
+        guard !waiting.isEmpty else { return nil }
+        let index = waiting[Int(random.next() % UInt64(waiting.count))]
+        open[index].isUnderWay = true
+        open[index].life = life
+        return open[index]
+    }
+
+    private func answered(_ request: Request, _ result: IntentResult) {
+        guard let index = open.firstIndex(where: { $0.number == request.number }) else { return }
+        switch result {
+        case .success(let reply):
+            if reply.isReplayed { replays += 1 }
+            acknowledged[request.feature, default: []].append(request.number)
+            open.remove(at: index)
+            if request.type == "fail" { fault("an intent that throws succeeded") }
+        case .failure(.rejected(.failed)):
+            failed.insert(request.number)
+            open.remove(at: index)
+            // The server's fault does not use a number up: the next intent has the same.
+            if !usesKeys { sent -= 1 }
+            if request.type != "fail" { fault("an intent that does not throw failed") }
+        case .failure(let refusal):
+            open[index].isUnderWay = false
+            lastRefusal = "\(request.name): \(refusal)"
+            switch refusal {
+            case .receiptPending, .store(.notKept), .store(.evicted), .rejected(.notCommitted), .rejected(.busy): break
+            default: fault("\(request.name) was refused for good: \(refusal)")
+            }
+        }
+    }
+
+    /// The labels that must have arrived if these intents ran.
+    func expectedLabels(among numbers: Set<Int>) -> Set<Int> { saying.intersection(numbers) }
+
+    /// Whoever was to answer is gone.
+    func disconnected() {
+        life += 1
+        isOpening = false
+        for index in open.indices { open[index].isUnderWay = false }
+        stream = nil
+    }
+
+    // MARK: The stream
+
+    private var isOpening = false
+    /// Where to start a stream from; nil if there is one, or one is on its way.
+    func wantsStream() -> StreamStart? {
+        guard stream == nil, !isOpening else { return nil }
+        isOpening = true
+        return StreamStart(lastEventID: cursor ?? "earliest")
+    }
+
+    private func opened(_ stream: TestStream?) {
+        isOpening = false
+        guard let stream else { return }
+        streamsOpened += 1
+        self.stream?.stream.closed()
+        self.stream = stream
+    }
+
+    func hangUp() {
+        stream?.stream.closed()
+        stream = nil
+    }
+
+    func read() {
+        guard let stream else { return }
+        do {
+            // A batch arrives whole or not at all, as a client sees it that takes an event's id when it is complete.
+            for event in try stream.readBatch() ?? [] { try take(event) }
+        } catch {
+            fault("the stream cannot be read: \(error)")
+        }
+    }
+
+    private func take(_ event: ParsedEvent) throws {
+        if let id = event.id, let read = Cursor(id) {
+            if read.sequence < lastID { fault("ids went back from \(lastID) to \(read.sequence)") }
+            lastID = read.sequence
+            cursor = id
+        }
+        switch event.name {
+        case "state":
+            struct Shown: Decodable {
+                var feature: String
+                var version: UInt64
+            }
+            let shown = try WireJSON.decode(Shown.self, from: event.data)
+            guard let feature = FeatureID(shown.feature) else { return fault("a state of \(shown.feature)") }
+            if let before = versions[feature], shown.version < before {
+                fault("\(feature) went back from version \(before) to \(shown.version)")
+            }
+            versions[feature] = shown.version
+        case "label":
+            struct Shown: Decodable {
+                struct Label: Decodable {
+                    var type: String
+                    var value: Int
+                }
+                var id: String
+                var label: Label
+            }
+            let shown = try WireJSON.decode(Shown.self, from: event.data)
+            if let before = labels[shown.id], before != shown.label.value {
+                fault("the label \(shown.id) was \(before) and is \(shown.label.value)")
+            }
+            labels[shown.id] = shown.label.value
+        case "goaway": hangUp()
+        case "reset": fault("a reset: \(String(decoding: event.data, as: UTF8.self))")
+        default: break
+        }
+    }
+}
