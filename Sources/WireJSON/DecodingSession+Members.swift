@@ -50,6 +50,7 @@ extension DecodingSession {
     func path(to target: Int) -> [PathKey] {
         var path: [PathKey] = []
         var container = 0
+        if let filling, target >= filling { container = filling }
         while container < target {
             var child = container + 1
             var index = 0

@@ -16,10 +16,30 @@ final class DecodingSession {
     var missingCase: Mismatch?
     /// Where an error of an author's own came from, so that passing it on does not lose the place.
     private var located: WireDecodingError.Issue?
+    /// Where the nodes of a second text begin, of which absent members are taken; nil without one.
+    let filling: Int?
+    /// The objects that have a counterpart in the second text.
+    var fills: [Int: Int] = [:]
 
     init(bytes: [UInt8], limits: WireLimits) throws(WireDecodingError) {
         nodes = try Scanner.scan(bytes, limits: limits)
         self.bytes = bytes
+        filling = nil
+    }
+
+    /// A session on a text whose absent members come from a second one.
+    init(bytes: [UInt8], filling: [UInt8], limits: WireLimits) throws(WireDecodingError) {
+        guard bytes.count + filling.count < Int(UInt32.max) else {
+            throw .malformed(offset: 0, reason: "the texts are too long")
+        }
+        nodes = try Scanner.scan(bytes, limits: limits)
+        let root = nodes.count
+        for node in try Scanner.scan(filling, limits: limits) {
+            nodes.append(node.moved(bytes: bytes.count, nodes: root))
+        }
+        self.bytes = bytes + filling
+        self.filling = root
+        note(root, asFillOf: 0)
     }
 
     /// Decodes the whole document.

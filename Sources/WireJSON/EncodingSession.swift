@@ -18,6 +18,10 @@ final class EncodingSession {
     /// What went wrong where nothing can be thrown; thrown when the value ends.
     var failure: WireEncodingError?
 
+    /// Whether members that are nil are written as `null`.
+    let writesNil: Bool
+    /// How many were.
+    var nilMembers = 0
     let base: Int
     private(set) weak var parent: EncodingSession?
     private(set) var offsetInParent = 0
@@ -28,7 +32,8 @@ final class EncodingSession {
     private(set) var located: WireEncodingError?
 
     /// A session that appends to `output`.
-    init(appendingTo output: consuming [UInt8] = [], depth: Int = 0) {
+    init(appendingTo output: consuming [UInt8] = [], depth: Int = 0, writesNil: Bool = false) {
+        self.writesNil = writesNil
         base = output.count
         bytes = output
         // A small state fits without a second allocation.
@@ -62,7 +67,7 @@ final class EncodingSession {
 
     /// A session for a container nested by hand at the output's end, and the encoder of its value.
     func nest(_ owner: any Any.Type = Void.self) -> ValueEncoder {
-        let child = EncodingSession(depth: depth)
+        let child = EncodingSession(depth: depth, writesNil: writesNil)
         child.parent = self
         child.offsetInParent = bytes.count
         child.check = check
@@ -117,6 +122,7 @@ final class EncodingSession {
             let child = last.session
             try child.close()
             child.current = .none
+            nilMembers += child.nilMembers
             bytes.insert(contentsOf: child.bytes, at: last.offset)
         }
     }

@@ -6,6 +6,8 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let owner: any Any.Type
     /// Whether the keys are those of one case's associated values.
     var isPayload = false
+    /// The object of which absent members are taken.
+    var fill: Int?
 
     var codingPath: [any CodingKey] { session.path(to: node) }
 
@@ -59,7 +61,7 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func superDecoder() throws -> any Decoder {
-        guard let value = session.value(of: node, named: "super") else { throw missing("super") }
+        guard let value = find("super") else { throw missing("super") }
         return nestedDecoder(value)
     }
 
@@ -74,7 +76,12 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         isPayload ? EnumShape.memberName(key.stringValue) : key.stringValue
     }
 
-    private func find(_ key: Key) -> Int? { session.value(of: node, named: name(key)) }
+    private func find(_ key: Key) -> Int? { find(name(key)) }
+
+    private func find(_ name: String) -> Int? {
+        guard let fill else { return session.value(of: node, named: name) }
+        return session.value(of: node, filledFrom: fill, named: name)
+    }
 
     private func value(_ key: Key) throws -> Int {
         if let value = find(key) { return value }

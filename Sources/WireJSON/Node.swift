@@ -21,4 +21,12 @@ struct Node {
     var kind: Kind
     /// Whether a string holds escapes, so that its bytes are not its text.
     var isEscaped = false
+
+    /// The same value, its text and its document lying so much further back.
+    func moved(bytes: Int, nodes: Int) -> Node {
+        var node = self
+        node.start += UInt32(kind == .array || kind == .object ? nodes : bytes)
+        node.next += UInt32(nodes)
+        return node
+    }
 }

@@ -14,7 +14,9 @@ struct ValueDecoder: Decoder {
         }
         // Of a type that was tried on the same object before.
         session.foundCase = nil
-        return KeyedDecodingContainer(KeyedDecoding<Key>(session: session, node: node, owner: owner))
+        var container = KeyedDecoding<Key>(session: session, node: node, owner: owner)
+        if session.filling != nil { container.fill = session.fill(of: node, keyedBy: type, owner: owner) }
+        return KeyedDecodingContainer(container)
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {

@@ -18,6 +18,20 @@ public enum WireJSON {
     ) throws(WireDecodingError) -> T {
         try DecodingSession(bytes: bytes, limits: limits).decodeDocument(type)
     }
+
+    /// Decodes a stored value; a member that the text lacks is taken from the same place in `filling`, the stored
+    /// encoding of a value that has them all.
+    ///
+    /// That goes for structs and the structs inside them. An array's elements, a dictionary's values and the members of
+    /// an enum's case have no place of their own in another text: there nothing is filled in. A member that is `null` is
+    /// there.
+    ///
+    /// - Throws: ``WireDecodingError``, also when `filling` is no JSON.
+    public static func decode<T: Decodable>(
+        _ type: T.Type, from bytes: [UInt8], filling: [UInt8], limits: WireLimits = .default
+    ) throws(WireDecodingError) -> T {
+        try DecodingSession(bytes: bytes, filling: filling, limits: limits).decodeDocument(type)
+    }
 }
 
 extension WireJSON {
@@ -40,6 +54,19 @@ extension WireJSON {
         output = []
         defer { swap(&output, &session.bytes) }
         try session.encodeDocument(value)
+    }
+
+    /// Encodes a value to be kept: members that are nil are written as `null`, so that one that is absent did not exist
+    /// when the value was stored.
+    ///
+    /// - Returns: the bytes, and whether any of them is due to that; if not, they are those of ``encode(_:)``.
+    /// - Throws: as ``encode(_:)``.
+    public static func encodeStored<T: Encodable>(
+        _ value: T
+    ) throws(WireEncodingError) -> (bytes: [UInt8], hasNulls: Bool) {
+        let session = EncodingSession(writesNil: true)
+        try session.encodeDocument(value)
+        return (session.bytes, session.nilMembers > 0)
     }
 
     /// Appends a JSON string literal with its quotes, for envelopes written by hand.
