@@ -1,0 +1,60 @@
+/// A value of a document as JSON text, for whoever cannot know its type yet: decode it again when that is known.
+public struct JSONText: Decodable, Hashable, Sendable {
+    /// The text, without blanks: UTF-8.
+    public let bytes: [UInt8]
+
+    /// Only ``WireJSON`` can do this; with any other decoder it throws `DecodingError.dataCorrupted`.
+    public init(from decoder: any Decoder) throws {
+        guard let decoder = decoder as? ValueDecoder else {
+            throw DecodingError.dataCorrupted(
+                .init(codingPath: decoder.codingPath, debugDescription: "only WireJSON keeps a value as its text"))
+        }
+        var bytes: [UInt8] = []
+        decoder.session.write(decoder.node, to: &bytes)
+        self.bytes = bytes
+    }
+}
+
+extension DecodingSession {
+    /// Writes a value again as it was read, but for the blanks. Recurses as deep as the document is nested, which the
+    /// scanner has bounded.
+    fileprivate func write(_ node: Int, to output: inout [UInt8]) {
+        switch kind(node) {
+        case .null, .true, .false, .integer, .real: output += raw(node)
+        case .string: writeString(node, to: &output)
+        case .array:
+            output.append(UInt8(ascii: "["))
+            eachChild(of: node) { child, isFirst in
+                if !isFirst { output.append(UInt8(ascii: ",")) }
+                write(child, to: &output)
+            }
+            output.append(UInt8(ascii: "]"))
+        case .object:
+            output.append(UInt8(ascii: "{"))
+            eachChild(of: node) { name, isFirst in
+                if !isFirst { output.append(UInt8(ascii: ",")) }
+                writeString(name, to: &output)
+                output.append(UInt8(ascii: ":"))
+                write(name + 1, to: &output)
+            }
+            output.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// The elements of an array, or the names of an object's members.
+    private func eachChild(of node: Int, _ body: (_ child: Int, _ isFirst: Bool) -> Void) {
+        let isObject = kind(node) == .object
+        var child = node + 1
+        while child < Int(nodes[node].next) {
+            body(child, child == node + 1)
+            child = Int(nodes[isObject ? child + 1 : child].next)
+        }
+    }
+
+    /// Escapes stay as they were.
+    private func writeString(_ node: Int, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        output += raw(node)
+        output.append(UInt8(ascii: "\""))
+    }
+}

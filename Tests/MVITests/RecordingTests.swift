@@ -1,0 +1,58 @@
+import MVI
+import MVITesting
+import Testing
+import WireJSON
+
+@Suite(.timeLimit(.minutes(1)))
+struct RecordingTests {
+    @Test("54, 55: a turn's recording has its intent, actions, messages, state and labels")
+    func recording() async throws {
+        let log = PreparedLog<Script>([])
+        let script = Script(
+            own: .intercepting { intent, _ in intent + "!" },
+            onExecute: { intent, turn in
+                turn.dispatch(intent)
+                turn.send("act")
+                turn.publish("label")
+                turn.launch { await $0.dispatch("worked") }
+            })
+        let executor = TestExecutor()
+        let store = Store(script, environment: StoreEnvironment(executor: executor, isRecording: true), log: log)
+        store.start()
+        try await store.send("go", id: IntentID("id"))
+        await executor.idle()
+        let recordings = try log.commits.all.joined().map {
+            String(decoding: try WireJSON.encode($0.recording), as: UTF8.self)
+        }
+        #expect(
+            recordings == [
+                #"{"intent":"‹bootstrap›","actions":[],"messages":[],"state":{"messages":[]},"labels":[]}"#,
+                #"{"intent":"id","cause":"go!","actions":["act"],"messages":["go!","act"],"#
+                    + #""state":{"messages":["go!","act"]},"labels":["label"]}"#,
+                #"{"intent":"id","actions":[],"messages":["worked"],"#
+                    + #""state":{"messages":["go!","act","worked"]},"labels":[]}"#,
+            ])
+        let again = try WireJSON.decode(TurnRecording<Script>.self, from: Array(recordings[1].utf8))
+        #expect(again.cause == "go!" && again.messages == ["go!", "act"] && again.labels == ["label"])
+        store.dispose()
+    }
+
+    @Test("54: a feature without actions and labels is recorded as well")
+    func none() throws {
+        let recording = TurnRecording<Plain>(
+            intent: "i", cause: .add(amount: 5), actions: [], messages: [.add(amount: 5)], state: 5, labels: [])
+        let bytes = try WireJSON.encode(recording)
+        #expect(
+            String(decoding: bytes, as: UTF8.self)
+                == #"{"intent":"i","cause":{"type":"add","amount":5},"actions":[],"#
+                + #""messages":[{"type":"add","amount":5}],"state":5,"labels":[]}"#)
+        #expect(try WireJSON.decode(TurnRecording<Plain>.self, from: bytes).state == 5)
+    }
+
+    private struct Plain: Feature {
+        enum Intent: Codable, Sendable { case add(amount: Int) }
+        static let examples: [Intent] = [.add(amount: 5)]
+        let initialState = 0
+        func reduce(_ state: inout Int, _ message: Intent) {}
+    }
+}
