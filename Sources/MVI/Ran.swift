@@ -1,7 +1,7 @@
 /// A job after it ran: what to commit, and whom to tell.
 @usableFromInline
 struct Ran<F: Feature>: Sendable {
-    @usableFromInline let job: Job<F>
+    @usableFromInline var job: Job<F>
     @usableFromInline let intentID: IntentID
     /// Nil if there is nothing to commit: refused, thrown or dropped.
     @usableFromInline var record: TurnRecord<F>?
@@ -53,6 +53,8 @@ struct WorkingHead<F: Feature> {
     @usableFromInline var changes = 0
     /// Ids of the work that earlier turns of the batch cancel: its steps must not be taken any more.
     @usableFromInline var cancelled: Set<WorkID> = []
+    /// What earlier turns of the batch ask for.
+    @usableFromInline var effects: [Effect<F>] = []
 
     @inlinable
     init(state: F.State, view: F.ViewState) {
@@ -61,7 +63,8 @@ struct WorkingHead<F: Feature> {
     }
 
     @usableFromInline
-    mutating func noteCancelled(_ effects: [Effect<F>]) {
+    mutating func note(_ effects: [Effect<F>]) {
+        self.effects += effects
         for effect in effects {
             if let id = effect.cancelledID { cancelled.insert(id) }
         }

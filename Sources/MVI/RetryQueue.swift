@@ -21,9 +21,22 @@ struct RetryQueue<F: Feature> {
     /// Whether there is nothing to run now or later.
     var isEmpty: Bool { isQuiet && parked.isEmpty && !isTimerSet }
 
-    /// Keeps what is to be retried; true if the caller is to set the timer.
-    mutating func park(_ jobs: [Job<F>], bootstrap life: Life?) -> Bool {
-        parked += jobs
+    /// How many turns of failures are kept: whoever throws while nothing can be committed throws again and again.
+    static var failureLimit: Int { 64 }
+
+    /// Keeps what is to be retried, and gives back what there is no room for; true if the caller is to set the timer.
+    mutating func park(_ jobs: [Job<F>], bootstrap life: Life?, dropped: inout [FailureJob]) -> Bool {
+        var failures = (parked + ready).count { if case .failure = $0 { true } else { false } }
+        for job in jobs {
+            if case .failure(let failure) = job {
+                guard failures < Self.failureLimit else {
+                    dropped.append(failure)
+                    continue
+                }
+                failures += 1
+            }
+            parked.append(job)
+        }
         if let life { bootstrap = life }
         noteQuiet()
         guard !parked.isEmpty || bootstrap != nil, !isTimerSet else { return false }

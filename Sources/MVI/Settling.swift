@@ -31,9 +31,11 @@ struct Settling {
         return true
     }
 
-    mutating func stopWaiting(for intentID: IntentID, id: UInt64) {
-        waiters[intentID]?.removeAll { $0.id == id }
-        if waiters[intentID]?.isEmpty == true { waiters[intentID] = nil }
+    mutating func stopWaiting(for intentID: IntentID, id: UInt64) -> [@Sendable () -> Void] {
+        guard let all = waiters.removeValue(forKey: intentID) else { return [] }
+        let others = all.filter { $0.id != id }
+        if !others.isEmpty { waiters[intentID] = others }
+        return all.filter { $0.id == id }.map { $0.action }
     }
 
     mutating func takeSettled() -> [@Sendable () -> Void] {

@@ -41,7 +41,7 @@ extension Store {
 
     @inlinable
     func follow(_ shown: Shown<F>) {
-        for task in shown.cancelled { task.cancel() }
+        for task in shown.leaving.tasks { task.cancel() }
         for mailbox in shown.mailboxes { mailbox.drain() }
         if shown.lost > 0 { reportUndelivered(shown.lost) }
     }
@@ -143,11 +143,15 @@ extension Store {
     private func wasVoid(_ batch: [Ran<F>], _ index: Int) -> Bool { batch[..<index].contains { $0.record != nil } }
 
     private func keepForLater(_ jobs: [Job<F>], _ bootstrap: Life?, _ failures: [Failure]) {
+        var dropped: [FailureJob] = []
         let (isDisposed, setsTimer) = core.withLock { core in
             for failure in failures { core.note(failure) }
             guard core.phase != .disposed else { return (true, false) }
-            return (false, core.retry.park(jobs, bootstrap: bootstrap))
+            let setsTimer = core.retry.park(jobs, bootstrap: bootstrap, dropped: &dropped)
+            core.diagnostics.droppedFailures += dropped.count
+            return (false, setsTimer)
         }
+        for failure in dropped { failure.then?() }
         if isDisposed {
             for job in jobs { job.refuse(.disposed) }
         }

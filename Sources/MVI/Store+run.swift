@@ -157,6 +157,7 @@ extension Store {
         do {
             try body(feature, &turn)
             if turn.hasActions { try turn.performActions() }
+            if !turn.effects.isEmpty { try checkWork(turn.effects, after: head.effects) }
         } catch {
             checkDuration(since: start, intentID)
             return Ran(job, intentID, trouble(of: job, intentID, error, stage: stage))
@@ -175,7 +176,7 @@ extension Store {
         }
         var ran = Ran(job, intentID)
         if !turn.effects.isEmpty {
-            head.noteCancelled(turn.effects)
+            head.note(turn.effects)
             ran.effects = turn.effects
         }
         ran.record = TurnRecord<F>(

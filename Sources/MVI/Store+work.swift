@@ -45,7 +45,10 @@ extension Store {
 
     private func ended(_ token: WorkToken) {
         var started: [WorkTable<F>.Start] = []
-        let settled = core.withLock { $0.work.ended(token, started: &started) }
+        var leaving = WorkTable<F>.Leaving()
+        let settled = core.withLock { $0.work.ended(token, started: &started, leaving: &leaving) }
+        // Kept until here, so that nothing of the author's dies under the lock.
+        withExtendedLifetime(leaving) {}
         for start in started { begin(start) }
         for action in settled { action() }
     }
@@ -79,7 +82,8 @@ extension Store {
 
     /// Takes `whenSettled` back. The call may be under way already.
     public func stopWaiting(for intentID: IntentID, id: UInt64) {
-        core.withLock { $0.work.stopWaiting(for: intentID, id: id) }
+        let actions = core.withLock { $0.work.stopWaiting(for: intentID, id: id) }
+        withExtendedLifetime(actions) {}
     }
 
     // MARK: Watching
@@ -89,13 +93,13 @@ extension Store {
     @discardableResult
     public func beginWatching() -> Bool {
         var started: [WorkTable<F>.Start] = []
-        var cancelled: [Task<Void, Never>] = []
+        var leaving = WorkTable<F>.Leaving()
         let isAlive = core.withLock { core in
             guard core.phase != .disposed, core.phase != .passive else { return false }
-            core.work.beginWatching(started: &started, cancelled: &cancelled)
+            core.work.beginWatching(started: &started, leaving: &leaving)
             return true
         }
-        for task in cancelled { task.cancel() }
+        for task in leaving.tasks { task.cancel() }
         for start in started { begin(start) }
         return isAlive
     }
@@ -115,10 +119,10 @@ extension Store {
     }
 
     private func graceEnded(_ id: WorkID, generation: UInt64) {
-        let (cancelled, settled) = core.withLock { core in
+        let (leaving, settled) = core.withLock { core in
             (core.work.graceEnded(id, generation: generation), core.work.takeSettled())
         }
-        for task in cancelled { task.cancel() }
+        for task in leaving.tasks { task.cancel() }
         for action in settled { action() }
     }
 }

@@ -131,7 +131,8 @@ public final class Store<F: Feature>: Sendable {
     public func dispose() {
         let end = core.withLock { core -> StoreCore<F>.End? in core.dispose() }
         guard let end else { return }
-        for task in end.tasks { task.cancel() }
+        for task in end.leaving.tasks { task.cancel() }
+        end.timer?.cancel()
         for job in end.jobs { job.refuse(.disposed) }
         for mailbox in end.mailboxes where !mailbox.takesLabels { mailbox.finish() }
         for mailbox in end.mailboxes where mailbox.takesLabels { mailbox.finish() }

@@ -6,7 +6,8 @@ struct StoreCore<F: Feature> {
 
     /// What the end leaves for the caller to act on, after the lock.
     struct End {
-        var tasks: [Task<Void, Never>]
+        var leaving: WorkTable<F>.Leaving
+        var timer: Task<Void, Never>?
         var jobs: [Job<F>]
         var mailboxes: [Mailbox<F>]
         var settleWaiters: [@Sendable () -> Void]
@@ -131,7 +132,7 @@ struct StoreCore<F: Feature> {
             if phase != .disposed, !item.effects.isEmpty {
                 work.apply(
                     item.effects, intentID: item.intentID, isBootstrap: item.job.isBootstrap, started: &shown.started,
-                    cancelled: &shown.cancelled)
+                    leaving: &shown.leaving)
             }
         }
         if !work.isAllSettled, !work.isSettled(item.intentID) { shown.unsettled.append(index) }
@@ -202,11 +203,11 @@ struct StoreCore<F: Feature> {
     mutating func dispose() -> End? {
         guard phase != .disposed else { return nil }
         phase = .disposed
-        let (tasks, waiters) = work.removeAll()
+        let (leaving, waiters) = work.removeAll()
         let (retried, timer) = retry.removeAll()
         let end = End(
-            tasks: tasks + (timer.map { [$0] } ?? []), jobs: pending + retried,
-            mailboxes: Array(subscribers.values), settleWaiters: waiters, isAnnounced: !isRunning)
+            leaving: leaving, timer: timer, jobs: pending + retried, mailboxes: Array(subscribers.values),
+            settleWaiters: waiters, isAnnounced: !isRunning)
         diagnostics.droppedAfterEnd += end.jobs.count
         diagnostics.undeliveredLabels += undelivered.count
         pending = []
@@ -220,7 +221,7 @@ struct StoreCore<F: Feature> {
 @usableFromInline
 struct Shown<F: Feature> {
     @usableFromInline var started: [WorkTable<F>.Start] = []
-    @usableFromInline var cancelled: [Task<Void, Never>] = []
+    @usableFromInline var leaving = WorkTable<F>.Leaving()
     @usableFromInline var settled: [@Sendable () -> Void] = []
     @usableFromInline var mailboxes: [Mailbox<F>] = []
     /// Indices of the turns whose intents have work that runs: few or none.

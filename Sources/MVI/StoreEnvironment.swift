@@ -10,6 +10,9 @@ public struct StoreEnvironment: Sendable {
     public var executor: (any TaskExecutor)?
     /// How many intents may wait while others run; one more is refused as `busy`.
     public var queueLimit: Int
+    /// How much work a store may have: pieces that run, wait in a queue or are registered for watchers. A turn that asks
+    /// for more fails as if it had thrown.
+    public var workLimit: Int
     /// How many labels a store keeps in memory while nobody subscribes; the oldest goes first.
     public var labelLimit: Int
     /// A turn that takes longer is reported.
@@ -19,11 +22,11 @@ public struct StoreEnvironment: Sendable {
     /// Told of what should be in somebody's log. Called from any thread, never under a lock; must not block.
     public var report: @Sendable (StoreReport) -> Void
 
-    /// The defaults: continuous time, the global pool, 1,024 waiting intents, 256 waiting labels, 50 ms.
+    /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 256 waiting labels, 50 ms.
     public init(
         instance: String = "", session: String = "", clock: any Clock<Duration> = ContinuousClock(),
-        executor: (any TaskExecutor)? = nil, queueLimit: Int = 1024, labelLimit: Int = 256,
-        slowTurn: Duration = .milliseconds(50), isRecording: Bool = false,
+        executor: (any TaskExecutor)? = nil, queueLimit: Int = 1024, workLimit: Int = 1024,
+        labelLimit: Int = 256, slowTurn: Duration = .milliseconds(50), isRecording: Bool = false,
         report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) {
         self.instance = instance
@@ -31,6 +34,7 @@ public struct StoreEnvironment: Sendable {
         self.clock = clock
         self.executor = executor
         self.queueLimit = queueLimit
+        self.workLimit = workLimit
         self.labelLimit = labelLimit
         self.slowTurn = slowTurn
         self.isRecording = isRecording
@@ -61,6 +65,8 @@ public struct StoreDiagnostics: Sendable {
     public var slowTurns = 0
     /// Throws in the author's code.
     public var failures = 0
+    /// Throws that `onFailure` was not called for: turns for it could not be committed, and too many waited already.
+    public var droppedFailures = 0
     /// Labels given up because nobody came for them.
     public var undeliveredLabels = 0
     /// Intents, steps and labels that came after the end.

@@ -19,14 +19,21 @@ struct Watching<F: Feature> {
     /// Whether the next life's bootstrap registers all of it again.
     var isAllOfBootstrap: Bool { registered.values.allSatisfy { $0.isOfBootstrap } }
 
+    /// Returns what was registered under that id before, so that it dies after the lock.
     mutating func register(
         _ request: WorkRequest<F>, id: WorkID, intentID: IntentID, grace: Duration, isOfBootstrap: Bool
-    ) {
-        registered[id] = Registered(
-            grace: grace, request: request, intentID: intentID, isOfBootstrap: isOfBootstrap)
+    ) -> WorkRequest<F>? {
+        registered.updateValue(
+            Registered(grace: grace, request: request, intentID: intentID, isOfBootstrap: isOfBootstrap), forKey: id)?
+            .request
     }
 
-    mutating func forget(_ id: WorkID) { registered[id] = nil }
+    var count: Int { registered.count }
+
+    var requests: [WorkRequest<F>] { registered.values.map { $0.request } }
+
+    /// Returns what was registered, so that it dies after the lock.
+    mutating func forget(_ id: WorkID) -> WorkRequest<F>? { registered.removeValue(forKey: id)?.request }
 
     /// One more watcher: what to launch if it is the first, and the grace periods to call off.
     mutating func begin(graces cancelled: inout [Task<Void, Never>]) -> [(WorkRequest<F>, IntentID)] {

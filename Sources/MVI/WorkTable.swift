@@ -16,7 +16,20 @@ struct WorkTable<F: Feature> {
         let operation: Turn<F>.Operation
     }
 
-    private struct Running {
+    /// What the table gives up: tasks to cancel, and requests to let go of after the lock, since values of the author's
+    /// may die with them.
+    @usableFromInline
+    struct Leaving: Sendable {
+        @usableFromInline var tasks: [Task<Void, Never>] = []
+        var requests: [WorkRequest<F>] = []
+
+        fileprivate mutating func add(_ entry: Running) {
+            if let task = entry.task { tasks.append(task) }
+            requests.append(entry.request)
+        }
+    }
+
+    fileprivate struct Running {
         let request: WorkRequest<F>
         let intentID: IntentID
         /// For the interval of a `throttle`, which is not work of the author's: the id that it holds back.
@@ -36,6 +49,7 @@ struct WorkTable<F: Feature> {
     /// The running work of each id.
     private var active: [WorkID: [WorkToken]] = [:]
     private var queues: [WorkID: [Waiting]] = [:]
+    private var queuedCount = 0
     /// Throttled ids whose interval has not passed.
     private var throttled: [WorkID: WorkToken] = [:]
     private var watching = Watching<F>()
@@ -45,6 +59,9 @@ struct WorkTable<F: Feature> {
     init() {}
 
     var runningCount: Int { running.count }
+
+    /// Pieces of work that run, wait in a queue, hold back others or are registered for watchers.
+    var count: Int { running.count + queuedCount + watching.count }
 
     /// The names of the author's work that runs.
     var inProgress: [String] {
@@ -70,43 +87,54 @@ struct WorkTable<F: Feature> {
 
     func id(of token: WorkToken) -> WorkID? { running[token]?.request.id }
 
+    /// The count with those effects, in a copy that nobody uses for anything else.
+    mutating func count(with effects: [Effect<F>]) -> Int {
+        var started: [Start] = []
+        var leaving = Leaving()
+        apply(effects, intentID: .bootstrap, isBootstrap: false, started: &started, leaving: &leaving)
+        return count
+    }
+
     // MARK: Starting and cancelling
 
     @usableFromInline
     mutating func apply(
         _ effects: [Effect<F>], intentID: IntentID, isBootstrap: Bool, started: inout [Start],
-        cancelled: inout [Task<Void, Never>]
+        leaving: inout Leaving
     ) {
         for effect in effects {
             switch effect {
             case .launch(let request):
-                launch(request, intentID, &started, &cancelled)
+                launch(request, intentID, &started, &leaving)
             case .throttle(let interval, let request):
-                throttle(interval, request, intentID, &started, &cancelled)
+                throttle(interval, request, intentID, &started, &leaving)
             case .whileWatched(let grace, let request):
                 guard let id = request.id else { break }
-                watching.register(request, id: id, intentID: intentID, grace: grace, isOfBootstrap: isBootstrap)
-                if watching.isWatched { launch(request, intentID, &started, &cancelled) }
+                let before = watching.register(
+                    request, id: id, intentID: intentID, grace: grace, isOfBootstrap: isBootstrap)
+                if let before { leaving.requests.append(before) }
+                if watching.isWatched { launch(request, intentID, &started, &leaving) }
             case .cancel(let id):
-                watching.forget(id)
-                cancelAll(id, &cancelled)
+                if let request = watching.forget(id) { leaving.requests.append(request) }
+                cancelAll(id, &leaving)
             }
         }
     }
 
     private mutating func launch(
         _ request: WorkRequest<F>, _ intentID: IntentID, _ started: inout [Start],
-        _ cancelled: inout [Task<Void, Never>]
+        _ leaving: inout Leaving
     ) {
         let token = newToken()
         if let id = request.id {
             switch request.policy {
             case .parallel: break
             case .keepPrevious: if active[id] != nil { return }
-            case .cancelPrevious: cancelAll(id, &cancelled)
+            case .cancelPrevious: cancelAll(id, &leaving)
             case .queue:
                 if active[id] != nil {
                     queues[id, default: []].append(Waiting(token: token, request: request, intentID: intentID))
+                    queuedCount += 1
                     count(request, intentID)
                     return
                 }
@@ -127,7 +155,7 @@ struct WorkTable<F: Feature> {
 
     private mutating func throttle(
         _ interval: Duration, _ request: WorkRequest<F>, _ intentID: IntentID, _ started: inout [Start],
-        _ cancelled: inout [Task<Void, Never>]
+        _ leaving: inout Leaving
     ) {
         guard let id = request.id, throttled[id] == nil else { return }
         let window = WorkRequest<F>(id: nil, policy: .parallel, isCounted: false) { work in
@@ -136,20 +164,22 @@ struct WorkTable<F: Feature> {
         let token = newToken()
         throttled[id] = token
         start(token, window, intentID, window: id, &started)
-        launch(request, intentID, &started, &cancelled)
+        launch(request, intentID, &started, &leaving)
     }
 
-    private mutating func cancelAll(_ id: WorkID, _ cancelled: inout [Task<Void, Never>]) {
+    private mutating func cancelAll(_ id: WorkID, _ leaving: inout Leaving) {
         for waiting in queues.removeValue(forKey: id) ?? [] {
             settling.uncount(waiting.request.isCounted, waiting.intentID)
+            leaving.requests.append(waiting.request)
+            queuedCount -= 1
         }
         for token in active.removeValue(forKey: id) ?? [] {
             guard let entry = running.removeValue(forKey: token) else { continue }
             settling.uncount(entry.request.isCounted, entry.intentID)
-            if let task = entry.task { cancelled.append(task) }
+            leaving.add(entry)
         }
-        if let window = throttled.removeValue(forKey: id) {
-            if let task = running.removeValue(forKey: window)?.task { cancelled.append(task) }
+        if let window = throttled.removeValue(forKey: id), let entry = running.removeValue(forKey: window) {
+            leaving.add(entry)
         }
     }
 
@@ -166,8 +196,11 @@ struct WorkTable<F: Feature> {
     }
 
     /// Work has ended by itself: its id is free, and the next in its queue starts.
-    mutating func ended(_ token: WorkToken, started: inout [Start]) -> [@Sendable () -> Void] {
+    mutating func ended(
+        _ token: WorkToken, started: inout [Start], leaving: inout Leaving
+    ) -> [@Sendable () -> Void] {
         guard let entry = running.removeValue(forKey: token) else { return takeSettled() }
+        leaving.add(entry)
         if let id = entry.window { throttled[id] = nil }
         if let id = entry.request.id { free(id, of: token, started: &started) }
         settling.uncount(entry.request.isCounted, entry.intentID)
@@ -181,6 +214,7 @@ struct WorkTable<F: Feature> {
         guard var queue = queues[id] else { return }
         let next = queue.removeFirst()
         queues[id] = queue.isEmpty ? nil : queue
+        queuedCount -= 1
         start(next.token, next.request, next.intentID, &started)
     }
 
@@ -201,7 +235,8 @@ struct WorkTable<F: Feature> {
         settling.wait(for: intentID, id: id, action)
     }
 
-    mutating func stopWaiting(for intentID: IntentID, id: UInt64) {
+    /// Returns what was to be called, so that it dies after the lock.
+    mutating func stopWaiting(for intentID: IntentID, id: UInt64) -> [@Sendable () -> Void] {
         settling.stopWaiting(for: intentID, id: id)
     }
 
@@ -210,10 +245,9 @@ struct WorkTable<F: Feature> {
 
     // MARK: Watching
 
-    mutating func beginWatching(started: inout [Start], cancelled: inout [Task<Void, Never>]) {
-        for (request, intentID) in watching.begin(graces: &cancelled) {
-            var none: [Task<Void, Never>] = []
-            launch(request, intentID, &started, &none)
+    mutating func beginWatching(started: inout [Start], leaving: inout Leaving) {
+        for (request, intentID) in watching.begin(graces: &leaving.tasks) {
+            launch(request, intentID, &started, &leaving)
         }
     }
 
@@ -225,18 +259,21 @@ struct WorkTable<F: Feature> {
     }
 
     /// A grace period is over: the work to cancel, unless somebody came back.
-    mutating func graceEnded(_ id: WorkID, generation: UInt64) -> [Task<Void, Never>] {
-        var cancelled: [Task<Void, Never>] = []
-        if watching.isOver(generation) { cancelAll(id, &cancelled) }
-        return cancelled
+    mutating func graceEnded(_ id: WorkID, generation: UInt64) -> Leaving {
+        var leaving = Leaving()
+        if watching.isOver(generation) { cancelAll(id, &leaving) }
+        return leaving
     }
 
     // MARK: The end
 
-    mutating func removeAll() -> (tasks: [Task<Void, Never>], waiters: [@Sendable () -> Void]) {
-        let tasks = running.values.compactMap { $0.task } + watching.graces
+    mutating func removeAll() -> (leaving: Leaving, waiters: [@Sendable () -> Void]) {
+        let leaving = Leaving(
+            tasks: running.values.compactMap { $0.task } + watching.graces,
+            requests: running.values.map { $0.request } + queues.values.joined().map { $0.request }
+                + watching.requests)
         let waiters = settling.removeAll()
         self = WorkTable()
-        return (tasks, waiters)
+        return (leaving, waiters)
     }
 }

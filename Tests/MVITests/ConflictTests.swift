@@ -165,6 +165,22 @@ struct ConflictTests {
         store.dispose()
     }
 
+    @Test("4, 49: a bootstrap that lost is told that the store is restored: another writer has begun its life")
+    func bootstrap() async {
+        let log = PreparedLog<Script>([newer("theirs"), .unavailable])
+        let lives = Collected<Life>()
+        let script = Script(onBootstrap: { life, turn in
+            lives.append(life)
+            turn.dispatch("bootstrap")
+        })
+        let store = Store(script, environment: environment, log: log)
+        store.start()
+        await clock.advance(by: .milliseconds(250), running: executor)
+        #expect(lives.all == [.new, .restored, .restored])
+        #expect(store.messages == ["theirs", "bootstrap"])
+        store.dispose()
+    }
+
     @Test("49: conflicts are counted for each batch: one that was committed at last leaves nothing to the next")
     func countedAnew() async throws {
         let conflict = CommitResult<Script>.conflict(newer: .init(messages: ["theirs"]))

@@ -42,6 +42,9 @@ final class PreparedLog<F: Feature>: TurnLog {
 
     init(_ results: [CommitResult<F>]) { self.results = Lock(results) }
 
+    /// Prepares what comes next.
+    func next(_ results: CommitResult<F>...) { self.results.withLock { $0 = results } }
+
     func commit(
         _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
     ) -> CommitResult<F>? {
