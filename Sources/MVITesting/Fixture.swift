@@ -1,0 +1,119 @@
+import MVI
+import WireJSON
+
+/// An exported session with recorded turns, to be replayed in a test: whether a feature's reducer still makes the same
+/// states of the same messages.
+///
+/// ```swift
+/// let fixture = try Fixture(Array(Data(contentsOf: url)))
+/// let states = try fixture.replay(Counter())
+/// #expect(states.last?.count == 42)
+/// ```
+public struct Fixture: Sendable {
+    /// The format that it reads: the `format` member of an export.
+    public static let format = "mvi-session/1"
+
+    /// A store of the session, as it was when the session was exported.
+    public struct StoredState: Decodable, Sendable {
+        /// The feature instance, such as `counter` or `order-detail:42`.
+        public let feature: String
+        /// The schema version under which `state` was stored.
+        public let schemaVersion: Int
+        /// The store's version.
+        public let version: UInt64
+        let state: JSONText
+    }
+
+    struct Turn: Decodable, Sendable {
+        let sequence: UInt64
+        let feature: String
+        let recording: JSONText
+    }
+
+    private struct Export: Decodable {
+        let format: String
+        let stores: [StoredState]
+        let turns: [Turn]
+    }
+
+    private struct Format: Decodable {
+        let format: String
+    }
+
+    /// The session's stores.
+    public let stores: [StoredState]
+    /// Oldest first.
+    let turns: [Turn]
+
+    /// Reads an export (`mvi-session/1`).
+    ///
+    /// - Throws: ``FixtureError`` if it is none.
+    public init(_ bytes: [UInt8]) throws(FixtureError) {
+        let format = try Self.read(Format.self, bytes).format
+        guard format == Self.format else {
+            throw FixtureError("The fixture has the format \"\(format)\"; this version reads \"\(Self.format)\".")
+        }
+        let export = try Self.read(Export.self, bytes)
+        stores = export.stores
+        turns = export.turns.sorted { $0.sequence < $1.sequence }
+    }
+
+    private static func read<T: Decodable>(_ type: T.Type, _ bytes: [UInt8]) throws(FixtureError) -> T {
+        do throws(WireDecodingError) {
+            return try WireJSON.decode(type, from: bytes)
+        } catch {
+            throw FixtureError("The fixture is no exported session: \(error)")
+        }
+    }
+
+    /// The state that a store had when the session was exported.
+    ///
+    /// - Throws: ``FixtureError`` if the session had no such store, or its state is none of this feature as it is now.
+    public func state<F: Feature>(of feature: F, instance: String = F.name) throws(FixtureError) -> F.State {
+        let stored = try stored(F.self, instance)
+        let filling = try encoded(feature.initialState)
+        do throws(WireDecodingError) {
+            return try WireJSON.decode(F.State.self, from: stored.state.bytes, filling: filling)
+        } catch {
+            throw FixtureError("The state of \"\(instance)\" is none of the feature \"\(F.name)\": \(error)")
+        }
+    }
+
+    private func stored<F: Feature>(_ feature: F.Type, _ instance: String) throws(FixtureError) -> StoredState {
+        guard let stored = stores.first(where: { $0.feature == instance }) else {
+            let others = stores.map { "\"\($0.feature)\"" }.joined(separator: ", ")
+            throw FixtureError(
+                "The fixture has no store of \"\(instance)\". It has: \(others.isEmpty ? "none" : others).")
+        }
+        try checkVersion(F.self, stored)
+        return stored
+    }
+
+    func checkVersion<F: Feature>(_ feature: F.Type, _ stored: StoredState) throws(FixtureError) {
+        guard stored.schemaVersion != F.schemaVersion else { return }
+        throw FixtureError(
+            "\"\(stored.feature)\" was exported under schema version \(stored.schemaVersion) and the feature has "
+                + "version \(F.schemaVersion): export a session anew.")
+    }
+
+    func encoded<State: Encodable>(_ state: State) throws(FixtureError) -> [UInt8] {
+        do throws(WireEncodingError) {
+            return try WireJSON.encodeStored(state).bytes
+        } catch {
+            throw FixtureError("The feature's initial state cannot be written as JSON: \(error)")
+        }
+    }
+}
+
+/// Why a fixture could not be read, or what came out otherwise than recorded.
+public struct FixtureError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The sequence number of the turn that it is about; nil if it is about none.
+    public let sequence: UInt64?
+    /// What is wrong, with the difference where states differ.
+    public let description: String
+
+    init(_ description: String, sequence: UInt64? = nil) {
+        self.sequence = sequence
+        self.description = description
+    }
+}
