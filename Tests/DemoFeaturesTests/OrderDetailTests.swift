@@ -11,17 +11,11 @@ import Testing
         fee: FeeSection(fee: Loadable(content: .sample)),
         scheduling: SchedulingSection(scheduling: Loadable(content: .sample)))
 
-    /// A store with everything loaded, and whatever its start led to asserted.
+    /// A store with everything loaded: its start leads to nothing.
     private func makeLoaded(
         _ orders: StubOrders, sourceLocation: SourceLocation = #_sourceLocation
-    ) async -> TestStore<OrderDetail> {
-        let store = TestStore(
-            OrderDetail(id: "42", orders: orders), state: Self.loaded, exhaustive: false,
-            sourceLocation: sourceLocation)
-        await store.receive(.scheduling(.loaded(.sample)), sourceLocation: sourceLocation)
-        #expect(store.state == Self.loaded, sourceLocation: sourceLocation)
-        store.exhaustive(true)
-        return store
+    ) -> TestStore<OrderDetail> {
+        TestStore(OrderDetail(id: "42", orders: orders), state: Self.loaded, sourceLocation: sourceLocation)
     }
 
     @Test func `every intent and label has an example`() { checkExamples(of: OrderDetail.self) }
@@ -44,7 +38,7 @@ import Testing
     }
 
     @Test func `a view sees texts and the buttons that the status allows`() async {
-        let store = await makeLoaded(StubOrders())
+        let store = makeLoaded(StubOrders())
         let view = store.view
         #expect(view.id == "42")
         #expect(view.status.content?.title == "Received")
@@ -79,7 +73,7 @@ import Testing
 
     @Test func `a refresh that fails keeps what was loaded`() async {
         let answers = Sequenced<OrderInfo>(.success(.sample), .failure(StubFailure()))
-        let store = await makeLoaded(StubOrders(onInfo: { _ in try answers.next() }))
+        let store = makeLoaded(StubOrders(onInfo: { _ in try answers.next() }))
         store.exhaustive(false)
         await store.send(.refreshAllData)
         await store.receive(.infoCard(.failed))
@@ -90,7 +84,7 @@ import Testing
 
     @Test func `a status button takes its step and the appointment is loaded anew`() async {
         let gate = Gate()
-        let store = await makeLoaded(
+        let store = makeLoaded(
             StubOrders(onTake: { step, _ in
                 try await gate.wait()
                 return try #require(step.target(from: .received))
@@ -113,7 +107,7 @@ import Testing
 
     @Test func `a refresh while a step is taken leaves the status to the step`() async {
         let gate = Gate()
-        let store = await makeLoaded(
+        let store = makeLoaded(
             StubOrders(onTake: { _, _ in
                 try await gate.wait()
                 return .accepted
@@ -130,7 +124,7 @@ import Testing
     }
 
     @Test func `a step that fails leaves the order as it was`() async {
-        let store = await makeLoaded(StubOrders())
+        let store = makeLoaded(StubOrders())
         await store.send(.statusButton(actionId: "accept"))
         await store.receive(.status(.stepStarted(.accept))) { $0.status.step = .accept }
         await store.receive(.status(.stepFailed)) { $0.status.step = nil }
@@ -139,7 +133,7 @@ import Testing
     }
 
     @Test func `a step that somebody else made impossible shows what the order is now`() async {
-        let store = await makeLoaded(StubOrders(onTake: { _, _ in throw OrderStepRefused(status: .cancelled) }))
+        let store = makeLoaded(StubOrders(onTake: { _, _ in throw OrderStepRefused(status: .cancelled) }))
         await store.send(.statusButton(actionId: "accept"))
         await store.receive(.status(.stepStarted(.accept))) { $0.status.step = .accept }
         await store.receive(.status(.stepTaken(.cancelled))) {
@@ -151,7 +145,7 @@ import Testing
 
     @Test(arguments: ["", "complete", "reopen", "ACCEPT", "no such thing", "accept "])
     func `an action that the status does not have is answered with a word`(actionId: String) async {
-        let store = await makeLoaded(StubOrders())
+        let store = makeLoaded(StubOrders())
         await store.send(.statusButton(actionId: actionId))
         await store.expect(.toast(text: "That cannot be done with this order now"))
         await store.finish()
@@ -168,6 +162,22 @@ import Testing
         var expected = Self.loaded
         expected.status.status.content = .accepted
         #expect(store.state == expected)
+        await store.finish()
+    }
+
+    @Test func `a store that comes back with everything loaded loads nothing, and what failed stays failed`() async {
+        var state = Self.loaded
+        state.fee.fee = Loadable(hasFailed: true)
+        let store = TestStore(OrderDetail(id: "42", orders: StubOrders()), state: state)
+        #expect(store.state == state)
+        await store.finish()
+    }
+
+    @Test func `a store that comes back before anything was loaded loads it`() async {
+        let store = TestStore(
+            OrderDetail(id: "42", orders: StubOrders()), state: OrderDetail.State(), exhaustive: false)
+        await store.receive(.scheduling(.loaded(.sample)))
+        #expect(store.state == Self.loaded)
         await store.finish()
     }
 

@@ -82,4 +82,13 @@ import Testing
         let idle = TestStore(UserInfo(users: StubUsers()), state: UserInfo.State(user: .sample))
         await idle.finish()
     }
+
+    @Test func `a store that comes back without a user and without a failure loads it`() async {
+        let store = TestStore(UserInfo(users: StubUsers { .sample }), state: UserInfo.State())
+        await store.receive(.fetchStarted) { $0.progress = .loading }
+        await store.receive(.fetched(.sample)) { $0 = UserInfo.State(user: .sample) }
+        await store.finish()
+        let failed = TestStore(UserInfo(users: StubUsers()), state: UserInfo.State(progress: .failed))
+        await failed.finish()
+    }
 }

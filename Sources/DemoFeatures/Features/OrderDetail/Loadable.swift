@@ -11,6 +11,9 @@ struct Loadable<Content: Codable & Equatable & Sendable>: Codable, Equatable, Se
     var isLoading = false
     var hasFailed = false
 
+    /// Whether it is still to come: on its way, or never asked for.
+    var isOwed: Bool { isLoading || (content == nil && !hasFailed) }
+
     mutating func reduce(_ event: Event) {
         switch event {
         case .started:

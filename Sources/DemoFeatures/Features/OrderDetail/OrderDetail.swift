@@ -10,6 +10,16 @@ struct OrderDetail: Feature {
         var infoCard = InfoCardSection()
         var fee = FeeSection()
         var scheduling = SchedulingSection()
+
+        /// Whether a section was to be loaded, and neither was nor failed.
+        func owes(_ section: OrderSectionName) -> Bool {
+            switch section {
+            case .status: status.status.isOwed
+            case .infoCard: infoCard.info.isOwed
+            case .fee: fee.fee.isOwed
+            case .scheduling: scheduling.scheduling.isOwed
+            }
+        }
     }
 
     enum Intent: Codable, Equatable, Sendable {
@@ -53,10 +63,16 @@ struct OrderDetail: Feature {
     let orders: any OrderRepository
 
     func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
-        // In a restored life the sections that say they are loading are not; and whether a step was taken before the
-        // end is what loading the status tells.
-        if turn.state.status.step != nil { turn.dispatch(.status(.stepFailed)) }
-        for section in OrderSectionName.allCases { turn.send(.load(section)) }
+        // The work of an earlier life is gone: what its state says is loading is not. What it had loaded stays.
+        var sections = OrderSectionName.allCases.filter { turn.state.owes($0) }
+        if turn.state.status.step != nil {
+            // Whether the step was taken before the end is what loading tells; it may have changed who comes and when.
+            turn.dispatch(.status(.stepFailed))
+            sections = OrderSectionName.allCases.filter {
+                sections.contains($0) || $0 == .status || $0 == .scheduling
+            }
+        }
+        for section in sections { turn.send(.load(section)) }
     }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {

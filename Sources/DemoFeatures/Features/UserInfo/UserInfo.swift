@@ -41,11 +41,9 @@ struct UserInfo: Feature {
     let users: any UserRepository
 
     func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
-        switch life {
-        case .new: turn.send(.fetchUser)
-        // The work of the earlier life is gone; its state still says that it runs.
-        case .restored: if turn.state.progress == .loading { turn.send(.fetchUser) }
-        }
+        // The work of an earlier life is gone, though its state may still say that it runs. What it had loaded stays.
+        let state = turn.state
+        if state.progress == .loading || (state.user == nil && state.progress == .idle) { turn.send(.fetchUser) }
     }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
