@@ -31,7 +31,7 @@ let package = Package(
 
         // Pure code: no I/O, no HTTP.
         .target(name: "MVI", dependencies: ["Locking"], swiftSettings: settings),
-        .target(name: "MVITesting", dependencies: ["MVI", "Locking"], swiftSettings: settings),
+        .target(name: "MVITesting", dependencies: ["MVI", "WireJSON", "Locking"], swiftSettings: settings),
         .target(name: "WireJSON", swiftSettings: settings),
         .target(name: "EventStream", swiftSettings: settings),
         .target(
@@ -94,7 +94,7 @@ let package = Package(
             name: "JournalTesting", dependencies: ["SessionJournal", "Locking", "MVITesting"],
             path: "Tests/JournalTesting", swiftSettings: settings),
 
-        .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting"], swiftSettings: settings),
+        .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting", "WireJSON"], swiftSettings: settings),
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
         .testTarget(
