@@ -72,8 +72,7 @@ import Testing
     }
 
     @Test func `a refresh that fails keeps what was loaded`() async {
-        let answers = Sequenced<OrderInfo>(.success(.sample), .failure(StubFailure()))
-        let store = makeLoaded(StubOrders(onInfo: { _ in try answers.next() }))
+        let store = makeLoaded(StubOrders(onInfo: { _ in throw StubFailure() }))
         store.exhaustive(false)
         await store.send(.refreshAllData)
         await store.receive(.infoCard(.failed))
