@@ -18,9 +18,8 @@ extension Store {
     func checkWork(_ effects: [Effect<F>], after earlier: [Effect<F>]) throws {
         let limit = environment.workLimit
         // One effect makes two pieces at most: work and what holds it back or keeps it registered.
-        let table = core.withLock { core -> WorkTable<F>? in
-            core.work.count + 2 * (earlier.count + effects.count) <= limit ? nil : core.work
-        }
+        let most = 2 * (earlier.count + effects.count)
+        let table = core.withLock { core in core.work.count <= limit - most ? nil : core.work }
         guard var table else { return }
         let before = table.count(with: earlier)
         let after = table.count(with: effects)

@@ -209,7 +209,7 @@ struct WorkTests {
         let store = Store(
             { intent, turn in
                 turn.launch(id: WorkID(intent), policy: .parallel) { work in await work.dispatch(intent) }
-            }, environment: StoreEnvironment(executor: executor, queueLimit: .max))
+            }, environment: StoreEnvironment(executor: executor, queueLimit: .max, workLimit: .max))
         var last: [IntentID] = []
         for index in 0..<2000 { last.append(try await store.send(index < 1000 ? "same" : "\(index)").id) }
         for id in last { await store.settled(id) }
