@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "MVI", targets: ["MVI"]),
         .library(name: "MVITesting", targets: ["MVITesting"]),
         .library(name: "MVIServer", targets: ["MVIServer"]),
+        .library(name: "JournalConformance", targets: ["JournalConformance"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
     ],
     dependencies: [
@@ -38,6 +39,8 @@ let package = Package(
             name: "SessionJournal",
             dependencies: ["Locking", .product(name: "DequeModule", package: "swift-collections")],
             swiftSettings: settings),
+        .target(
+            name: "JournalConformance", dependencies: ["SessionJournal", "Locking"], swiftSettings: settings),
         .target(
             name: "Sessions",
             dependencies: [
@@ -97,6 +100,9 @@ let package = Package(
         .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting", "WireJSON"], swiftSettings: settings),
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
+        .testTarget(
+            name: "SessionJournalTests", dependencies: ["SessionJournal", "JournalConformance", "Locking"],
+            swiftSettings: settings),
         .testTarget(
             name: "SessionsTests",
             dependencies: ["Sessions", "SessionJournal", "JournalTesting", "EventStream", "WireJSON", "MVITesting"],

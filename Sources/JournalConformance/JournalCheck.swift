@@ -1,0 +1,77 @@
+import SessionJournal
+import Testing
+
+/// One promise of `Journal`, and what shows whether an engine keeps it.
+///
+/// An engine's tests run all of them, each as a case of its own:
+///
+/// ```swift
+/// @Test(arguments: JournalCheck.all) func `the journal keeps its promises`(_ check: JournalCheck) async throws {
+///     try await check.run { MemoryJournal() }
+/// }
+/// ```
+///
+/// and for an engine that outlives its process, each twice, the second time opening it anew before every look at what
+/// was kept:
+///
+/// ```swift
+/// @Test(arguments: JournalCheck.all, [false, true])
+/// func `the journal keeps its promises`(_ check: JournalCheck, reopening: Bool) async throws {
+///     let folder = try TemporaryFolder()
+///     try await check.run(reopening: reopening) { try SQLiteJournal(folder: folder.path) }
+/// }
+/// ```
+///
+/// Times are whole milliseconds: an engine need not keep finer ones.
+public struct JournalCheck: Sendable, CustomTestStringConvertible {
+    /// The promise, as a sentence.
+    public let name: String
+    let body: @Sendable (TestedJournal) async throws -> Void
+
+    init(_ name: String, body: @escaping @Sendable (TestedJournal) async throws -> Void) {
+        self.name = name
+        self.body = body
+    }
+
+    public var testDescription: String { name }
+
+    /// All promises.
+    public static let all: [JournalCheck] = [
+        creation, removal, stores, writers, units, receipts, labels, touches, expiry, order, recordings, contents,
+        closing,
+    ].flatMap(\.self)
+
+    /// Opens a journal, records an issue of the current test for whatever breaks the promise, and closes it.
+    ///
+    /// - Parameters:
+    ///   - reopening: whether to close the journal and open it again before each look at what was kept.
+    ///   - limit: when to give up waiting for a journal that does not answer.
+    ///   - open: opens an engine that holds nothing; a later call, after `close`, opens the same one again.
+    public func run(
+        reopening: Bool = false, within limit: Duration = .seconds(60),
+        open: @escaping @Sendable () async throws -> any Journal
+    ) async throws {
+        let journal = try await TestedJournal(reopens: reopening, open: open)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await body(journal)
+                await journal.close()
+                return true
+            }
+            group.addTask {
+                try await Task.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            if try await group.next() == false { throw JournalDoesNotAnswer(limit: limit) }
+        }
+        for fault in journal.faults { Issue.record(Comment(rawValue: fault)) }
+    }
+}
+
+/// A check did not come to its end.
+struct JournalDoesNotAnswer: Error, CustomStringConvertible {
+    let limit: Duration
+
+    var description: String { "The journal did not answer within \(limit): `done` was not called, or `close` waits." }
+}

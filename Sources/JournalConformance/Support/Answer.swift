@@ -1,0 +1,55 @@
+import Locking
+
+/// What a journal hands over for one call, which may be waited for once.
+final class Answer<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var continuation: CheckedContinuation<Value, any Error>?
+        var isCancelled = false
+    }
+
+    private let state = Lock(State())
+    private let onRepetition: @Sendable () -> Void
+
+    /// - Parameter onRepetition: called for each answer after the first.
+    init(onRepetition: @escaping @Sendable () -> Void) { self.onRepetition = onRepetition }
+
+    func give(_ value: Value) {
+        let (isFirst, continuation) = state.withLock { state in
+            guard state.value == nil else { return (false, nil as CheckedContinuation<Value, any Error>?) }
+            state.value = value
+            defer { state.continuation = nil }
+            return (true, state.continuation)
+        }
+        if !isFirst { onRepetition() }
+        continuation?.resume(returning: value)
+    }
+
+    /// Waits for it.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled first.
+    var value: Value {
+        get async throws {
+            // Also where no answer is ever waited for: a check in a loop ends when its time is over.
+            try Task.checkCancellation()
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { continuation in
+                    let result = state.withLock { state -> Result<Value, any Error>? in
+                        if let value = state.value { return .success(value) }
+                        if state.isCancelled { return .failure(CancellationError()) }
+                        state.continuation = continuation
+                        return nil
+                    }
+                    if let result { continuation.resume(with: result) }
+                }
+            } onCancel: {
+                let continuation = state.withLock { state in
+                    state.isCancelled = true
+                    defer { state.continuation = nil }
+                    return state.continuation
+                }
+                continuation?.resume(throwing: CancellationError())
+            }
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import SessionJournal
+
+/// Everything in an export as lines of text, so that two of them can be compared and the difference be read.
+func pictured(_ export: SessionExport) -> String {
+    var lines = pictured(export.session)
+    lines += export.stores.map { "store \($0)" }.sorted()
+    lines += export.turns.map { "turn \($0)" }
+    lines += export.setAside.map { "set aside \($0)" }
+    return lines.joined(separator: "\n")
+}
+
+private func pictured(_ session: StoredSession) -> [String] {
+    var lines = ["\(session.key)", "\(session.record)", "sequence \(session.sequence)", "\(session.marks)"]
+    lines += session.stores.map { "summary \($0)" }.sorted()
+    lines += session.labels.map { "label \($0)" }
+    lines += session.receipts.map { "receipt \($0)" }
+    lines += session.lastNumbers.map { "last number of \($0.key): \($0.value)" }.sorted()
+    return lines
+}

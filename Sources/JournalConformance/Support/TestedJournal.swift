@@ -1,0 +1,108 @@
+import Locking
+import SessionJournal
+import Testing
+
+/// The journal under test, in the form of `async` calls, each of which sees to it that it is answered once.
+final class TestedJournal: Sendable {
+    private let reopens: Bool
+    private let open: @Sendable () async throws -> any Journal
+    private let current: Lock<any Journal>
+    private let noted = Lock<[String]>([])
+
+    init(reopens: Bool, open: @escaping @Sendable () async throws -> any Journal) async throws {
+        self.reopens = reopens
+        self.open = open
+        current = Lock(try await open())
+    }
+
+    /// The journal itself.
+    var journal: any Journal { current.withLock { $0 } }
+
+    /// What was wrong with its answers.
+    var faults: [String] { noted.withLock { $0 } }
+
+    /// What comes next sees what is kept, not what is remembered: opens the journal anew if it can be.
+    func reload() async throws {
+        guard reopens else { return }
+        await journal.close()
+        try await openAgain()
+    }
+
+    /// For a journal that is closed: opens it again if it can be, and says whether it did.
+    func reopen() async throws -> Bool {
+        if reopens { try await openAgain() }
+        return reopens
+    }
+
+    private func openAgain() async throws {
+        let again = try await open()
+        current.withLock { $0 = again }
+    }
+
+    func close() async { await journal.close() }
+
+    // MARK: Calls that are not waited for
+
+    func startAppend(_ append: JournalAppend) -> Answer<AppendResult> {
+        let answer: Answer<AppendResult> = answer(of: "append")
+        if let result = journal.append(append, done: { answer.give($0) }) { answer.give(result) }
+        return answer
+    }
+
+    func start<Value: Sendable>(
+        _ call: String, _ start: (any Journal, @escaping @Sendable (Value) -> Void) -> Void
+    ) -> Answer<Value> {
+        let answer: Answer<Value> = answer(of: call)
+        start(journal) { answer.give($0) }
+        return answer
+    }
+
+    private func answer<Value: Sendable>(of call: String) -> Answer<Value> {
+        Answer { [noted] in noted.withLock { $0.append("\(call) was answered more than once.") } }
+    }
+
+    // MARK: Calls
+
+    func append(_ append: JournalAppend) async throws -> AppendResult { try await startAppend(append).value }
+
+    func create(_ session: SessionRecord) async throws -> Result<SessionKey, JournalFailure> {
+        try await start("create") { $0.create(session, done: $1) }.value
+    }
+
+    func removeStore(
+        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks = SessionMarks()
+    ) async throws -> Result<Void, JournalFailure> {
+        try await start("removeStore") { $0.removeStore(feature, of: session, marks: marks, done: $1) }.value
+    }
+
+    func remove(_ session: SessionKey, tombstoneUntil: Duration) async throws -> Result<Void, JournalFailure> {
+        try await start("remove") { $0.remove(session, tombstoneUntil: tombstoneUntil, done: $1) }.value
+    }
+
+    func touch(_ touches: [SessionTouch]) async throws -> Result<Void, JournalFailure> {
+        try await start("touch") { $0.touch(touches, done: $1) }.value
+    }
+
+    func expire(
+        lastSeenBefore: Duration, now: Duration = Sample.later, tombstoneUntil: Duration = Sample.muchLater, limit: Int
+    ) async throws -> Result<Int, JournalFailure> {
+        try await start("expire") {
+            $0.expire(
+                lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: $1)
+        }.value
+    }
+
+    func load(_ token: TokenHash, now: Duration = Sample.later) async throws -> Result<SessionLoad, JournalFailure> {
+        try await start("load") { $0.load(token, now: now, done: $1) }.value
+    }
+
+    func loadStores(
+        _ features: [FeatureID], of session: SessionKey
+    ) async throws -> Result<[StoredStore], JournalFailure> {
+        try await start("loadStores") { $0.loadStores(features, of: session, done: $1) }.value
+    }
+
+    func export(_ id: String) async throws -> Result<SessionExport?, JournalFailure> {
+        try await start("export") { $0.export(id, done: $1) }.value
+    }
+}
