@@ -1,0 +1,103 @@
+import Locking
+import SessionJournal
+
+/// A journal that answers later, from one task that works on what was handed over; what it keeps outlives it in the
+/// journal underneath. It stands for an engine with a file.
+final class LateJournal: Journal {
+    private typealias Job = @Sendable () -> Void
+
+    private let kept: MemoryJournal
+    private let jobs: AsyncStream<Job>.Continuation
+    private let worker: Task<Void, Never>
+    private let isClosed = Lock(false)
+
+    init(_ kept: MemoryJournal) {
+        self.kept = kept
+        let (stream, continuation) = AsyncStream.makeStream(of: Job.self)
+        jobs = continuation
+        worker = Task.detached {
+            for await job in stream { job() }
+        }
+    }
+
+    var trouble: JournalFailure? { isClosed.withLock { $0 } ? Self.closed : nil }
+
+    func create(
+        _ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, JournalFailure>) -> Void
+    ) {
+        later(done) { [kept] in kept.create(session, done: done) }
+    }
+
+    func append(
+        _ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void
+    ) -> AppendResult? {
+        let isTaken = hand { [kept] in
+            if let result = kept.append(append, done: done) { done(result) }
+        }
+        return isTaken ? nil : .failed(Self.closed)
+    }
+
+    func removeStore(
+        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks,
+        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
+    ) {
+        later(done) { [kept] in kept.removeStore(feature, of: session, marks: marks, done: done) }
+    }
+
+    func remove(
+        _ session: SessionKey, tombstoneUntil: Duration,
+        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
+    ) {
+        later(done) { [kept] in kept.remove(session, tombstoneUntil: tombstoneUntil, done: done) }
+    }
+
+    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void) {
+        later(done) { [kept] in kept.touch(touches, done: done) }
+    }
+
+    func expire(
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
+        done: @escaping @Sendable (Result<Int, JournalFailure>) -> Void
+    ) {
+        later(done) { [kept] in
+            kept.expire(
+                lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
+        }
+    }
+
+    func load(
+        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, JournalFailure>) -> Void
+    ) {
+        later(done) { [kept] in kept.load(token, now: now, done: done) }
+    }
+
+    func loadStores(
+        _ features: [FeatureID], of session: SessionKey,
+        done: @escaping @Sendable (Result<[StoredStore], JournalFailure>) -> Void
+    ) {
+        later(done) { [kept] in kept.loadStores(features, of: session, done: done) }
+    }
+
+    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, JournalFailure>) -> Void) {
+        later(done) { [kept] in kept.export(id, done: done) }
+    }
+
+    func close() async {
+        isClosed.withLock { $0 = true }
+        jobs.finish()
+        await worker.value
+    }
+
+    private static let closed = JournalFailure(.closed, "The journal is closed.")
+
+    private func later<Value>(
+        _ done: @escaping @Sendable (Result<Value, JournalFailure>) -> Void, _ job: @escaping Job
+    ) {
+        if !hand(job) { done(.failure(Self.closed)) }
+    }
+
+    /// Says whether the job is taken.
+    private func hand(_ job: @escaping Job) -> Bool {
+        if case .enqueued = jobs.yield(job) { true } else { false }
+    }
+}
