@@ -52,19 +52,26 @@ public struct JournalCheck: Sendable, CustomTestStringConvertible {
         open: @escaping @Sendable () async throws -> any Journal
     ) async throws {
         let journal = try await TestedJournal(reopens: reopening, open: open)
-        try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
+        // Tasks of their own, not a group's: a journal that blocks its caller for ever must not keep this from its end.
+        let ending = Answer<Result<Void, any Error>> {}
+        let check = Task {
+            do {
                 try await body(journal)
                 await journal.close()
-                return true
+                ending.give(.success(()))
+            } catch {
+                ending.give(.failure(error))
             }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                return false
-            }
-            defer { group.cancelAll() }
-            if try await group.next() == false { throw JournalDoesNotAnswer(limit: limit) }
         }
+        let alarm = Task {
+            try await Task.sleep(for: limit)
+            ending.give(.failure(JournalDoesNotAnswer(limit: limit)))
+        }
+        defer {
+            check.cancel()
+            alarm.cancel()
+        }
+        try await ending.value.get()
         for fault in journal.faults { Issue.record(Comment(rawValue: fault)) }
     }
 }
