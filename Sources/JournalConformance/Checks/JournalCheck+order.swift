@@ -141,6 +141,39 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.stored(record).stores.map(\.token.version) == [100])
         },
+        JournalCheck("whoever is answered may make any call there and then, whatever the answer was to") { journal in
+            let (key, record) = try await journal.newSession()
+            let feature = Sample.counter
+            let calls: [@Sendable (any Journal, @escaping @Sendable () -> Void) -> Void] = [
+                { $0.create(Sample.session()) { [done = $1] _ in done() } },
+                { $0.load(record.tokenHash, now: Sample.later) { [done = $1] _ in done() } },
+                { $0.loadStores([feature], of: key) { [done = $1] _ in done() } },
+                { $0.export(record.id) { [done = $1] _ in done() } },
+                {
+                    $0.touch([SessionTouch(session: key, lastSeen: Sample.later, written: [])]) {
+                        [done = $1] _ in done()
+                    }
+                },
+                { $0.removeStore(feature, of: key, marks: SessionMarks()) { [done = $1] _ in done() } },
+                {
+                    $0.expire(
+                        lastSeenBefore: .zero, now: Sample.later, tombstoneUntil: Sample.later, limit: 10
+                    ) { [done = $1] _ in done() }
+                },
+                { journal, done in
+                    let append = JournalAppend.turns(key, from: nil, to: .next())
+                    if journal.append(append, done: { _ in done() }) != nil { done() }
+                },
+                { $0.remove(SessionKey(987_654_321), tombstoneUntil: .zero) { [done = $1] _ in done() } },
+            ]
+            for outer in calls {
+                for inner in calls {
+                    let end = Answer<Bool> {}
+                    outer(journal.journal) { [journal = journal.journal] in inner(journal) { end.give(true) } }
+                    #expect(try await end.value)
+                }
+            }
+        },
     ]
 
     /// Appends, and again from within the answer, until none is left.
