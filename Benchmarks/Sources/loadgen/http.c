@@ -50,6 +50,12 @@ static void take_header(http_response *r) {
         r->chunked = true;
     } else if ((value = value_of(r->line, "Content-Type:"))) {
         r->event_stream = strncasecmp(value, "text/event-stream", 17) == 0;
+        r->problem = strncasecmp(value, "application/problem+json", 24) == 0;
+    } else if ((value = value_of(r->line, "Idempotency-Replayed:"))) {
+        r->replayed = strcasecmp(value, "true") == 0;
+    } else if ((value = value_of(r->line, "ETag:"))) {
+        const char *dot = strrchr(value, '.');
+        r->version = dot ? strtoull(dot + 1, NULL, 10) : 0;
     } else if ((value = value_of(r->line, "Connection:"))) {
         r->closes = strcasecmp(value, "close") == 0;
     }

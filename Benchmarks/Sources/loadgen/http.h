@@ -14,6 +14,10 @@ typedef struct {
     http_state state;
     int status;
     bool chunked, has_length, event_stream, closes;
+    /// `application/problem+json`; `Idempotency-Replayed: true`.
+    bool problem, replayed;
+    /// The version in `ETag: "<epoch>.<version>"`; 0 where there is none.
+    uint64_t version;
     /// Bytes left of the body or of the chunk.
     uint64_t remaining;
     /// Why the state is http_bad.

@@ -9,5 +9,6 @@ int main(int count, char *arguments[]) {
     case mode_load: return run_load(&options);
     case mode_vanish: return run_vanish(&options);
     case mode_slow: return run_slow(&options);
+    case mode_survive: return run_survive(&options);
     }
 }

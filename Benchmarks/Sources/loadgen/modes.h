@@ -1,4 +1,4 @@
-// The three runs. Each returns the process's exit code.
+// The runs. Each returns the process's exit code.
 #pragma once
 
 #include "options.h"
@@ -6,3 +6,4 @@
 int run_load(const options *options);
 int run_vanish(const options *options);
 int run_slow(const options *options);
+int run_survive(const options *options);

@@ -13,19 +13,22 @@ static const char usage[] =
     "  load     a session and a stream each, intents round robin over them; every event must come once, in order\n"
     "  vanish   clients that open a stream, read a little and vanish, over and over, while intents flow\n"
     "  slow     one session with two streams, one of which stops reading for a while\n"
+    "  survive  sessions that count on while the server is killed and started again, until SIGTERM: every intent is\n"
+    "           repeated until it is answered, every stream comes back, and in the end all must fit together\n"
     "\n"
     "  --host ADDRESS       of 127.0.0.0/8 (127.0.0.1)\n"
-    "  --connections N      keep-alive connections that post (load 64, vanish and slow 8)\n"
+    "  --connections N      keep-alive connections that post (load 64, others 8)\n"
     "  --rate N             intents a second, sent when they are due whatever the answers do, latencies from then on;\n"
-    "                       0: each connection posts again as soon as it is answered (load 2000, vanish 500, slow 4000)\n"
-    "  --seconds N          how long intents flow (load 10, slow 12)\n"
+    "                       0: each connection posts again as soon as it is answered (load 2000, vanish 500, slow 4000, survive 1500)\n"
+    "  --seconds N          how long intents flow (load 10, slow 12, survive 3600)\n"
     "  --warmup N           load: seconds before latencies count (1)\n"
-    "  --drain N            seconds that outstanding events have at the end (10)\n"
+    "  --drain N            seconds that outstanding answers and events have at the end (10, survive 30)\n"
     "  --streams N          load: sessions and streams (100)\n"
     "  --may-conflate       load: a skipped state is no fault, as the contract has it\n"
     "  --clients N          vanish: at a time (1000)\n"
     "  --rounds N           vanish: how often each vanishes (10)\n"
-    "  --sessions N         vanish: shared by the clients (250)\n"
+    "  --sessions N         vanish: shared by the clients (250); survive: three clients each (32)\n"
+    "  --seed N             survive: for what is left to chance (1)\n"
     "  --expect-overflow    slow: the outbox is smaller than what is missed, a reset must say so\n"
     "  --json FILE          the report as JSON, too\n"
     "\n"
@@ -57,7 +60,7 @@ static unsigned whole(const char *name, const char *value, double least, double 
 static options defaults(const char *mode) {
     options o = {
         .host = "127.0.0.1", .streams = 100, .connections = 8, .clients = 1000, .rounds = 10, .sessions = 250,
-        .seconds = 10, .warmup = 1, .drain = 10,
+        .seconds = 10, .warmup = 1, .drain = 10, .seed = 1,
     };
     if (strcmp(mode, "load") == 0) {
         o.mode = mode_load;
@@ -70,6 +73,12 @@ static options defaults(const char *mode) {
         o.mode = mode_slow;
         o.rate = 4000;
         o.seconds = 12;
+    } else if (strcmp(mode, "survive") == 0) {
+        o.mode = mode_survive;
+        o.rate = 1500;
+        o.sessions = 32;
+        o.seconds = 3600;
+        o.drain = 30;
     } else {
         wrong("no mode '%s%s'", mode, "");
     }
@@ -105,6 +114,7 @@ options options_parse(int count, char *arguments[]) {
         else if (strcmp(name, "--streams") == 0) o.streams = whole(name, value, 1, 200000);
         else if (strcmp(name, "--clients") == 0) o.clients = whole(name, value, 1, 20000);
         else if (strcmp(name, "--rounds") == 0) o.rounds = whole(name, value, 1, 10000);
+        else if (strcmp(name, "--seed") == 0) o.seed = (uint64_t)whole(name, value, 0, 4294967295.0);
         else if (strcmp(name, "--sessions") == 0) o.sessions = whole(name, value, 1, 100000);
         else wrong("no option '%s' (value '%s')", name, value);
     }

@@ -4,12 +4,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef enum { mode_load, mode_vanish, mode_slow } run_mode;
+typedef enum { mode_load, mode_vanish, mode_slow, mode_survive } run_mode;
 
 typedef struct {
     run_mode mode;
     const char *host, *json;
     uint16_t port;
+    uint64_t seed;
     unsigned streams, connections, clients, rounds, sessions;
     double rate, seconds, warmup, drain;
     bool may_conflate, expect_overflow;

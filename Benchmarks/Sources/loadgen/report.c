@@ -6,7 +6,7 @@
 
 #include "common.h"
 
-static const char *const mode_names[] = {"load", "vanish", "slow"};
+static const char *const mode_names[] = {"load", "vanish", "slow", "survive"};
 
 double own_cpu_seconds(void) {
     struct rusage usage;
@@ -30,9 +30,11 @@ static void write_json(
 
 int report(const options *options, const tally *tally, const figure figures[], unsigned count, bool passed) {
     for (unsigned i = 0; i < count; i++) {
-        printf("%-24s %.3f %s\n", figures[i].name, figures[i].value, figures[i].unit);
+        bool whole = figures[i].value == (double)(int64_t)figures[i].value;
+        printf("%-24s %.*f %s\n", figures[i].name, whole ? 0 : 3, figures[i].value, figures[i].unit);
     }
-    tally_print(tally, stdout);
+    if (options->mode == mode_survive) tally_print_answers(tally, stdout);
+    else tally_print(tally, stdout);
     printf("%s: %s\n", mode_names[options->mode], passed ? "everything held" : "FAILED");
     if (options->json) write_json(options, tally, figures, count, passed);
     return passed ? 0 : 1;

@@ -14,6 +14,12 @@ static void append(buffer *out, const char *text) {
 }
 
 void request_append(buffer *out, const char *method, const char *path, const char *token, const char *body) {
+    request_append_with(out, method, path, token, "", body);
+}
+
+void request_append_with(
+    buffer *out, const char *method, const char *path, const char *token, const char *fields, const char *body
+) {
     append(out, method);
     append(out, " ");
     append(out, path);
@@ -24,6 +30,7 @@ void request_append(buffer *out, const char *method, const char *path, const cha
         append(out, token);
         append(out, "\r\n");
     }
+    append(out, fields);
     if (body) {
         char length[32];
         snprintf(length, sizeof length, "%zu", strlen(body));

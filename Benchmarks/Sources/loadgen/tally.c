@@ -40,13 +40,17 @@ static void print_latency(const char *name, const histogram *histogram, FILE *fi
     fprintf(file, "  max %8.3f ms  (%llu)\n", (double)histogram->maximum / 1e6, (u64)histogram->count);
 }
 
+void tally_print_answers(const tally *t, FILE *file) {
+    for (int status = 0; status < 600; status++) {
+        if (t->statuses[status]) fprintf(file, "                 %llu answers %d\n", (u64)t->statuses[status], status);
+    }
+}
+
 void tally_print(const tally *t, FILE *file) {
     fprintf(
         file, "intents          %llu posted, %llu accepted, %llu HTTP errors, %llu reconnects\n", (u64)t->posted,
         (u64)t->accepted, (u64)t->http_errors, (u64)t->reconnects);
-    for (int status = 0; status < 600; status++) {
-        if (t->statuses[status]) fprintf(file, "                 %llu answers %d\n", (u64)t->statuses[status], status);
-    }
+    tally_print_answers(t, file);
     fprintf(
         file, "states           %llu shown, %llu matched, %llu skipped, %llu duplicated, %llu out of order, %llu mismatched\n",
         (u64)t->states, (u64)t->matched, (u64)t->skipped, (u64)t->duplicated, (u64)t->reordered, (u64)t->mismatched);

@@ -25,6 +25,9 @@ void tally_forget_latencies(tally *tally);
 /// The sum of all that must be nought. Skipped states are legal where streams may conflate.
 uint64_t tally_faults(const tally *tally, int may_conflate);
 
+/// How often each status was the answer.
+void tally_print_answers(const tally *tally, FILE *file);
+
 void tally_print(const tally *tally, FILE *file);
 
 /// The members of a JSON object, without its braces.

@@ -1,0 +1,190 @@
+// Clients that count on through crashes, power cuts and full disks: whoever runs this stops and starts the server as it
+// likes. On SIGTERM, or after --seconds, the last intents are brought to an answer and everything is compared.
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fleet.h"
+#include "follower.h"
+#include "lane.h"
+#include "modes.h"
+#include "report.h"
+
+enum { lanes_each = 3, short_lanes = 4 };
+
+typedef struct run {
+    fleet fleet;
+    survival found;
+    tally tally;
+    subject *subjects;
+    lane *lanes;
+    follower *followers;
+    unsigned subject_count, lane_count, follower_count;
+    bool stopping;
+} run;
+
+static volatile sig_atomic_t asked_to_stop;
+static void stop(int number) {
+    (void)number;
+    asked_to_stop = 1;
+}
+
+// Until `deadline_ns`, or what falls due before.
+static void turn(run *run, uint64_t deadline_ns) {
+    uint64_t now = now_ns(), next = deadline_ns;
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        uint64_t due = call_tick(&run->lanes[i].call, now);
+        if (due < next) next = due;
+    }
+    for (unsigned i = 0; i < run->follower_count; i++) {
+        uint64_t due = follower_tick(&run->followers[i], now);
+        if (due < next) next = due;
+    }
+    network_turn(&run->fleet.network, next);
+}
+
+// Two streams in every fourth session; lanes of one kind, or of two that count on the same counter.
+static void set_up(run *run, const options *options) {
+    static const lane_kind kinds[4][lanes_each] = {
+        {lane_keys, lane_keys, lane_keys},
+        {lane_sequence, lane_sequence, lane_keys},
+        {lane_sequence, lane_keys, lane_keys},
+        {lane_keys, lane_keys, lane_work},
+    };
+    run->subject_count = options->sessions;
+    run->lane_count = lanes_each * options->sessions + short_lanes;
+    run->subjects = allocate(run->subject_count, sizeof *run->subjects);
+    run->lanes = allocate(run->lane_count, sizeof *run->lanes);
+    run->followers = allocate(2 * run->subject_count, sizeof *run->followers);
+    uint64_t random = options->seed * 0x9e3779b97f4a7c15u | 1;
+    double think = options->rate > 0 ? (double)run->lane_count / options->rate * 1e9 : 0;
+    static subject nobody;
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        bool brief = i >= lanes_each * run->subject_count;
+        subject *subject = brief ? &nobody : &run->subjects[i / lanes_each];
+        lane *lane = &run->lanes[i];
+        lane_kind kind = brief ? lane_short : kinds[(i / lanes_each) % 4][i % lanes_each];
+        lane_open(lane, &run->fleet.network, subject, &run->found, kind, i, next_random(&random));
+        lane->think_ns = (uint64_t)think * (kind == lane_work ? 10 : kind == lane_short ? 2 : 1);
+        lane->stopping = &run->stopping;
+    }
+    for (unsigned i = 0; i < run->subject_count; i++) {
+        subject *subject = &run->subjects[i];
+        subject->session = run->fleet.sessions[i];
+        subject->index = subject->counter.index = i;
+        subject->found = subject->counter.found = &run->found;
+        subject->streams = i % 4 == 0 ? 2 : 1;
+        for (unsigned number = 0; number < subject->streams; number++) {
+            follower_open(
+                &run->followers[run->follower_count++], &run->fleet.network, subject, number, next_random(&random));
+        }
+    }
+}
+
+// Each stream has shown its first states: from here on it owes every label.
+static bool all_streams_shown(const run *run) {
+    for (unsigned i = 0; i < run->follower_count; i++) {
+        if (!run->followers[i].versions[feature_order]) return false;
+    }
+    return true;
+}
+
+static bool all_idle(const run *run) {
+    for (unsigned i = 0; i < run->lane_count; i++) {
+        if (!run->lanes[i].idle) return false;
+    }
+    return true;
+}
+
+static bool all_gone(const run *run) {
+    for (unsigned i = 0; i < run->subject_count; i++) {
+        if (!run->subjects[i].gone) return false;
+    }
+    return true;
+}
+
+static bool all_complete(const run *run) {
+    for (unsigned i = 0; i < run->subject_count; i++) {
+        if (!subject_complete(&run->subjects[i])) return false;
+    }
+    for (unsigned i = 0; i < run->follower_count; i++) {
+        const follower *follower = &run->followers[i];
+        if (follower->subject->gone) continue;
+        if (follower->versions[feature_counter] < follower->subject->last_version) return false;
+    }
+    return true;
+}
+
+static void wait_for(run *run, bool (*done)(const struct run *), double seconds, const char *what) {
+    uint64_t deadline = now_ns() + (uint64_t)(seconds * 1e9);
+    while (!done(run) && !all_gone(run)) {
+        if (now_ns() > deadline) {
+            tally_violation(&run->tally, "%s within %.0f s", what, seconds);
+            return;
+        }
+        turn(run, deadline);
+    }
+}
+
+static int finish(run *run, const options *options, double seconds, double cpu) {
+    survival *f = &run->found;
+    for (unsigned i = 0; i < run->subject_count; i++) subject_finish(&run->subjects[i]);
+    figure figures[] = {
+        {"sessions", run->subject_count, ""},
+        {"seconds", seconds, "s"},
+        {"acknowledged", (double)f->acknowledged, "intents"},
+        {"repeats", (double)f->repeats, "sent again, the connection was lost"},
+        {"dropped", (double)f->dropped, "connections cut by the client before the answer"},
+        {"refused", (double)f->refused, "answers 409, 429, 503, 507"},
+        {"unavailable", (double)f->unavailable, "answers 503"},
+        {"full", (double)f->full, "answers 507"},
+        {"replayed", (double)f->replayed, "answered from a receipt"},
+        {"confirmed", (double)f->confirmed, "asked again after the answer"},
+        {"shortSessions", (double)f->short_lived, "made, used, deleted"},
+        {"connects", (double)f->connects, "streams opened"},
+        {"statesShown", (double)f->states, ""},
+        {"labelsShown", (double)f->labels, ""},
+        {"redelivered", (double)f->redelivered, "labels shown twice to one stream, as at least once allows"},
+        {"lost", (double)f->lost, "intents"},
+        {"doubled", (double)f->doubled, "intents"},
+        {"corrupt", (double)f->corrupt, "contradictions"},
+        {"labelsNeverShown", (double)f->labels_lost, ""},
+        {"labelsDoubled", (double)f->labels_doubled, ""},
+        {"sessionsLost", (double)f->sessions_lost, ""},
+        {"generatorCPU", cpu, "s"},
+    };
+    bool passed = f->acknowledged > 0 && run->tally.violations == 0
+        && f->lost + f->doubled + f->corrupt + f->labels_lost + f->labels_doubled + f->sessions_lost == 0;
+    return report(options, &run->tally, figures, sizeof figures / sizeof *figures, passed);
+}
+
+int run_survive(const options *options) {
+    static run run;
+    run.found.tally = &run.tally;
+    signal(SIGTERM, stop);
+    signal(SIGINT, stop);
+    fleet_open(&run.fleet, options, &run.tally, options->sessions, 8ull * options->sessions + 64);
+    fleet_make_sessions(&run.fleet);
+    for (unsigned i = 0; i < run.fleet.poster_count; i++) poster_close(&run.fleet.posters[i]);
+    set_up(&run, options);
+    wait_for(&run, all_streams_shown, 30, "a stream showed no state");
+    for (unsigned i = 0; i < run.lane_count; i++) lane_begin(&run.lanes[i]);
+    fprintf(stderr, "loadgen: %u sessions count\n", run.subject_count);
+
+    uint64_t started = now_ns(), end = started + (uint64_t)(options->seconds * 1e9);
+    while (!asked_to_stop && now_ns() < end && !all_gone(&run)) turn(&run, end);
+    double seconds = (double)(now_ns() - started) / 1e9;
+    run.stopping = true;
+    wait_for(&run, all_idle, options->drain, "an intent was not answered at the end");
+    for (unsigned i = 0; i < run.subject_count; i++) {
+        lane *lane = &run.lanes[i * lanes_each];
+        if (lane->idle && !run.subjects[i].gone) lane_read_states(lane);
+    }
+    wait_for(&run, all_idle, options->drain, "a state could not be read at the end, or its work never ended");
+    wait_for(&run, all_complete, options->drain, "a stream does not show what it owes");
+    int code = finish(&run, options, seconds, own_cpu_seconds());
+    for (unsigned i = 0; i < run.lane_count; i++) call_close(&run.lanes[i].call);
+    for (unsigned i = 0; i < run.follower_count; i++) follower_close(&run.followers[i]);
+    for (unsigned i = 0; i < run.subject_count; i++) subject_free(&run.subjects[i]);
+    return code;
+}
