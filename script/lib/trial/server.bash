@@ -2,7 +2,7 @@
 # shellcheck disable=SC2034,SC2154  # the parts of script/trial share their variables
 # The server under trial, what its process holds, and the verdict.
 
-server_pid='' sampler_pid='' clients_pid='' port=''
+server_pid='' sampler_pid='' clients_pid='' mounted='' port=''
 work=$(realpath "$(mktemp -d)")
 trap 'clean_up' EXIT
 trap 'exit 2' INT TERM
@@ -17,6 +17,7 @@ clean_up() {
     [[ -z $sampler_pid ]] || kill "$sampler_pid" 2>/dev/null || true
     [[ -z $clients_pid ]] || kill -KILL "$clients_pid" 2>/dev/null || true
     [[ -z $server_pid ]] || kill -KILL "$server_pid" 2>/dev/null || true
+    [[ -z $mounted ]] || umount -l "$mounted" || true
     rm -rf "$work"
 }
 
@@ -189,6 +190,11 @@ run_load() {
 
 verdict() {
     stop_server
+    verdict_of "$1"
+}
+
+# verdict_of TRIAL: where the server has been stopped already.
+verdict_of() {
     if ((faults > 0)); then
         echo "trial $1: FAILED ($faults faults)"
         return 1
