@@ -140,7 +140,11 @@ static void remove_file(const char *path, const struct stat *status, void *conte
 }
 
 void shadow_begin(void) {
+    char path[PATH_MAX];
     mkdir(disk.shadow, 0700);
+    // First: without names a shadow is not begun, and the folder is as it was.
+    snprintf(path, sizeof path, "%s/names", disk.shadow);
+    real_unlink(path);
     walk(disk.shadow, remove_file, NULL);
     walk(disk.folder, begin_file, NULL);
     write_names();
@@ -195,7 +199,8 @@ void shadow_restore(bool torn, uint64_t seed) {
     uint64_t random = seed * 0x9e3779b97f4a7c15u | 1;
     snprintf(path, sizeof path, "%s/names", disk.shadow);
     FILE *names = fopen(path, "re");
-    if (!names) disk_fail("no power to cut, there is no", path);
+    // The process before died while it began, and has written nothing.
+    if (!names) return;
     struct { char path[PATH_MAX], shadow[PATH_MAX]; } *entries = NULL;
     unsigned count = 0;
     while (fgets(line, sizeof line, names)) {

@@ -1,5 +1,7 @@
 #include "fleet.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +58,26 @@ static void take_session(fleet *fleet, session *session, int status, json body) 
 
 void fleet_make_sessions(fleet *fleet) {
     fleet_each(fleet, "POST", "/sessions", NULL, take_session);
+}
+
+void fleet_keep_sessions(const fleet *fleet, const char *path) {
+    FILE *file = fopen(path, "w");
+    if (!file) fail("cannot write %s: %s", path, strerror(errno));
+    for (unsigned i = 0; i < fleet->session_count; i++) {
+        fprintf(file, "%s %s\n", fleet->sessions[i].id, fleet->sessions[i].token);
+    }
+    if (fclose(file) != 0) fail("cannot write %s: %s", path, strerror(errno));
+}
+
+void fleet_take_sessions(fleet *fleet, const char *path) {
+    FILE *file = fopen(path, "r");
+    if (!file) fail("cannot read %s: %s", path, strerror(errno));
+    for (unsigned i = 0; i < fleet->session_count; i++) {
+        if (fscanf(file, "%95s %95s", fleet->sessions[i].id, fleet->sessions[i].token) != 2) {
+            fail("%s has %u sessions, and %u are asked for", path, i, fleet->session_count);
+        }
+    }
+    fclose(file);
 }
 
 static void take_deletion(fleet *fleet, session *session, int status, json body) {

@@ -28,6 +28,10 @@ void fleet_open(fleet *fleet, const options *options, tally *tally, unsigned ses
 /// Makes every session by POST /sessions; ends the process if one is refused.
 void fleet_make_sessions(fleet *fleet);
 
+/// Writes every session as a line, its id and its token; and takes them from there, instead of making any.
+void fleet_keep_sessions(const fleet *fleet, const char *path);
+void fleet_take_sessions(fleet *fleet, const char *path);
+
 /// Sends one request for each session over all posters and hands on the answers.
 void fleet_each(fleet *fleet, const char *method, const char *path, const char *body, fleet_handler handler);
 

@@ -46,7 +46,9 @@ int run_load(const options *options) {
     // A session may have all its share of the connections under way, answers and events mixed.
     sessions_set_window(4 * (options->connections / options->streams + 4));
     fleet_open(&fleet, options, &tally, options->streams, options->streams);
-    fleet_make_sessions(&fleet);
+    if (options->tokens) fleet_take_sessions(&fleet, options->tokens);
+    else fleet_make_sessions(&fleet);
+    if (options->keep) fleet_keep_sessions(&fleet, options->keep);
     stream *streams = allocate(options->streams, sizeof *streams);
     open_streams(&fleet, streams, options->streams);
     fprintf(stderr, "loadgen: %u streams open\n", options->streams);

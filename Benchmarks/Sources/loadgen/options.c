@@ -25,6 +25,8 @@ static const char usage[] =
     "  --drain N            seconds that outstanding answers and events have at the end (10, survive 30)\n"
     "  --streams N          load: sessions and streams (100)\n"
     "  --may-conflate       load: a skipped state is no fault, as the contract has it\n"
+    "  --keep FILE          load: its sessions' ids and tokens go there\n"
+    "  --tokens FILE        load: sessions that were kept so, instead of new ones\n"
     "  --clients N          vanish: at a time (1000)\n"
     "  --rounds N           vanish: how often each vanishes (10)\n"
     "  --sessions N         vanish: shared by the clients (250); survive: three clients each (32)\n"
@@ -105,6 +107,8 @@ options options_parse(int count, char *arguments[]) {
         const char *value = arguments[++i];
         if (strcmp(name, "--host") == 0) o.host = value;
         else if (strcmp(name, "--json") == 0) o.json = value;
+        else if (strcmp(name, "--keep") == 0) o.keep = value;
+        else if (strcmp(name, "--tokens") == 0) o.tokens = value;
         else if (strcmp(name, "--port") == 0) o.port = (uint16_t)whole(name, value, 1, 65535);
         else if (strcmp(name, "--connections") == 0) o.connections = whole(name, value, 1, 10000);
         else if (strcmp(name, "--rate") == 0) o.rate = number(name, value, 0, 1e6);

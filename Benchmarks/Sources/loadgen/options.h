@@ -8,7 +8,7 @@ typedef enum { mode_load, mode_vanish, mode_slow, mode_survive } run_mode;
 
 typedef struct {
     run_mode mode;
-    const char *host, *json;
+    const char *host, *json, *keep, *tokens;
     uint16_t port;
     uint64_t seed;
     unsigned streams, connections, clients, rounds, sessions;

@@ -1,0 +1,196 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # the parts of script/trial share their variables
+# Trials of many stored sessions, and of what the commit costs.
+
+# --- A million sessions ---
+
+# make_stored STORED LIVE AGE_HOURS: a data folder with so many sessions, of which the first LIVE were made by clients, who
+# kept their tokens (in $work/tokens). The others are copies of the first one's rows with tokens that nobody knows, last
+# seen AGE_HOURS ago. Whatever columns there are, they are copied, so this need not know the schema but for its keys.
+make_stored() {
+    local stored=$1 live=$2 age=$3 journal=$work/data/journal.sqlite
+    new_server
+    run_server "${generous[@]}" --max-sessions $((stored + 1000)) --max-streams 16000
+    await_ready
+    run_load 120 load --streams "$live" --rate 1000 --seconds 1 --keep "$work/tokens" >"$work/load.out" || cat "$work/load.out"
+    stop_server
+    [[ -f $journal ]] || die "the server made no $journal"
+    copy_sessions "$journal" $((stored - live)) "$age"
+}
+
+# copy_sessions JOURNAL COPIES AGE_HOURS
+copy_sessions() {
+    local journal=$1 copies=$2 age=$3 began table columns values
+    began=$(now_ms)
+    {
+        echo 'PRAGMA synchronous = OFF; PRAGMA cache_size = -800000; BEGIN;'
+        echo 'CREATE TEMP TABLE pattern AS SELECT min(key) AS key, (SELECT max(key) FROM sessions) AS last FROM sessions;'
+        echo 'CREATE TEMP TABLE n (i INTEGER PRIMARY KEY);'
+        echo "INSERT INTO n WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < $copies) SELECT i FROM c;"
+        while read -r table; do
+            # Columns with what a copy has instead.
+            columns=$(sqlite3 "$journal" "SELECT group_concat(name) FROM pragma_table_info('$table')")
+            values=$(sqlite3 "$journal" "SELECT group_concat(CASE
+                WHEN name IN ('key', 'session') THEN 'pattern.last + n.i'
+                WHEN name = 'token' THEN 'randomblob(32)'
+                WHEN name = 'id' THEN '''copy'' || n.i'
+                WHEN name IN ('last_seen', 'time') THEN 'source.' || name || ' - ${age} * 3600000000000'
+                ELSE 'source.' || name END) FROM pragma_table_info('$table')")
+            echo "INSERT INTO $table ($columns) SELECT $values FROM n, pattern, $table source
+                WHERE source.$([[ $table == sessions ]] && echo key || echo session) = pattern.key ORDER BY n.i;"
+        done < <(
+            echo sessions
+            sqlite3 "$journal" "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c
+                WHERE m.type = 'table' AND c.name = 'session' AND m.name NOT IN ('garbage')"
+        )
+        echo 'COMMIT; PRAGMA wal_checkpoint(TRUNCATE);'
+    } >"$work/copies.sql"
+    sqlite3 -bail "$journal" <"$work/copies.sql" >/dev/null || die "the copies could not be made (its words are above)"
+    printf 'made                     %d sessions in %.1f s, %d MiB\n' "$(count_sessions "$journal")" \
+        "$(awk -v ms=$(($(now_ms) - began)) 'BEGIN { print ms / 1000 }')" "$(($(stat -c %s "$journal") >> 20))"
+}
+
+count_sessions() { sqlite3 "file:$1?mode=ro" 'SELECT count(*) FROM sessions'; }
+
+# Starts on what is stored; sets $ready_ms, $idle_kib.
+start_stored() {
+    local before
+    before=$(now_ms)
+    run_server "${generous[@]}" --max-sessions 2000000 --max-streams 16000
+    await_ready
+    ready_ms=$(($(now_ms) - before))
+    idle_kib=$(rss_kib)
+}
+
+# live_load LIVE SECONDS: the clients come back, open a stream each and count; sets $live_kib.
+live_load() {
+    start_sampling
+    run_load $(($2 + 120)) load --streams "$1" --rate 500 --seconds "$2" --tokens "$work/tokens" --may-conflate \
+        >"$work/load.out" || cat "$work/load.out"
+    stop_sampling
+    live_kib=$(mean_rss_kib "$(reported startedAt)" "$(reported endedAt)")
+}
+
+trial_million() {
+    local stored=$1 live=$2 seconds=$3 size p99_quiet before after
+    local -A ready idle used
+    faults=0
+    need_sqlite
+    need_files $((live + 600))
+    for size in $((live + 1)) "$stored"; do
+        make_stored "$size" "$live" 0
+        start_stored
+        live_load "$live" "$seconds"
+        ready[$size]=$ready_ms idle[$size]=$idle_kib used[$size]=$live_kib
+        p99_quiet=$(answer_ms p99)
+        stop_server
+        awk -v stored="$size" -v live="$live" -v ready="$ready_ms" -v idle="$idle_kib" -v used="$live_kib" -v p99="$p99_quiet" 'BEGIN {
+            printf "%9d stored         ready after %d ms with %.1f MiB; %d of them live: %.1f MiB, POST to answer p99 %.3f ms\n",
+                stored, ready, idle / 1024, live, used / 1024, p99 }'
+    done
+    size=$((live + 1))
+    awk -v stored="$stored" -v few="${used[$size]}" -v many="${used[$stored]}" 'BEGIN {
+        printf "for each stored session  %.0f bytes of memory more\n", (many - few) * 1024 / stored
+        # A table with an entry for each would take more than this; SQLite keeps 32 MiB of pages.
+        exit !(many - few <= 40 * 1024) }' || fault "memory grows with what is stored"
+    ((ready[$stored] <= ready[$size] + 1000)) || fault "the start takes longer with what is stored"
+
+    # All but the live ones are over: they go while intents flow.
+    make_stored "$stored" "$live" 48
+    start_stored
+    live_load "$live" $((4 * seconds))
+    before=$(now_ms)
+    while after=$(count_sessions "$data/journal.sqlite") && ((after > live && $(now_ms) - before < 600000)); do sleep 2; done
+    awk -v quiet="$p99_quiet" -v p50="$(answer_ms p50)" -v p99="$(answer_ms p99)" 'BEGIN {
+        printf "while sessions expire    POST to answer p50 %.3f ms, p99 %.3f ms (%.3f without)\n", p50, p99, quiet
+        exit !(p99 <= 1.5 * quiet + 2) }' || fault "expiry slows the answers down"
+    echo "expired                  $((stored - after)) of $((stored - live)), $((($(now_ms) - before) / 1000)) s after the load's end"
+    ((after <= live)) || fault "$((after - live)) sessions that are over are still there after 10 minutes"
+    verdict million
+}
+
+# --- The commit ---
+
+# closed_loop SECONDS FLAG...: 64 connections, each posting again as soon as it is answered; sets $per_second, $cpu_us.
+closed_loop() {
+    local seconds=$1 ticks
+    shift
+    new_server
+    run_server --log-level warning "$@"
+    await_ready
+    ticks=$(cpu_ticks)
+    run_load $((seconds + 60)) load --streams 64 --connections 64 --rate 0 --seconds "$seconds" --may-conflate \
+        >"$work/load.out" || cat "$work/load.out"
+    per_second=$(reported intentsPerSecond)
+    cpu_us=$(awk -v ticks=$(($(cpu_ticks) - ticks)) -v hz="$(getconf CLK_TCK)" -v n="$(reported accepted)" \
+        'BEGIN { printf "%.2f", n ? ticks / hz * 1e6 / n : 0 }')
+    p50=$(answer_ms p50) p99=$(answer_ms p99)
+}
+
+median() { tr ' ' '\n' <<<"$*" | sort -g | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
+
+# Where the server's processor time goes, by thread and library: the writer is the thread that is in SQLite most.
+profile_sqlite() {
+    local seconds=$1
+    command -v perf >/dev/null || { echo "in SQLite                not measured: there is no 'perf'" && return; }
+    new_server
+    run_server --log-level warning --journal sqlite
+    await_ready
+    perf record -e cpu-clock -F 499 -p "$server_pid" -o "$work/perf.data" -- sleep $((seconds + 2)) >/dev/null 2>&1 &
+    local perf_pid=$!
+    run_load $((seconds + 60)) load --streams 64 --connections 64 --rate 0 --seconds $((seconds + 1)) --may-conflate \
+        >"$work/load.out" || cat "$work/load.out"
+    wait "$perf_pid" || true
+    perf report -i "$work/perf.data" --stdio --sort tid,dso -F sample,tid,dso 2>/dev/null | grep -E '^ *[0-9]' | awk '
+        { n = $1; tid = $0; sub(/^ *[0-9]+ +/, "", tid); split(tid, part, ":"); thread = part[1]; gsub(/ /, "", thread)
+          all += n; of[thread] += n; if ($0 ~ /libsqlite3/) { library += n; inside[thread] += n } }
+        END {
+            for (thread in inside) if (inside[thread] > most) { most = inside[thread]; writer = thread }
+            if (all) printf "in SQLite                %.0f %% of the processor time in the library, %.0f %% in the writer'"'"'s thread with the kernel\n",
+                library * 100 / all, of[writer] * 100 / all
+        }'
+    stop_server
+}
+
+# How much of the time the writer waits for the disk.
+profile_syncs() {
+    local seconds=$1
+    : >"$work/syncs"
+    new_server
+    disk_with DISK_SYNC_TIMES="$work/syncs"
+    run_server --log-level warning --journal sqlite
+    disk=()
+    await_ready
+    : >"$work/syncs"
+    run_load $((seconds + 60)) load --streams 64 --connections 64 --rate 0 --warmup 0 --seconds "$seconds" --may-conflate \
+        >"$work/load.out" || cat "$work/load.out"
+    awk -v seconds="$seconds" -v accepted="$(reported accepted)" -v median="$(sync_ms)" '{ sum += $1 }
+        END { printf "in syncs                 %.0f %% of the time: %.0f a second of %.3f ms (median), %.1f intents each\n",
+            sum / 1e9 / seconds * 100, NR / seconds, median, NR ? accepted / NR : 0 }' "$work/syncs"
+    stop_server
+}
+
+trial_commit() {
+    local seconds=$1 times=$2 each journal
+    local -A speeds cpus p50s p99s
+    faults=0
+    need_files 600
+    build_disk
+    for ((each = 0; each < times; each++)); do
+        for journal in memory sqlite; do
+            closed_loop "$seconds" --journal "$journal"
+            speeds[$journal]+=" $per_second" cpus[$journal]+=" $cpu_us" p50s[$journal]+=" $p50" p99s[$journal]+=" $p99"
+            stop_server
+        done
+    done
+    for journal in memory sqlite; do
+        printf '%-24s %.0f intents/s, %.1f µs of processor each, p50 %.3f ms, p99 %.3f ms (medians of %d)\n' "$journal" \
+            "$(median "${speeds[$journal]# }")" "$(median "${cpus[$journal]# }")" "$(median "${p50s[$journal]# }")" \
+            "$(median "${p99s[$journal]# }")" "$times"
+    done
+    awk -v memory="$(median "${speeds[memory]# }")" -v sqlite="$(median "${speeds[sqlite]# }")" \
+        'BEGIN { printf "sqlite to memory         %.2f\n", memory ? sqlite / memory : 0 }'
+    profile_sqlite "$seconds"
+    profile_syncs "$seconds"
+    verdict_of commit
+}
