@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154  # the parts of script/trial share their variables
-# Trials of a disk that is slow, and of one that is full.
+# Trials of a disk that is slow, and of one that is full or fails.
 
 # answer_ms QUANTILE: of the generator's last report, in milliseconds.
 answer_ms() { sed -nE "s/.*\"answerMs\":\{[^}]*\"$1\":([0-9.]+).*/\1/p" "$work/report.json"; }
@@ -59,14 +59,20 @@ fill() {
     case $1 in
     # A file system of its own; to the last byte.
     tmpfs) head -c 1G /dev/zero >"$data/filler" 2>/dev/null || true ;;
-    preload) echo >"$work/full" ;;
+    calls) echo >"$work/full" ;;
+    # Every write and every sync fails.
+    errors) echo EIO >"$work/full" ;;
     esac
 }
 free() { rm -f "$data/filler" "$work/full"; }
 
 full_once() {
     local kind=$1 hold=$2 status began before ready='' counted='' streams other=0 unready=0 asked=0
-    echo "- $([[ $kind == tmpfs ]] && echo "a file system with 48 MiB" || echo "calls that answer ENOSPC")"
+    case $kind in
+    tmpfs) echo "- a file system of 48 MiB" ;;
+    calls) echo "- calls that answer ENOSPC where a file would grow" ;;
+    errors) echo "- calls that all answer EIO" ;;
+    esac
     new_server
     disk=()
     if [[ $kind == tmpfs ]]; then
@@ -90,11 +96,11 @@ full_once() {
     # What is free inside the files is used first.
     until status=$(add) && [[ $status != 202 ]]; do
         if (($(now_ms) - began > 20000)); then
-            fault "the disk is full and intents are accepted for 20 s"
+            fault "intents are accepted for 20 s all the same"
             break
         fi
     done
-    echo "full                     noticed after $(($(now_ms) - began)) ms"
+    echo "trouble                  noticed after $(($(now_ms) - began)) ms"
     before=$(now_ms)
     while (($(now_ms) - before < hold)); do
         asked=$((asked + 1))
@@ -102,12 +108,12 @@ full_once() {
         [[ $status == 507 || $status == 503 ]] || other=$((other + 1))
         is_ready || unready=$((unready + 1))
         status=$(ask GET /features/counter/state)
-        [[ $status == 200 ]] || fault "a state cannot be read while the disk is full: $status"
+        [[ $status == 200 ]] || fault "a state cannot be read meanwhile: $status"
         sleep 0.02
     done
-    ((other == 0)) || fault "$other of $asked intents were answered with neither 507 nor 503 while the disk was full"
-    ((unready > 0)) || fault "readiness never failed while the disk was full"
-    echo "while it was full        $asked intents refused and states read, $unready times not ready"
+    ((other == 0)) || fault "$other of $asked intents were answered with neither 507 nor 503 in that time"
+    ((unready > 0)) || fault "readiness never failed in that time"
+    echo "meanwhile                $asked intents refused and states read, $unready times not ready"
 
     free
     before=$(now_ms)
@@ -115,8 +121,8 @@ full_once() {
         [[ -n $counted || $(add) != 202 ]] || counted=$(($(now_ms) - before))
         [[ -n $ready ]] || ! is_ready || ready=$(($(now_ms) - before))
     done
-    [[ -n $counted && -n $ready ]] || fault "30 s after there is room again it does not serve"
-    echo "there is room again      an intent accepted after ${counted:-no} ms, ready after ${ready:-no} ms"
+    [[ -n $counted && -n $ready ]] || fault "30 s after the end of it it does not serve"
+    echo "at the end of it         an intent accepted after ${counted:-no} ms, ready after ${ready:-no} ms"
     sleep 1
     kill -0 "$stream_pid" 2>/dev/null || fault "the stream was closed"
     kill "$stream_pid" 2>/dev/null || true
@@ -142,6 +148,7 @@ trial_full() {
         umount "$work/probe"
         full_once tmpfs "$hold"
     fi
-    full_once preload "$hold"
+    full_once calls "$hold"
+    full_once errors "$hold"
     verdict_of full
 }
