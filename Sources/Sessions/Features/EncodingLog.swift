@@ -7,6 +7,7 @@ struct EncodingLog<F: Feature>: TurnLog {
     let feature: F
     let stateLimit: Int
     let outboxLimit: Int
+    let isRecording: Bool
     let commit: EncodingCommit
 
     func commit(
@@ -15,10 +16,14 @@ struct EncodingLog<F: Feature>: TurnLog {
         var batch = EncodedBatch(turns: [], state: nil, schemaVersion: F.schemaVersion)
         batch.turns.reserveCapacity(turns.count)
         do throws(CommitFailure) {
-            for turn in turns { batch.turns.append(try encode(turn)) }
             // Only the state after the last turn is kept.
             if let last = turns.last, turns.contains(where: { $0.stateChanged }) {
-                batch.state = try encodeState(last, view: batch.turns.last?.view)
+                let state = try encodeState(last.state)
+                batch.state = state.bytes
+                for turn in turns.dropLast() { batch.turns.append(try encode(turn, view: nil)) }
+                batch.turns.append(try encode(last, view: Self.view(of: last, state)))
+            } else {
+                for turn in turns { batch.turns.append(try encode(turn, view: nil)) }
             }
         } catch {
             return .failed(error)
@@ -40,10 +45,24 @@ struct EncodingLog<F: Feature>: TurnLog {
         }
     }
 
-    private func encode(_ turn: TurnRecord<F>) throws(CommitFailure) -> EncodedTurn {
+    /// The bytes of a view state that is the whole state, which most features show: it is encoded once.
+    private static func view(of turn: TurnRecord<F>, _ state: (bytes: [UInt8], hasNulls: Bool)) -> [UInt8]? {
+        guard turn.viewChanged, !state.hasNulls, let view = turn.view as? F.State, view == turn.state else {
+            return nil
+        }
+        return state.bytes
+    }
+
+    /// - Parameter known: the encoded view state, if it is at hand.
+    private func encode(_ turn: TurnRecord<F>, view known: [UInt8]?) throws(CommitFailure) -> EncodedTurn {
         var view: [UInt8]?
         if turn.viewChanged {
-            let bytes = try Self.orInvalid { () throws(WireEncodingError) in try WireJSON.encode(turn.view) }
+            let bytes: [UInt8]
+            if let known {
+                bytes = known
+            } else {
+                bytes = try Self.orInvalid { () throws(WireEncodingError) in try WireJSON.encode(turn.view) }
+            }
             guard bytes.count <= stateLimit else {
                 throw CommitFailure(
                     .tooLarge, "The view state would take \(bytes.count) bytes; at most \(stateLimit) are kept.")
@@ -62,17 +81,27 @@ struct EncodingLog<F: Feature>: TurnLog {
                 .tooLarge, "The turn's labels would take \(labelBytes) bytes; at most \(outboxLimit) are kept.")
         }
         return EncodedTurn(
-            intentID: turn.intentID, view: view, labels: labels, recording: nil,
+            intentID: turn.intentID, view: view, labels: labels, recording: record(turn),
             reply: turn.attachment as? PendingReply)
     }
 
-    private func encodeState(_ turn: TurnRecord<F>, view: [UInt8]?) throws(CommitFailure) -> [UInt8] {
-        let bytes = try Self.orInvalid { () throws(WireEncodingError) in try StoredState.write(turn.state) }
-        guard bytes.count <= stateLimit else {
+    private func encodeState(_ state: F.State) throws(CommitFailure) -> (bytes: [UInt8], hasNulls: Bool) {
+        let encoded = try Self.orInvalid { () throws(WireEncodingError) in try WireJSON.encodeStored(state) }
+        guard encoded.bytes.count <= stateLimit else {
             throw CommitFailure(
-                .tooLarge, "The state would take \(bytes.count) bytes; at most \(stateLimit) are kept.")
+                .tooLarge, "The state would take \(encoded.bytes.count) bytes; at most \(stateLimit) are kept.")
         }
-        return bytes
+        return encoded
+    }
+
+    /// What happened in a turn. One that JSON cannot hold says so, so that whoever replays it hears of it.
+    private func record(_ turn: TurnRecord<F>) -> [UInt8]? {
+        guard isRecording else { return nil }
+        do throws(WireEncodingError) {
+            return try WireJSON.encodeStored(turn.recording).bytes
+        } catch {
+            return try? WireJSON.encode(UnrecordableTurn(intent: turn.intentID.text, fault: error.detail))
+        }
     }
 
     private static func orInvalid<Value>(
@@ -84,4 +113,10 @@ struct EncodingLog<F: Feature>: TurnLog {
             throw CommitFailure(.invalid, "The turn's outcome cannot be written as JSON: \(error)")
         }
     }
+}
+
+/// Stands for a turn whose messages or state JSON cannot hold.
+private struct UnrecordableTurn: Encodable {
+    let intent: String
+    let fault: String
 }

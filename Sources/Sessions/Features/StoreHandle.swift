@@ -95,7 +95,8 @@ struct StoreHandle: Sendable {
             }
         }
         let log = EncodingLog<F>(
-            feature: feature, stateLimit: seed.stateLimit, outboxLimit: seed.outboxLimit, commit: seed.commit)
+            feature: feature, stateLimit: seed.stateLimit, outboxLimit: seed.outboxLimit,
+            isRecording: seed.environment.isRecording, commit: seed.commit)
         let store = Store(
             feature, state: state, environment: seed.environment, middleware: seed.middleware, log: log)
         initialView = try WireJSON.encode(store.view)

@@ -5,12 +5,15 @@ import WireJSON
 /// States as they are kept: written and read by the feature's own `Codable`.
 enum StoredState {
     static func write<State: Codable>(_ state: State) throws(WireEncodingError) -> [UInt8] {
-        try WireJSON.encode(state)
+        try WireJSON.encodeStored(state).bytes
     }
 
     /// A state as it was kept, brought to the present schema version. Throws what is wrong with it, for a person to read.
     static func read<F: Feature>(_ stored: StoredStore, of type: F.Type, initial: F.State) throws -> F.State {
-        if stored.schemaVersion == F.schemaVersion { return try WireJSON.decode(F.State.self, from: stored.state) }
+        if stored.schemaVersion == F.schemaVersion {
+            // Members that the state did not have when it was kept come from the initial state.
+            return try WireJSON.decode(F.State.self, from: stored.state, filling: write(initial))
+        }
         guard let migration = F.migrations.first(where: { $0.from == stored.schemaVersion }) else {
             throw NoMigration(from: stored.schemaVersion, to: F.schemaVersion)
         }
