@@ -16,3 +16,10 @@ static inline int csqlite_bind_blob_copy(
     sqlite3_stmt *_Nonnull statement, int index, const void *_Nonnull bytes, sqlite3_uint64 count) {
     return sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);
 }
+
+// sqlite3_db_config is variadic, which Swift cannot call.
+
+/// Whether closing the last connection copies the write-ahead log into the database and removes it.
+static inline int csqlite_set_checkpoint_on_close(sqlite3 *_Nonnull connection, int does) {
+    return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, !does, (int *)0);
+}

@@ -24,23 +24,40 @@ public struct Connection: ~Copyable {
         case deferred = "BEGIN DEFERRED"
     }
 
-    private let handle: OpaquePointer
+    /// What may be done with a file.
+    public enum Access: Sendable {
+        /// It is read and written, and made if it is not there.
+        case create
+        /// It is only read. In write-ahead mode the log and its index beside it are used, and made if they are missing.
+        case readOnly
+        /// It is only read, and so is the index of its log, which must be there.
+        case readOnlyIndex
+        /// It is only read and taken for unchangeable: nothing beside it is looked at, and no lock is taken.
+        case immutable
+    }
+
+    let handle: OpaquePointer
     private var statements: StatementCache
+    var logLength: LogLength?
 
     /// Opens a database, with foreign keys enforced.
     ///
     /// - Parameters:
+    ///   - access: what may be done with it.
     ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `busy`.
     ///   - statementLimit: how many compiled statements are kept.
     public init(
-        _ location: Location, busyTimeout: Duration = .seconds(5), statementLimit: Int = 64
+        _ location: Location, access: Access = .create, busyTimeout: Duration = .seconds(5), statementLimit: Int = 64
     ) throws(SQLiteError) {
-        handle = try Self.open(location)
+        handle = try Self.open(location, access)
         statements = StatementCache(limit: statementLimit)
         sqlite3_busy_timeout(handle, busyTimeout.milliseconds)
     }
 
-    deinit { sqlite3_close_v2(handle) }
+    deinit {
+        if logLength != nil { sqlite3_wal_hook(handle, nil, nil) }
+        sqlite3_close_v2(handle)
+    }
 
     /// The row id of the last row inserted through this connection.
     public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
@@ -115,7 +132,7 @@ public struct Connection: ~Copyable {
     }
 
     /// Opens `location` with foreign keys enforced. The caller owns the handle.
-    private static func open(_ location: Location) throws(SQLiteError) -> OpaquePointer {
+    private static func open(_ location: Location, _ access: Access) throws(SQLiteError) -> OpaquePointer {
         let path =
             switch location {
             case .file(let path): path
@@ -125,9 +142,16 @@ public struct Connection: ~Copyable {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw SQLiteError(.cannotOpen, "a database's path must not be empty or hold a NUL")
         }
-        // A file may be called ":memory:", too.
-        let name = location == .memory || path.hasPrefix("/") ? path : "./" + path
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        // A file may be called ":memory:", too, or like a URI.
+        var name = location == .memory || path.hasPrefix("/") ? path : "./" + path
+        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        switch access {
+        case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        case .readOnly: flags |= SQLITE_OPEN_READONLY
+        case .readOnlyIndex, .immutable:
+            flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
+            name = "file:\(escaped(name))?\(access == .immutable ? "immutable" : "readonly_shm")=1"
+        }
         var opened: OpaquePointer?
         var result = sqlite3_open_v2(name, &opened, flags, nil)
         if result == SQLITE_OK { result = sqlite3_exec(opened, "PRAGMA foreign_keys = ON", nil, nil, nil) }
@@ -140,6 +164,24 @@ public struct Connection: ~Copyable {
         return handle
     }
 
+    /// A path inside a URI, https://sqlite.org/uri.html.
+    private static func escaped(_ path: String) -> String {
+        path.utf8.reduce(into: "") { text, byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"),
+                UInt8(ascii: "_"):
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            default: text += "%" + String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+            }
+        }
+    }
+
+    /// A statement of one's own, for what runs very often.
+    public mutating func prepare(_ sql: String) throws(SQLiteError) -> PreparedStatement {
+        PreparedStatement(try Statement(sql, on: handle))
+    }
+
     private mutating func prepared(_ sql: String) throws(SQLiteError) -> Statement {
         let handle = handle
         return try statements.statement(for: sql) { sql throws(SQLiteError) in try Statement(sql, on: handle) }
@@ -148,7 +190,7 @@ public struct Connection: ~Copyable {
 
 extension Duration {
     /// Whole milliseconds within what a C `int` holds.
-    fileprivate var milliseconds: Int32 {
+    var milliseconds: Int32 {
         let (seconds, attoseconds) = components
         let whole = seconds.multipliedReportingOverflow(by: 1000)
         let sum = whole.overflow ? Int64.max : whole.partialValue + attoseconds / 1_000_000_000_000_000

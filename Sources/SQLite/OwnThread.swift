@@ -22,8 +22,8 @@ final class ConnectionCarrier: @unchecked Sendable {
     }
 }
 
-/// Runs `body` on a new, detached thread.
-func startThread(_ body: @escaping @Sendable () -> Void) throws(DatabaseThreadError) {
+/// Runs `body` on a new, detached thread: for what blocks, which no thread of a pool may.
+public func startThread(_ body: @escaping @Sendable () -> Void) throws(DatabaseThreadError) {
     // Retained here, released by the thread's first step, or below if there is no thread.
     let box = Unmanaged.passRetained(ThreadBody(body))
     var attributes = pthread_attr_t()

@@ -15,6 +15,12 @@ public struct SQLiteError: Error, Sendable, Equatable {
         public static let error = Code(rawValue: SQLITE_ERROR)
         /// Another connection holds the lock and did not let go within the busy timeout.
         public static let busy = Code(rawValue: SQLITE_BUSY)
+        /// The same inside one process: another statement of it holds the lock.
+        public static let locked = Code(rawValue: SQLITE_LOCKED)
+        /// There is no memory.
+        public static let noMemory = Code(rawValue: SQLITE_NOMEM)
+        /// A value is larger than SQLite keeps.
+        public static let tooBig = Code(rawValue: SQLITE_TOOBIG)
         /// The disk or a limit on it is full.
         public static let full = Code(rawValue: SQLITE_FULL)
         /// The operating system refused a read or write; the extended code says which.
@@ -45,6 +51,18 @@ public struct SQLiteError: Error, Sendable, Equatable {
     public let message: String
     /// The SQL that was at work, if any.
     public let sql: String?
+
+    /// Whether what is stored could not be read: some of it is damaged, and the rest may well be fine.
+    public var isDamage: Bool {
+        switch code {
+        case .corrupt: true
+        case .inputOutput:
+            extendedCode == SQLITE_IOERR | (1 << 8) /* READ */
+                || extendedCode == SQLITE_IOERR | (2 << 8) /* SHORT_READ */
+                || extendedCode == SQLITE_IOERR | (32 << 8) /* DATA */
+        default: false
+        }
+    }
 
     init(_ code: Code, _ message: String, sql: String? = nil) {
         self.code = code

@@ -80,6 +80,46 @@ final class Statement {
         }
     }
 
+    func bind(_ integer: Int64, at index: Int32) throws(SQLiteError) {
+        try check(sqlite3_bind_int64(handle, index, integer))
+    }
+
+    func bind(_ text: String?, at index: Int32) throws(SQLiteError) {
+        try check(bind(SQLiteValue(text), at: index))
+    }
+
+    /// Runs `body` while a parameter is `bytes`, which are not copied: SQLite reads them where they are, so they are
+    /// unbound before the pointer's life ends with the closure.
+    func withBound<Value>(_ bytes: [UInt8]?, at index: Int32, _ body: () throws -> Value) throws -> Value {
+        guard let bytes else {
+            try check(sqlite3_bind_null(handle, index))
+            return try body()
+        }
+        return try bytes.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress, !bytes.isEmpty else {
+                try check(sqlite3_bind_zeroblob(handle, index, 0))
+                return try body()
+            }
+            // The destructor nil is SQLITE_STATIC.
+            try check(sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), nil))
+            // A statement that stands on a row refuses to be bound, and might still look at the bytes.
+            defer {
+                sqlite3_reset(handle)
+                sqlite3_bind_null(handle, index)
+            }
+            return try body()
+        }
+    }
+
+    var changes: Int { Int(sqlite3_changes64(connection)) }
+
+    /// Makes it ready for the next run; its values stay.
+    func rewind() { sqlite3_reset(handle) }
+
+    private func check(_ result: Int32) throws(SQLiteError) {
+        guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: connection, sql: sql) }
+    }
+
     /// Goes on to the next row; false when there is none.
     func step() throws(SQLiteError) -> Bool {
         let result = sqlite3_step(handle)
