@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "MVI", targets: ["MVI"]),
         .library(name: "MVITesting", targets: ["MVITesting"]),
         .library(name: "MVIServer", targets: ["MVIServer"]),
+        .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
         .library(name: "JournalConformance", targets: ["JournalConformance"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
     ],
@@ -60,6 +61,14 @@ let package = Package(
             swiftSettings: settings),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "SQLite", dependencies: ["CSQLite", "Locking"], swiftSettings: settings),
+        .target(
+            name: "SQLiteJournal",
+            dependencies: [
+                "SessionJournal", "SQLite", "Locking",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
         // The page's files are no resources of SwiftPM's: `#embed` builds them in.
         .target(name: "CResources", exclude: ["page"]),
 
@@ -109,6 +118,15 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: settings),
+        // A disk that fails when a test says so, as a layer under SQLite.
+        .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/CFaultyDisk"),
+        .testTarget(
+            name: "SQLiteJournalTests",
+            dependencies: [
+                "SQLiteJournal", "SessionJournal", "SQLite", "Locking", "CFaultyDisk",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "MVIServerTests",
             dependencies: [

@@ -1,0 +1,117 @@
+/// The database's own schema, in the order in which it grew.
+///
+/// A migration that was ever released is never changed: another one is added.
+enum Schema {
+    /// Marks the file as a journal of ours: "mviJ" in ASCII, https://sqlite.org/pragma.html#pragma_application_id.
+    static let applicationID: Int64 = 0x6d76_694a
+
+    /// Its index plus one is the `user_version` of a database that it was applied to.
+    static let migrations = [first]
+
+    /// What is cheap to ask at opening and shows whether each tree can be read.
+    static let tables = [
+        "sessions", "stores", "labels", "receipts", "epochs", "recordings", "set_aside", "tombstones", "garbage",
+        "probe",
+    ]
+
+    /// All but `sessions` are clustered by session, so that what belongs together is on few pages; blobs come last, so that
+    /// a look at the other columns need not walk over them.
+    private static let first = """
+        CREATE TABLE sessions (
+            key INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again
+            token BLOB NOT NULL UNIQUE,             -- SHA-256
+            id TEXT NOT NULL UNIQUE,
+            epoch TEXT NOT NULL,
+            credential TEXT NOT NULL,
+            created INTEGER NOT NULL,               -- nanoseconds since 1970, as all times
+            last_seen INTEGER NOT NULL,             -- or newer: the stores' times
+            sequence_floor INTEGER NOT NULL DEFAULT 0, -- of stores that are gone
+            version_floor INTEGER NOT NULL DEFAULT 0,
+            dropped INTEGER NOT NULL DEFAULT 0,
+            flags INTEGER NOT NULL DEFAULT 0        -- 1 has labels, 2 has unheard ones
+        ) STRICT;
+        CREATE INDEX sessions_by_last_seen ON sessions (last_seen);
+
+        CREATE TABLE stores (
+            session INTEGER NOT NULL,
+            feature TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            nonce INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,              -- of its last turn
+            time INTEGER NOT NULL,                  -- of its last append
+            dropped INTEGER NOT NULL,
+            flags INTEGER NOT NULL,
+            replaced INTEGER NOT NULL DEFAULT 0,
+            schema INTEGER NOT NULL,
+            view_intent TEXT,
+            state BLOB NOT NULL,
+            view BLOB NOT NULL,
+            PRIMARY KEY (session, feature)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE labels (
+            session INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            place INTEGER NOT NULL,
+            feature TEXT NOT NULL,
+            version INTEGER NOT NULL,
+            intent TEXT,
+            expiry INTEGER NOT NULL,
+            written INTEGER NOT NULL DEFAULT 0,
+            json BLOB NOT NULL,
+            PRIMARY KEY (session, sequence, place)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE receipts (
+            session INTEGER NOT NULL,
+            scope TEXT NOT NULL,                    -- 'k' and the feature, or 's' and the client's epoch
+            name ANY NOT NULL,                      -- the key, or the number
+            place INTEGER NOT NULL,                 -- the order in which they were made
+            made INTEGER NOT NULL,
+            intent TEXT NOT NULL,
+            version INTEGER,                        -- NULL: refused
+            status INTEGER,
+            body_hash BLOB NOT NULL,
+            body BLOB,
+            PRIMARY KEY (session, scope, name)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE epochs (
+            session INTEGER NOT NULL,
+            epoch TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            PRIMARY KEY (session, epoch)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE recordings (
+            session INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            feature TEXT NOT NULL,
+            time INTEGER NOT NULL,
+            body BLOB NOT NULL,
+            PRIMARY KEY (session, sequence)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE set_aside (
+            session INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,              -- of the turn that took the state's place
+            feature TEXT NOT NULL,
+            time INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            schema INTEGER NOT NULL,
+            state BLOB NOT NULL,
+            PRIMARY KEY (session, sequence)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Tokens of sessions that are gone.
+        CREATE TABLE tombstones (token BLOB PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE INDEX tombstones_by_end ON tombstones (until);
+
+        -- Sessions that are gone while rows of theirs are still to be deleted.
+        CREATE TABLE garbage (session INTEGER PRIMARY KEY) STRICT;
+
+        -- Written to find out whether the disk takes it.
+        CREATE TABLE probe (id INTEGER PRIMARY KEY, count INTEGER NOT NULL, ballast BLOB NOT NULL) STRICT;
+        INSERT INTO probe VALUES (1, 0, x'');
+        """
+}

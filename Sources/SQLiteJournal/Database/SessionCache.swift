@@ -1,0 +1,45 @@
+import SessionJournal
+
+/// What the writer remembers of sessions that it wrote to lately, so that an append needs no look at the session's row.
+///
+/// It holds what is committed and what the open transaction did; when that is undone, all of it is forgotten. Two
+/// generations bound it: what was not used while the young one filled goes.
+struct SessionCache {
+    struct Entry {
+        /// Of the session's last turn.
+        var sequence: UInt64
+        /// Of its last receipt; nil if that was not asked for yet.
+        var lastPlace: Int64?
+        /// How many turns are recorded; nil if that was not asked for yet.
+        var recordings: Int?
+    }
+
+    private let limit: Int
+    private var young: [SessionKey: Entry] = [:]
+    private var old: [SessionKey: Entry] = [:]
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func entry(of session: SessionKey) -> Entry? {
+        if let entry = young[session] { return entry }
+        guard let entry = old[session] else { return nil }
+        self[session] = entry
+        return entry
+    }
+
+    subscript(session: SessionKey) -> Entry? {
+        get { young[session] ?? old[session] }
+        set {
+            if newValue == nil { old[session] = nil }
+            young[session] = newValue
+            guard young.count >= limit else { return }
+            old = young
+            young = [:]
+        }
+    }
+
+    mutating func removeAll() {
+        young = [:]
+        old = [:]
+    }
+}

@@ -1,0 +1,62 @@
+import SQLite
+import SessionJournal
+
+extension JournalFailure {
+    static let closed = JournalFailure(.closed, "The journal is closed.")
+    static let gone = JournalFailure(.gone, "The session is gone.")
+    static let exists = JournalFailure(.exists, "There is a session with this token or id already.")
+
+    /// What an operator is told of an error of the database at `path`.
+    init(_ error: any Error, at path: String) {
+        switch error {
+        case let failure as JournalFailure: self = failure
+        case let error as SQLiteError: self.init(error, path)
+        default: self.init(.unavailable, "The journal \(path) cannot be used: \(error)")
+        }
+    }
+
+    private init(_ error: SQLiteError, _ path: String) {
+        let reason = "\(error.message) (SQLite \(error.extendedCode))"
+        switch error.code {
+        case .full:
+            self.init(.full, "The disk of the journal \(path) is full: \(reason). Free some space on it.")
+        case .readOnly:
+            self.init(
+                .unavailable, "The journal \(path) may not be written: \(reason). Check the modes of it and its folder."
+            )
+        case .cannotOpen:
+            self.init(
+                .unavailable, "The journal \(path) cannot be opened: \(reason). Check its folder, owner and modes.")
+        case .corrupt, .notADatabase:
+            self.init(
+                .unavailable,
+                "The journal \(path) is damaged: \(reason). It is left as it is; put a backup in its place.")
+        case .busy, .locked:
+            self.init(.unavailable, "Another program keeps the journal \(path) locked: \(reason).")
+        case .inputOutput:
+            self.init(.unavailable, "The disk of the journal \(path) fails: \(reason).")
+        case .tooBig, .constraint, .mismatch:
+            self.init(.invalid, "The journal cannot keep this: \(reason).")
+        default: self.init(.unavailable, "The journal \(path) cannot be used: \(error)")
+        }
+    }
+}
+
+extension SQLiteError {
+    /// Whether the medium as a whole refuses, so that no other operation would fare better.
+    var isOfMedium: Bool {
+        switch code {
+        case .full, .readOnly, .cannotOpen, .notADatabase, .busy, .locked: true
+        case .inputOutput: !isDamage
+        default: false
+        }
+    }
+
+    /// Whether a `COMMIT` that failed so certainly left nothing that a recovery of the log could take for a commit.
+    var leavesNothingCommitted: Bool {
+        switch code {
+        case .full, .readOnly, .busy, .locked, .constraint: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import SessionJournal
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// The bounds of a journal. The defaults suit a server; tests take others.
+struct JournalOptions: Sendable {
+    /// How many results are handed over at once.
+    var lanes = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    /// How many operations one transaction takes at most.
+    var transactionItems = 2_000
+    /// How many bytes of states, views, labels and the like one transaction takes at most, beyond its first operation.
+    var transactionBytes = 8 << 20
+    /// How many operations may wait to be written, and how many bytes of them.
+    var waitingItems = 200_000
+    var waitingBytes = 512 << 20
+    /// How many reads may wait.
+    var waitingReads = 10_000
+    /// From how many pages of the log on it is copied into the database: 16 MB.
+    var checkpointPages = 4_000
+    /// From how many pages on readers are waited for, a short while, so that the log can begin anew.
+    var restartPages = 16_000
+    /// How many sessions' last sequence numbers are remembered in each of two generations.
+    var cachedSessions = 50_000
+    /// How long one step of expiry or another long job may hold up appends.
+    var stepTime: Duration = .milliseconds(4)
+    /// How many sessions one step of expiry takes at most.
+    var stepSessions = 256
+    /// How many pages one step of a backup copies.
+    var backupPages: Int32 = 256
+    /// How often a journal in trouble looks whether it is well again.
+    var probeInterval: Duration = .seconds(1)
+    /// How the database's schema came to be.
+    var migrations = Schema.migrations
+}
+
+/// Takes the result of an operation.
+typealias Done<Value> = @Sendable (Result<Value, JournalFailure>) -> Void
