@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "MVI", targets: ["MVI"]),
         .library(name: "MVITesting", targets: ["MVITesting"]),
         .library(name: "MVIServer", targets: ["MVIServer"]),
+        .library(name: "SessionJournal", targets: ["SessionJournal"]),
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
         .library(name: "JournalConformance", targets: ["JournalConformance"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
@@ -76,7 +77,7 @@ let package = Package(
         .target(
             name: "MVIServer",
             dependencies: [
-                "MVI", "Sessions", "SessionJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking", "CResources",
+                "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking", "CResources",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

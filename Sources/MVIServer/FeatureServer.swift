@@ -1,6 +1,7 @@
 import Logging
 import MVI
 import ServiceLifecycle
+import SQLiteJournal
 import SessionJournal
 
 /// A server for features: sessions, intents, states and streams over HTTP.
@@ -57,7 +58,7 @@ public struct FeatureServer: Sendable {
         let logger = self.logger ?? Self.logger(settings)
         let assembly = try Assembly(
             features, settings: settings, logger: logger, middleware: middleware, page: page,
-            journal: journal ?? MemoryJournal())
+            journal: try await openJournal(settings, logger))
         var configuration = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) } + [
                 // Stopped in the opposite order: after the last answer was sent.
@@ -70,6 +71,15 @@ public struct FeatureServer: Sendable {
         configuration.maximumGracefulShutdownDuration = settings.grace
         try await ServiceGroup(configuration: configuration).run()
         logger.info("Stopped")
+    }
+
+    private func openJournal(_ settings: ServerSettings, _ logger: Logger) async throws -> any Journal {
+        if let journal { return journal }
+        guard settings.journal == .sqlite, let folder = settings.dataFolder else {
+            logger.notice("Sessions are kept in memory only: they end with the process")
+            return MemoryJournal()
+        }
+        return try await SQLiteJournal.open(directory: folder, logger: logger)
     }
 
     private static func logger(_ settings: ServerSettings) -> Logger {
