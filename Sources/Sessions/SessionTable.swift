@@ -119,10 +119,13 @@ public final class SessionTable: Sendable {
     public func find(_ token: SessionToken, completion: @escaping @Sendable (SessionLookup) -> Void) {
         let hash = token.hash
         if let found = lookup(hash, now: environment.time.monotonic()) { return completion(found) }
-        let isFirst = shard(hash).withLock { shard in
+        let (found, isFirst) = shard(hash).withLock { shard -> (Session?, Bool) in
+            // Another may have brought it since the look above.
+            if let session = shard.sessions[hash] { return (session, false) }
             shard.loading[hash, default: []].append(completion)
-            return shard.loading[hash]?.count == 1
+            return (nil, shard.loading[hash]?.count == 1)
         }
+        if found != nil { return find(token, completion: completion) }
         guard isFirst else { return }
         environment.journal.load(hash, now: environment.time.sinceEpoch()) { [self] in loaded(hash, $0) }
     }
