@@ -34,9 +34,7 @@ extension EncodingSession {
 
     /// What can be undone: where the output and the value at hand stand.
     func mark() -> Mark {
-        Mark(
-            bytes: bytes.count, nested: nested.count, outer: outer.count, depth: depth, nilMembers: nilMembers,
-            current: current)
+        Mark(bytes: bytes.count, nested: nested.count, outer: outer.count, depth: depth, current: current)
     }
 
     /// Undoes what a member or element that failed has left, so that an author may catch its error and go on.
@@ -45,12 +43,12 @@ extension EncodingSession {
         nested.removeSubrange(mark.nested...)
         outer.removeSubrange(mark.outer...)
         depth = mark.depth
-        nilMembers = mark.nilMembers
+        if let first = firstNil, first >= mark.bytes { firstNil = nil }
         current = mark.current
     }
 
     struct Mark {
-        let bytes, nested, outer, depth, nilMembers: Int
+        let bytes, nested, outer, depth: Int
         let current: Frame
     }
 

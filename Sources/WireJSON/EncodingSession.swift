@@ -20,8 +20,8 @@ final class EncodingSession {
 
     /// Whether members that are nil are written as `null`.
     let writesNil: Bool
-    /// How many were.
-    var nilMembers = 0
+    /// Where in the output the first of them is.
+    var firstNil: Int?
     let base: Int
     private(set) weak var parent: EncodingSession?
     private(set) var offsetInParent = 0
@@ -122,7 +122,7 @@ final class EncodingSession {
             let child = last.session
             try child.close()
             child.current = .none
-            nilMembers += child.nilMembers
+            if child.firstNil != nil { firstNil = min(firstNil ?? .max, last.offset) }
             bytes.insert(contentsOf: child.bytes, at: last.offset)
         }
     }

@@ -56,8 +56,10 @@ extension KeyedEncoding {
     }
 
     private func absent(_ key: Key) throws {
-        guard encoder.session.writesNil else { return }
+        let session = encoder.session
+        guard session.writesNil else { return }
+        let start = session.bytes.count
         try encodeNil(forKey: key)
-        encoder.session.nilMembers += 1
+        if session.firstNil == nil { session.firstNil = start }
     }
 }

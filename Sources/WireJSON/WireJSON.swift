@@ -66,7 +66,7 @@ extension WireJSON {
     ) throws(WireEncodingError) -> (bytes: [UInt8], hasNulls: Bool) {
         let session = EncodingSession(writesNil: true)
         try session.encodeDocument(value)
-        return (session.bytes, session.nilMembers > 0)
+        return (session.bytes, session.firstNil != nil)
     }
 
     /// Appends a JSON string literal with its quotes, for envelopes written by hand.

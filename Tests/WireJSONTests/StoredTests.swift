@@ -66,6 +66,8 @@ struct StoredTests {
         #expect(try WireJSON.encodeStored([Int?.none]) == (Array("[null]".utf8), false))
         #expect(try WireJSON.encodeStored(ByHand()).hasNulls)
         #expect(try WireJSON.encodeStored(Undone()) == (WireJSON.encode(Undone()), false))
+        #expect(try stored(Undone(before: .some(nil))) == #"{"before":null,"other":1}"#)
+        #expect(try WireJSON.encodeStored(Undone(before: .some(nil))).hasNulls)
     }
 
     @Test("51: every kind of optional member is written as null")
@@ -285,10 +287,13 @@ private struct Undone: Encodable {
             throw Unexpected()
         }
     }
-    enum Keys: CodingKey { case member, other }
+    enum Keys: CodingKey { case before, member, other }
+
+    var before: Int??
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Keys.self)
+        if let before { try container.encodeIfPresent(before, forKey: .before) }
         try? container.encode(Failing(), forKey: .member)
         try container.encode(1, forKey: .other)
     }
