@@ -44,6 +44,19 @@ final class Trouble<F: Feature>: Sendable {
     }
 }
 
+/// What earlier turns of a batch ask for. A class, so that a head without any carries one empty reference.
+@usableFromInline
+final class EarlierTurns<F: Feature>: Sendable {
+    let effects: [Effect<F>]
+    /// Ids of the work that they cancel: its steps must not be taken any more.
+    let cancelled: Set<WorkID>
+
+    init(effects: [Effect<F>]) {
+        self.effects = effects
+        cancelled = Set(effects.compactMap { $0.cancelledID })
+    }
+}
+
 /// A batch's own head, which nobody outside sees before the commit.
 @usableFromInline
 struct WorkingHead<F: Feature> {
@@ -51,10 +64,8 @@ struct WorkingHead<F: Feature> {
     @usableFromInline var view: F.ViewState
     /// Changes of the view state by earlier turns of the batch.
     @usableFromInline var changes = 0
-    /// Ids of the work that earlier turns of the batch cancel: its steps must not be taken any more.
-    @usableFromInline var cancelled: Set<WorkID> = []
-    /// What earlier turns of the batch ask for.
-    @usableFromInline var effects: [Effect<F>] = []
+    /// Nil if none of them asks for work or cancels it.
+    @usableFromInline var earlier: EarlierTurns<F>?
 
     @inlinable
     init(state: F.State, view: F.ViewState) {
@@ -62,11 +73,10 @@ struct WorkingHead<F: Feature> {
         self.view = view
     }
 
+    @usableFromInline var cancelled: Set<WorkID> { earlier?.cancelled ?? [] }
+
     @usableFromInline
     mutating func note(_ effects: [Effect<F>]) {
-        self.effects += effects
-        for effect in effects {
-            if let id = effect.cancelledID { cancelled.insert(id) }
-        }
+        earlier = EarlierTurns(effects: (earlier?.effects ?? []) + effects)
     }
 }

@@ -157,7 +157,7 @@ extension Store {
         do {
             try body(feature, &turn)
             if turn.hasActions { try turn.performActions() }
-            if !turn.effects.isEmpty { try checkWork(turn.effects, after: head.effects) }
+            if !turn.effects.isEmpty { try checkWork(turn.effects, after: head.earlier) }
         } catch {
             checkDuration(since: start, intentID)
             return Ran(job, intentID, trouble(of: job, intentID, error, stage: stage))

@@ -45,7 +45,7 @@ extension Store {
 
     private func ended(_ token: WorkToken) {
         var started: [WorkTable<F>.Start] = []
-        var leaving = WorkTable<F>.Leaving()
+        var leaving = LeavingWork()
         let settled = core.withLock { $0.work.ended(token, started: &started, leaving: &leaving) }
         // Kept until here, so that nothing of the author's dies under the lock.
         withExtendedLifetime(leaving) {}
@@ -93,7 +93,7 @@ extension Store {
     @discardableResult
     public func beginWatching() -> Bool {
         var started: [WorkTable<F>.Start] = []
-        var leaving = WorkTable<F>.Leaving()
+        var leaving = LeavingWork()
         let isAlive = core.withLock { core in
             guard core.phase != .disposed, core.phase != .passive else { return false }
             core.work.beginWatching(started: &started, leaving: &leaving)

@@ -6,7 +6,7 @@ struct StoreCore<F: Feature> {
 
     /// What the end leaves for the caller to act on, after the lock.
     struct End {
-        var leaving: WorkTable<F>.Leaving
+        var leaving: LeavingWork
         var timer: Task<Void, Never>?
         var jobs: [Job<F>]
         var mailboxes: [Mailbox<F>]
@@ -221,7 +221,7 @@ struct StoreCore<F: Feature> {
 @usableFromInline
 struct Shown<F: Feature> {
     @usableFromInline var started: [WorkTable<F>.Start] = []
-    @usableFromInline var leaving = WorkTable<F>.Leaving()
+    @usableFromInline var leaving = LeavingWork()
     @usableFromInline var settled: [@Sendable () -> Void] = []
     @usableFromInline var mailboxes: [Mailbox<F>] = []
     /// Indices of the turns whose intents have work that runs: few or none.

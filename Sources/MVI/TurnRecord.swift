@@ -65,7 +65,7 @@ public enum CommitResult<F: Feature>: Sendable {
     case committed
     /// Another writer was first and led the store to that state. Nothing of the turns is permanent or may be shown;
     /// they are run again on it.
-    case conflict(newer: F.State)
+    indirect case conflict(newer: F.State)
     /// They certainly are not, and nothing of them may be shown.
     case failed(CommitFailure)
 }

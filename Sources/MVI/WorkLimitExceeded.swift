@@ -15,7 +15,8 @@ public struct WorkLimitExceeded: Error, Sendable, Equatable, CustomStringConvert
 extension Store {
     /// Throws if the store would have too much work with these effects, after those of the batch's earlier turns.
     @usableFromInline
-    func checkWork(_ effects: [Effect<F>], after earlier: [Effect<F>]) throws {
+    func checkWork(_ effects: [Effect<F>], after earlier: EarlierTurns<F>?) throws {
+        let earlier = earlier?.effects ?? []
         let limit = environment.workLimit
         // One effect makes two pieces at most: work and what holds it back or keeps it registered.
         let most = 2 * (earlier.count + effects.count)

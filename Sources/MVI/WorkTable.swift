@@ -16,20 +16,7 @@ struct WorkTable<F: Feature> {
         let operation: Turn<F>.Operation
     }
 
-    /// What the table gives up: tasks to cancel, and requests to let go of after the lock, since values of the author's
-    /// may die with them.
-    @usableFromInline
-    struct Leaving: Sendable {
-        @usableFromInline var tasks: [Task<Void, Never>] = []
-        var requests: [WorkRequest<F>] = []
-
-        fileprivate mutating func add(_ entry: Running) {
-            if let task = entry.task { tasks.append(task) }
-            requests.append(entry.request)
-        }
-    }
-
-    fileprivate struct Running {
+    private struct Running {
         let request: WorkRequest<F>
         let intentID: IntentID
         /// For the interval of a `throttle`, which is not work of the author's: the id that it holds back.
@@ -90,7 +77,7 @@ struct WorkTable<F: Feature> {
     /// The count with those effects, in a copy that nobody uses for anything else.
     mutating func count(with effects: [Effect<F>]) -> Int {
         var started: [Start] = []
-        var leaving = Leaving()
+        var leaving = LeavingWork()
         apply(effects, intentID: .bootstrap, isBootstrap: false, started: &started, leaving: &leaving)
         return count
     }
@@ -100,7 +87,7 @@ struct WorkTable<F: Feature> {
     @usableFromInline
     mutating func apply(
         _ effects: [Effect<F>], intentID: IntentID, isBootstrap: Bool, started: inout [Start],
-        leaving: inout Leaving
+        leaving: inout LeavingWork
     ) {
         for effect in effects {
             switch effect {
@@ -112,10 +99,10 @@ struct WorkTable<F: Feature> {
                 guard let id = request.id else { break }
                 let before = watching.register(
                     request, id: id, intentID: intentID, grace: grace, isOfBootstrap: isBootstrap)
-                if let before { leaving.requests.append(before) }
+                if let before { leaving.add(before) }
                 if watching.isWatched { launch(request, intentID, &started, &leaving) }
             case .cancel(let id):
-                if let request = watching.forget(id) { leaving.requests.append(request) }
+                if let request = watching.forget(id) { leaving.add(request) }
                 cancelAll(id, &leaving)
             }
         }
@@ -123,7 +110,7 @@ struct WorkTable<F: Feature> {
 
     private mutating func launch(
         _ request: WorkRequest<F>, _ intentID: IntentID, _ started: inout [Start],
-        _ leaving: inout Leaving
+        _ leaving: inout LeavingWork
     ) {
         let token = newToken()
         if let id = request.id {
@@ -155,7 +142,7 @@ struct WorkTable<F: Feature> {
 
     private mutating func throttle(
         _ interval: Duration, _ request: WorkRequest<F>, _ intentID: IntentID, _ started: inout [Start],
-        _ leaving: inout Leaving
+        _ leaving: inout LeavingWork
     ) {
         guard let id = request.id, throttled[id] == nil else { return }
         let window = WorkRequest<F>(id: nil, policy: .parallel, isCounted: false) { work in
@@ -167,19 +154,19 @@ struct WorkTable<F: Feature> {
         launch(request, intentID, &started, &leaving)
     }
 
-    private mutating func cancelAll(_ id: WorkID, _ leaving: inout Leaving) {
+    private mutating func cancelAll(_ id: WorkID, _ leaving: inout LeavingWork) {
         for waiting in queues.removeValue(forKey: id) ?? [] {
             settling.uncount(waiting.request.isCounted, waiting.intentID)
-            leaving.requests.append(waiting.request)
+            leaving.add(waiting.request)
             queuedCount -= 1
         }
         for token in active.removeValue(forKey: id) ?? [] {
             guard let entry = running.removeValue(forKey: token) else { continue }
             settling.uncount(entry.request.isCounted, entry.intentID)
-            leaving.add(entry)
+            leaving.add(entry.request, entry.task)
         }
         if let window = throttled.removeValue(forKey: id), let entry = running.removeValue(forKey: window) {
-            leaving.add(entry)
+            leaving.add(entry.request, entry.task)
         }
     }
 
@@ -197,10 +184,10 @@ struct WorkTable<F: Feature> {
 
     /// Work has ended by itself: its id is free, and the next in its queue starts.
     mutating func ended(
-        _ token: WorkToken, started: inout [Start], leaving: inout Leaving
+        _ token: WorkToken, started: inout [Start], leaving: inout LeavingWork
     ) -> [@Sendable () -> Void] {
         guard let entry = running.removeValue(forKey: token) else { return takeSettled() }
-        leaving.add(entry)
+        leaving.add(entry.request, entry.task)
         if let id = entry.window { throttled[id] = nil }
         if let id = entry.request.id { free(id, of: token, started: &started) }
         settling.uncount(entry.request.isCounted, entry.intentID)
@@ -245,7 +232,7 @@ struct WorkTable<F: Feature> {
 
     // MARK: Watching
 
-    mutating func beginWatching(started: inout [Start], leaving: inout Leaving) {
+    mutating func beginWatching(started: inout [Start], leaving: inout LeavingWork) {
         for (request, intentID) in watching.begin(graces: &leaving.tasks) {
             launch(request, intentID, &started, &leaving)
         }
@@ -259,19 +246,18 @@ struct WorkTable<F: Feature> {
     }
 
     /// A grace period is over: the work to cancel, unless somebody came back.
-    mutating func graceEnded(_ id: WorkID, generation: UInt64) -> Leaving {
-        var leaving = Leaving()
+    mutating func graceEnded(_ id: WorkID, generation: UInt64) -> LeavingWork {
+        var leaving = LeavingWork()
         if watching.isOver(generation) { cancelAll(id, &leaving) }
         return leaving
     }
 
     // MARK: The end
 
-    mutating func removeAll() -> (leaving: Leaving, waiters: [@Sendable () -> Void]) {
-        let leaving = Leaving(
+    mutating func removeAll() -> (leaving: LeavingWork, waiters: [@Sendable () -> Void]) {
+        let leaving = LeavingWork(
             tasks: running.values.compactMap { $0.task } + watching.graces,
-            requests: running.values.map { $0.request } + queues.values.joined().map { $0.request }
-                + watching.requests)
+            values: running.values.map { $0.request } + queues.values.joined().map { $0.request } + watching.requests)
         let waiters = settling.removeAll()
         self = WorkTable()
         return (leaving, waiters)
