@@ -26,15 +26,12 @@ extension JournalCheck {
             #expect(try await journal.export("nobody").get() == nil)
         },
         JournalCheck("of eight who create a session with the same token one succeeds") { journal in
-            for _ in 0..<25 {
-                let token = Sample.tokenHash()
-                try await createRace(journal, sessions: (0..<8).map { _ in Sample.session(token: token) })
-            }
+            let tokens = (0..<100).map { _ in Sample.tokenHash() }
+            try await createRaces(journal, tokens.map { token in (0..<8).map { _ in Sample.session(token: token) } })
         },
         JournalCheck("of eight who create a session with the same id one succeeds") { journal in
-            for round in 0..<25 {
-                try await createRace(journal, sessions: (0..<8).map { _ in Sample.session(id: "id-\(round)") })
-            }
+            let ids = (0..<100).map { "id-\($0)" }
+            try await createRaces(journal, ids.map { id in (0..<8).map { _ in Sample.session(id: id) } })
         },
         JournalCheck("a session that exists already keeps its own when it is created again") { journal in
             let (key, record) = try await journal.newSession()
@@ -73,29 +70,30 @@ extension JournalCheck {
         },
     ]
 
-    /// All at once: one is created, the others are told, and nothing of them is there.
-    private static func createRace(_ journal: TestedJournal, sessions: [SessionRecord]) async throws {
-        let results = try await eachOfEight { try await journal.create(sessions[$0]) }
-        var created: [(key: SessionKey, record: SessionRecord)] = []
-        var refused: [SessionRecord] = []
-        for (record, result) in zip(sessions, results) {
-            switch result {
-            case .success(let key): created.append((key, record))
-            case .failure(let failure):
-                #expect(failure.code == .exists)
-                refused.append(record)
-            }
+    /// Eight writers go through the same rounds side by side: of each round one session is created, the others are
+    /// told, and nothing of them is there.
+    private static func createRaces(_ journal: TestedJournal, _ rounds: [[SessionRecord]]) async throws {
+        let results = try await eachOfEight { writer in
+            var results: [Result<SessionKey, JournalFailure>] = []
+            for sessions in rounds { results.append(try await journal.create(sessions[writer])) }
+            return results
         }
         try await journal.reload()
-        try #require(created.count == 1)
-        let session = try await journal.stored(created[0].record)
-        #expect(session.key == created[0].key)
-        #expect(session.record == created[0].record)
-        for record in refused where record.id != session.record.id {
-            #expect(try await journal.export(record.id).get() == nil)
-        }
-        for record in refused where record.tokenHash != session.record.tokenHash {
-            #expect(try await journal.load(record.tokenHash).get().isUnknown)
+        for (round, sessions) in rounds.enumerated() {
+            let failures = results.compactMap { $0[round].failure }
+            #expect(failures.map(\.code) == Array(repeating: .exists, count: 7))
+            let winners = sessions.indices.filter { results[$0][round].failure == nil }
+            try #require(winners.count == 1)
+            let winner = sessions[winners[0]]
+            let session = try await journal.stored(winner)
+            #expect(session.key == (try results[winners[0]][round].get()))
+            #expect(session.record == winner)
+            for record in sessions where record.id != winner.id {
+                #expect(try await journal.export(record.id).get() == nil)
+            }
+            for record in sessions where record.tokenHash != winner.tokenHash {
+                #expect(try await journal.load(record.tokenHash).get().isUnknown)
+            }
         }
     }
 }
