@@ -30,8 +30,10 @@ final class Answer<Value: Sendable>: Sendable {
     /// - Throws: `CancellationError` if the task is cancelled first.
     var value: Value {
         get async throws {
-            // Also where no answer is ever waited for: a check in a loop ends when its time is over.
+            // Also where the answer is there already: a check in a loop ends when its time is over, and tasks that are
+            // to get into each other's way take turns.
             try Task.checkCancellation()
+            await Task.yield()
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { continuation in
                     let result = state.withLock { state -> Result<Value, any Error>? in
