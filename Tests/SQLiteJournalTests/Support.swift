@@ -1,3 +1,5 @@
+import CFaultyDisk
+import Locking
 import Logging
 import SessionJournal
 import Testing
@@ -14,32 +16,250 @@ import Testing
 final class TemporaryFolder: Sendable {
     let path: String
 
-    init(in parent: String = "/tmp") throws {
-        path = "\(parent)/sqlite-journal-\(UInt64.random(in: 0 ... .max))"
+    init() throws {
+        path = "/tmp/sqlite-journal-\(UInt64.random(in: 0 ... .max))"
         try #require(mkdir(path, 0o700) == 0)
     }
 
     deinit { removeTree(path) }
 
+    var database: String { path + "/journal.sqlite" }
+
     /// Its journal.
-    func journal(_ change: (inout JournalOptions) -> Void = { _ in }) async throws -> SQLiteJournal {
-        var logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        logger.logLevel = .critical
+    func journal(
+        logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+        _ change: (inout JournalOptions) -> Void = { _ in }
+    ) async throws -> SQLiteJournal {
         var options = JournalOptions()
         options.probeInterval = .milliseconds(5)
         change(&options)
         return try await SQLiteJournal.open(directory: path, logger: logger, options: options)
     }
+
+    /// What another process would find if this one were killed now: the files as the system shows them.
+    func copyAsAfterKill() throws -> TemporaryFolder {
+        let copy = try TemporaryFolder()
+        for name in try names() where name != "journal.lock" {
+            try write(contents("\(path)/\(name)"), to: "\(copy.path)/\(name)")
+        }
+        return copy
+    }
+
+    /// The names of its files, sorted.
+    func names() throws -> [String] { try #require(list(path)).sorted() }
 }
 
-private func removeTree(_ path: String) {
-    guard let folder = opendir(path) else { return }
+/// The bytes of a file; nil if it is not there.
+func contents(_ path: String) throws -> [UInt8] {
+    let descriptor = open(path, O_RDONLY)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    var bytes: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+        let count = read(descriptor, &buffer, buffer.count)
+        try #require(count >= 0)
+        if count == 0 { return bytes }
+        bytes += buffer[..<count]
+    }
+}
+
+/// Makes a file, or writes over the beginning of one.
+func write(_ bytes: [UInt8], to path: String, at offset: Int = 0) throws {
+    let descriptor = open(path, O_WRONLY | O_CREAT, 0o600)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    var written = 0
+    while written < bytes.count {
+        let count = pwrite(descriptor, Array(bytes[written...]), bytes.count - written, off_t(offset + written))
+        try #require(count > 0)
+        written += count
+    }
+}
+
+private func list(_ path: String) -> [String]? {
+    guard let folder = opendir(path) else { return nil }
+    defer { closedir(folder) }
+    var names: [String] = []
     while let entry = readdir(folder) {
         let name = withUnsafeBytes(of: entry.pointee.d_name) {
             String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
         }
-        if name != ".", name != "..", unlink("\(path)/\(name)") != 0 { removeTree("\(path)/\(name)") }
+        if name != ".", name != ".." { names.append(name) }
     }
-    closedir(folder)
+    return names
+}
+
+private func removeTree(_ path: String) {
+    for name in list(path) ?? [] where unlink("\(path)/\(name)") != 0 { removeTree("\(path)/\(name)") }
     rmdir(path)
+}
+
+/// What was logged.
+final class LogKeeper: LogHandler, Sendable {
+    private let kept = Lock<[String]>([])
+
+    var messages: [String] { kept.withLock { $0 } }
+    var logger: Logger { Logger(label: "test", factory: { _ in self }) }
+
+    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
+        get { nil }
+        set {}
+    }
+
+    var metadata: Logger.Metadata {
+        get { [:] }
+        set {}
+    }
+
+    var logLevel: Logger.Level {
+        get { .info }
+        set {}
+    }
+
+    func log(event: LogEvent) { kept.withLock { $0.append("\(event.level) \(event.message)") } }
+}
+
+/// A session with one store, as tests need it.
+struct TestSession: Sendable {
+    static let counter = FeatureID(name: "counter", key: nil)
+    static let start: Duration = .seconds(1_000_000)
+
+    let key: SessionKey
+    let record: SessionRecord
+
+    static func record(lastSeen: Duration = start) -> SessionRecord {
+        SessionRecord(
+            id: "s\(UInt64.random(in: 0 ... .max))", tokenHash: TokenHash((0..<32).map { _ in .random(in: 0...255) }),
+            epoch: "e", credential: .bearer, created: lastSeen, lastSeen: lastSeen)
+    }
+
+    /// A turn of the store.
+    func turn(
+        from old: StoreToken?, to new: StoreToken, state: String = "1", time: Duration = start,
+        labels: [String] = [], recording: String? = nil
+    ) -> JournalAppend {
+        let labels = labels.map {
+            LabelAppend(version: new.version, intent: nil, json: Array($0.utf8), expiry: .seconds(2_000_000))
+        }
+        return JournalAppend(
+            session: key, time: time,
+            store: StoreAppend(
+                feature: Self.counter, expecting: old, token: new, schemaVersion: 1, state: Array(state.utf8),
+                view: Array("v\(state)".utf8), viewIntent: "i", marks: StoreMarks(),
+                turns: [TurnAppend(labels: labels, recording: recording.map { Array($0.utf8) }, recordingLimit: 3)]))
+    }
+}
+
+/// The calls of a journal as `async` ones.
+extension SQLiteJournal {
+    func newSession(lastSeen: Duration = TestSession.start) async throws -> TestSession {
+        let record = TestSession.record(lastSeen: lastSeen)
+        return TestSession(key: try await create(record), record: record)
+    }
+
+    func create(_ record: SessionRecord) async throws -> SessionKey {
+        try await withCheckedContinuation { waiter in create(record) { waiter.resume(returning: $0) } }.get()
+    }
+
+    func append(_ append: JournalAppend) async -> AppendResult {
+        await withCheckedContinuation { waiter in
+            if let result = self.append(append, done: { waiter.resume(returning: $0) }) {
+                waiter.resume(returning: result)
+            }
+        }
+    }
+
+    /// Commits turns one after the other; the last token.
+    @discardableResult
+    func commit(_ states: [String], of session: TestSession, from token: StoreToken? = nil) async throws -> StoreToken?
+    {
+        var token = token
+        for state in states {
+            let next = StoreToken.random(version: (token?.version ?? 0) + 1)
+            let result = await append(session.turn(from: token, to: next, state: state, labels: ["\"\(state)\""]))
+            guard case .committed = result else { throw NotCommitted(result: result) }
+            token = next
+        }
+        return token
+    }
+
+    func remove(_ session: SessionKey) async throws {
+        try await withCheckedContinuation { waiter in
+            remove(session, tombstoneUntil: .seconds(9_000_000)) { waiter.resume(returning: $0) }
+        }.get()
+    }
+
+    func expire(before: Duration, limit: Int) async throws -> Int {
+        try await withCheckedContinuation { waiter in
+            expire(lastSeenBefore: before, now: before, tombstoneUntil: .seconds(9_000_000), limit: limit) {
+                waiter.resume(returning: $0)
+            }
+        }.get()
+    }
+
+    func load(_ session: TestSession) async throws -> SessionLoad {
+        try await withCheckedContinuation { waiter in
+            load(session.record.tokenHash, now: TestSession.start) { waiter.resume(returning: $0) }
+        }.get()
+    }
+
+    /// The state of a session's store; nil if the session is not there.
+    func state(_ session: TestSession) async throws -> String? {
+        let stores: [StoredStore] = try await withCheckedContinuation { waiter in
+            loadStores([TestSession.counter], of: session.key) { waiter.resume(returning: $0) }
+        }.get()
+        return stores.first.map { String(decoding: $0.state, as: UTF8.self) }
+    }
+
+    func exported(_ session: TestSession) async throws -> SessionExport? {
+        try await withCheckedContinuation { waiter in
+            export(session.record.id) { waiter.resume(returning: $0) }
+        }.get()
+    }
+
+    /// Waits until it is, or is no longer, in trouble; fails the test if that takes long.
+    func waitForTrouble(_ isExpected: Bool) async throws {
+        let end = ContinuousClock.now + .seconds(20)
+        while (trouble != nil) != isExpected {
+            try #require(
+                ContinuousClock.now < end, "the journal's trouble did not change: \(String(describing: trouble))")
+            await Task.yield()
+        }
+    }
+}
+
+struct NotCommitted: Error { let result: AppendResult }
+
+extension AppendResult {
+    var isCommitted: Bool { if case .committed = self { true } else { false } }
+    var isConflict: Bool { if case .conflict = self { true } else { false } }
+    var isUnknown: Bool { if case .unknown = self { true } else { false } }
+    var failure: JournalFailure.Code? { if case .failed(let failure) = self { failure.code } else { nil } }
+}
+
+extension SessionLoad {
+    var found: StoredSession? { if case .found(let session) = self { session } else { nil } }
+    var isEnded: Bool { if case .ended = self { true } else { false } }
+}
+
+/// Faults of the disk in one folder at a time: tests that use them run one after the other.
+enum FaultyDisk {
+    enum Fault: Int32 {
+        case none = 0
+        case logSync = 1
+        case full = 2
+        case write = 3
+        case read = 4
+    }
+
+    static func install() throws { try #require(faulty_disk_install() == 0) }
+
+    static func set(_ fault: Fault, in folder: TemporaryFolder) { faulty_disk_set(folder.path, fault.rawValue) }
+
+    static var failures: Int { Int(faulty_disk_failures()) }
+}
+
+extension TemporaryFolder {
+    func remove(_ name: String) throws { try #require(unlink("\(path)/\(name)") == 0) }
 }

@@ -6,8 +6,9 @@ final class AppendStatements {
     let commit: PreparedStatement
     let rollback: PreparedStatement
 
-    /// The sequence number of a session; no row if it is gone.
-    let sequence: PreparedStatement
+    /// No row if the session is gone.
+    let floor: PreparedStatement
+    let stores: PreparedStatement
     let seen: PreparedStatement
     let marks: PreparedStatement
 
@@ -35,11 +36,9 @@ final class AppendStatements {
         commit = try connection.prepare("COMMIT")
         rollback = try connection.prepare("ROLLBACK")
 
-        sequence = try connection.prepare(
-            """
-            SELECT max(sequence_floor, coalesce((SELECT max(sequence) FROM stores WHERE session = ?1), 0))
-            FROM sessions WHERE key = ?1
-            """)
+        floor = try connection.prepare("SELECT sequence_floor FROM sessions WHERE key = ?1")
+        stores = try connection.prepare(
+            "SELECT id, feature, sequence FROM stores WHERE id >= ?1 << 16 AND id < (?1 + 1) << 16 ORDER BY id")
         seen = try connection.prepare("UPDATE sessions SET last_seen = ?2 WHERE key = ?1 AND last_seen < ?2")
         marks = try connection.prepare(
             "UPDATE sessions SET version_floor = ?2, dropped = ?3, flags = ?4 WHERE key = ?1")
@@ -51,19 +50,19 @@ final class AppendStatements {
                 schema = CASE WHEN ?11 IS NULL THEN schema ELSE ?12 END, state = coalesce(?11, state),
                 view_intent = CASE WHEN ?13 IS NULL THEN view_intent ELSE ?14 END, view = coalesce(?13, view),
                 replaced = CASE ?15 WHEN 0 THEN replaced ELSE ?15 END
-            WHERE session = ?1 AND feature = ?2 AND version = ?3 AND nonce = ?4
+            WHERE id = ?1 AND version = ?3 AND nonce = ?4
             """)
         insertStore = try connection.prepare(
             """
-            INSERT INTO stores (session, feature, version, nonce, sequence, time, dropped, flags, schema, state,
+            INSERT INTO stores (id, feature, version, nonce, sequence, time, dropped, flags, schema, state,
                 view_intent, view)
-            VALUES (?1, ?2, ?5, ?6, ?7, ?8, ?9, ?10, ?12, ?11, ?14, ?13) ON CONFLICT DO NOTHING
+            VALUES (?1, ?2, ?5, ?6, ?7, ?8, ?9, ?10, ?12, ?11, ?14, ?13)
             """)
-        storeToken = try connection.prepare("SELECT version, nonce FROM stores WHERE session = ?1 AND feature = ?2")
+        storeToken = try connection.prepare("SELECT version, nonce FROM stores WHERE id = ?1")
         setAside = try connection.prepare(
             """
             INSERT INTO set_aside (session, sequence, feature, time, reason, schema, state)
-            SELECT session, ?3, feature, ?4, ?5, schema, state FROM stores WHERE session = ?1 AND feature = ?2
+            SELECT id >> 16, ?2, feature, ?3, ?4, schema, state FROM stores WHERE id = ?1
             """)
 
         findReceipt = try connection.prepare(

@@ -12,7 +12,7 @@ extension JournalDatabase {
             guard !store.turns.isEmpty else { return .failed(.noTurn) }
             first += 1
             entry.sequence += UInt64(store.turns.count)
-            if let refusal = try write(store, of: append, first: first, last: entry.sequence) { return refusal }
+            if let refusal = try write(store, of: append, first: first, &entry) { return refusal }
             try write(store.turns, of: store.feature, append, first: first, &entry)
         } else {
             // With a store its row has the time.
@@ -28,9 +28,14 @@ extension JournalDatabase {
     /// What is known of a session; nil if it is gone.
     func entry(of session: SessionKey, _ cache: inout SessionCache) throws -> SessionCache.Entry? {
         if let entry = cache.entry(of: session) { return entry }
-        try statements.sequence.bind(session.number, at: 1)
-        guard let sequence = try statements.sequence.first({ row in try row.bits(0) }) else { return nil }
-        let entry = SessionCache.Entry(sequence: sequence)
+        try statements.floor.bind(session.number, at: 1)
+        guard var sequence = try statements.floor.first({ row in try row.bits(0) }) else { return nil }
+        try statements.stores.bind(session.number, at: 1)
+        let stores = try statements.stores.all { row in
+            sequence = max(sequence, try row.bits(2))
+            return (feature: try row.feature(1), id: try row.integer(0))
+        }
+        let entry = SessionCache.Entry(sequence: sequence, stores: stores)
         cache[session] = entry
         return entry
     }
@@ -53,54 +58,67 @@ extension JournalDatabase {
     // MARK: The store
 
     private func write(
-        _ store: StoreAppend, of append: JournalAppend, first: UInt64, last: UInt64
+        _ store: StoreAppend, of append: JournalAppend, first: UInt64, _ entry: inout SessionCache.Entry
     ) throws -> AppendResult? {
-        let isPlain = store.setsAside == nil && (store.expecting != nil || store.state != nil && store.view != nil)
-        if !isPlain, let refusal = try refusal(of: store, session: append.session) { return refusal }
-        if let reason = store.setsAside { try setAside(store, reason, append, first: first) }
-        let statement = store.expecting == nil ? statements.insertStore : statements.updateStore
-        try statement.bind(append.session.number, at: 1)
-        try statement.bind(store.feature.text, at: 2)
-        if let expecting = store.expecting {
-            try statement.bind(Int64(bitPattern: expecting.version), at: 3)
-            try statement.bind(Int64(bitPattern: expecting.nonce), at: 4)
-            try statement.bind(store.setsAside == nil ? 0 : Int64(bitPattern: first), at: 15)
+        guard let expecting = store.expecting else { return try insert(store, of: append, &entry) }
+        guard let id = entry.id(of: store.feature) else { return .conflict }
+        if let reason = store.setsAside {
+            guard try token(of: id) == expecting else { return .conflict }
+            guard store.state != nil, store.view != nil else { return .failed(.noState) }
+            try setAside(id, reason, append, first: first)
         }
+        let statement = statements.updateStore
+        try statement.bind(id, at: 1)
+        try statement.bind(Int64(bitPattern: expecting.version), at: 3)
+        try statement.bind(Int64(bitPattern: expecting.nonce), at: 4)
+        try statement.bind(store.setsAside == nil ? 0 : Int64(bitPattern: first), at: 15)
+        // No row with that token: another writer was first.
+        return try run(statement, store, append, entry) == 1 ? nil : .conflict
+    }
+
+    private func insert(
+        _ store: StoreAppend, of append: JournalAppend, _ entry: inout SessionCache.Entry
+    ) throws -> AppendResult? {
+        guard entry.id(of: store.feature) == nil else { return .conflict }
+        guard store.state != nil, store.view != nil else { return .failed(.noState) }
+        guard store.setsAside == nil else { return .failed(.nothingToSetAside) }
+        guard let id = entry.enter(store.feature, session: append.session) else { return .failed(.tooManyStores) }
+        try statements.insertStore.bind(id, at: 1)
+        try statements.insertStore.bind(store.feature.text, at: 2)
+        _ = try run(statements.insertStore, store, append, entry)
+        return nil
+    }
+
+    /// Binds what an update and an insertion have in common.
+    private func run(
+        _ statement: PreparedStatement, _ store: StoreAppend, _ append: JournalAppend, _ entry: SessionCache.Entry
+    ) throws -> Int {
         try statement.bind(Int64(bitPattern: store.token.version), at: 5)
         try statement.bind(Int64(bitPattern: store.token.nonce), at: 6)
-        try statement.bind(Int64(bitPattern: last), at: 7)
+        try statement.bind(Int64(bitPattern: entry.sequence), at: 7)
         try statement.bind(append.time.nanoseconds, at: 8)
         try statement.bind(Int64(bitPattern: store.marks.droppedSequence), at: 9)
         try statement.bind(MarkFlags(store.marks).number, at: 10)
         try statement.bind(store.schemaVersion, at: 12)
         try statement.bind(store.viewIntent, at: 14)
-        let changes = try statement.withBound(store.state, at: 11) {
+        return try statement.withBound(store.state, at: 11) {
             try statement.withBound(store.view, at: 13) { try statement.run() }
         }
-        // No row with that token, or a row where none should be.
-        return changes == 1 ? nil : .conflict
     }
 
-    /// Why an append that starts a store, or puts one in another's place, cannot be written; nil if it can.
-    private func refusal(of store: StoreAppend, session: SessionKey) throws -> AppendResult? {
-        try statements.storeToken.bind(session.number, at: 1)
-        try statements.storeToken.bind(store.feature.text, at: 2)
-        let token = try statements.storeToken.first { row in
+    private func token(of id: Int64) throws -> StoreToken? {
+        try statements.storeToken.bind(id, at: 1)
+        return try statements.storeToken.first { row in
             StoreToken(version: try row.bits(0), nonce: try row.bits(1))
         }
-        guard token == store.expecting else { return .conflict }
-        guard store.state != nil, store.view != nil else { return .failed(.noState) }
-        guard token != nil || store.setsAside == nil else { return .failed(.nothingToSetAside) }
-        return nil
     }
 
-    private func setAside(_ store: StoreAppend, _ reason: String, _ append: JournalAppend, first: UInt64) throws {
+    private func setAside(_ id: Int64, _ reason: String, _ append: JournalAppend, first: UInt64) throws {
         let statement = statements.setAside
-        try statement.bind(append.session.number, at: 1)
-        try statement.bind(store.feature.text, at: 2)
-        try statement.bind(Int64(bitPattern: first), at: 3)
-        try statement.bind(append.time.nanoseconds, at: 4)
-        try statement.bind(reason, at: 5)
+        try statement.bind(id, at: 1)
+        try statement.bind(Int64(bitPattern: first), at: 2)
+        try statement.bind(append.time.nanoseconds, at: 3)
+        try statement.bind(reason, at: 4)
         try statement.run()
     }
 
@@ -172,4 +190,5 @@ extension JournalFailure {
     fileprivate static let noState = JournalFailure(.invalid, "A store that starts needs its state and its view state.")
     fileprivate static let nothingToSetAside = JournalFailure(
         .invalid, "There is no store whose state could be set aside.")
+    fileprivate static let tooManyStores = JournalFailure(.invalid, "A session cannot have more than 65,536 stores.")
 }

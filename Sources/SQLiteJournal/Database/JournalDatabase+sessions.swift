@@ -21,15 +21,16 @@ extension JournalDatabase {
     func removeStore(
         _ feature: FeatureID, of session: SessionKey, marks: SessionMarks, _ cache: inout SessionCache
     ) throws {
-        guard let entry = try entry(of: session, &cache) else { return }
-        let time = try connection.first(
-            "DELETE FROM stores WHERE session = ? AND feature = ? RETURNING time",
-            [.integer(session.number), .text(feature.text)]
-        ) { row in try row.integer(0) }
-        if let time {
+        guard var entry = try entry(of: session, &cache) else { return }
+        if let index = entry.stores.firstIndex(where: { $0.feature == feature }) {
+            let time = try connection.first(
+                "DELETE FROM stores WHERE id = ? RETURNING time", [.integer(entry.stores[index].id)]
+            ) { row in try row.integer(0) }
             try connection.execute(
                 "UPDATE sessions SET sequence_floor = ?2, last_seen = max(last_seen, ?3) WHERE key = ?1",
-                [.integer(session.number), .bits(entry.sequence), .integer(time)])
+                [.integer(session.number), .bits(entry.sequence), .integer(time ?? 0)])
+            entry.stores.remove(at: index)
+            cache[session] = entry
         }
         try write(marks, of: session)
     }
@@ -92,7 +93,8 @@ extension JournalDatabase {
             seen += 1
             // An append notes its time in its store's row only.
             let time = try connection.first(
-                "SELECT max(time) FROM stores WHERE session = ?", [.integer(session.number)]
+                "SELECT max(time) FROM stores WHERE id >= ?1 << 16 AND id < (?1 + 1) << 16",
+                [.integer(session.number)]
             ) { row in try row.optionalInteger(0) }
             let newest = max(lastSeen, (time ?? nil) ?? lastSeen)
             if newest < expiry.lastSeenBefore.nanoseconds {
@@ -127,13 +129,22 @@ extension JournalDatabase {
     }
 
     private static let parts: [(sql: String, rows: Int)] = [
-        ("stores", "feature", 4), ("labels", "sequence", 256), ("receipts", "scope", 256), ("epochs", "epoch", 256),
-        ("recordings", "sequence", 32), ("set_aside", "sequence", 4),
-    ].map { table, column, rows in
-        let key = ["labels": "sequence, place", "receipts": "scope, name"][table] ?? column
-        return (
-            "DELETE FROM \(table) WHERE session = ?1 AND (\(key)) IN (SELECT \(key) FROM \(table) WHERE session = ?1 LIMIT ?2)",
-            rows
+        (
+            """
+            DELETE FROM stores WHERE id IN
+                (SELECT id FROM stores WHERE id >= ?1 << 16 AND id < (?1 + 1) << 16 LIMIT ?2)
+            """, 4
+        ),
+        part("labels", "sequence, place", 256), part("receipts", "scope, name", 256), part("epochs", "epoch", 256),
+        part("recordings", "sequence", 32), part("set_aside", "sequence", 4),
+    ]
+
+    private static func part(_ table: String, _ key: String, _ rows: Int) -> (sql: String, rows: Int) {
+        (
+            """
+            DELETE FROM \(table) WHERE session = ?1 AND (\(key)) IN
+                (SELECT \(key) FROM \(table) WHERE session = ?1 LIMIT ?2)
+            """, rows
         )
     }
 }

@@ -14,8 +14,13 @@ enum Schema {
         "probe",
     ]
 
-    /// All but `sessions` are clustered by session, so that what belongs together is on few pages; blobs come last, so that
-    /// a look at the other columns need not walk over them.
+    /// How many bits of a store's id are its place in its session; the others are the session's key.
+    static let placeBits = 16
+
+    /// What belongs together is on few pages. A store's id begins with its session's key, in a table with row ids: in one
+    /// without, each look-up would read the whole of every row that it passes, states of megabytes included. Labels,
+    /// receipts and epochs have short rows and are clustered by their own keys. Blobs come last, so that a look at the
+    /// other columns need not walk over them.
     private static let first = """
         CREATE TABLE sessions (
             key INTEGER PRIMARY KEY AUTOINCREMENT,  -- never used again
@@ -33,21 +38,20 @@ enum Schema {
         CREATE INDEX sessions_by_last_seen ON sessions (last_seen);
 
         CREATE TABLE stores (
-            session INTEGER NOT NULL,
+            id INTEGER PRIMARY KEY,                 -- session << 16 | place
             feature TEXT NOT NULL,
-            version INTEGER NOT NULL,
-            nonce INTEGER NOT NULL,
             sequence INTEGER NOT NULL,              -- of its last turn
             time INTEGER NOT NULL,                  -- of its last append
+            version INTEGER NOT NULL,
+            nonce INTEGER NOT NULL,
             dropped INTEGER NOT NULL,
             flags INTEGER NOT NULL,
             replaced INTEGER NOT NULL DEFAULT 0,
             schema INTEGER NOT NULL,
             view_intent TEXT,
             state BLOB NOT NULL,
-            view BLOB NOT NULL,
-            PRIMARY KEY (session, feature)
-        ) STRICT, WITHOUT ROWID;
+            view BLOB NOT NULL
+        ) STRICT;
 
         CREATE TABLE labels (
             session INTEGER NOT NULL,
@@ -84,15 +88,17 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE recordings (
+            id INTEGER PRIMARY KEY,
             session INTEGER NOT NULL,
             sequence INTEGER NOT NULL,
             feature TEXT NOT NULL,
             time INTEGER NOT NULL,
             body BLOB NOT NULL,
-            PRIMARY KEY (session, sequence)
-        ) STRICT, WITHOUT ROWID;
+            UNIQUE (session, sequence)
+        ) STRICT;
 
         CREATE TABLE set_aside (
+            id INTEGER PRIMARY KEY,
             session INTEGER NOT NULL,
             sequence INTEGER NOT NULL,              -- of the turn that took the state's place
             feature TEXT NOT NULL,
@@ -100,8 +106,8 @@ enum Schema {
             reason TEXT NOT NULL,
             schema INTEGER NOT NULL,
             state BLOB NOT NULL,
-            PRIMARY KEY (session, sequence)
-        ) STRICT, WITHOUT ROWID;
+            UNIQUE (session, sequence)
+        ) STRICT;
 
         -- Tokens of sessions that are gone.
         CREATE TABLE tombstones (token BLOB PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID;

@@ -18,7 +18,7 @@ extension Connection {
         let head = try first("\(Self.heads) WHERE id = ?", [.text(id)]) { row in try row.head() }
         guard let head else { return nil }
         let key: [SQLiteValue] = [.integer(head.key.number)]
-        let stores = try query("\(Self.stores) WHERE session = ?", key) { row in try row.store() }
+        let stores = try query("\(Self.stores) WHERE \(Self.ofSession)", key) { row in try row.store() }
         let turns = try query(
             "SELECT sequence, feature, time, body FROM recordings WHERE session = ? ORDER BY sequence", key
         ) { row in
@@ -42,7 +42,8 @@ extension Connection {
         else { return [] }
         return try features.compactMap { feature in
             try first(
-                "\(Self.stores) WHERE session = ? AND feature = ?", [.integer(session.number), .text(feature.text)]
+                "\(Self.stores) WHERE \(Self.ofSession) AND feature = ?2",
+                [.integer(session.number), .text(feature.text)]
             ) { row in try row.store() }
         }
     }
@@ -51,7 +52,7 @@ extension Connection {
         let key: [SQLiteValue] = [.integer(head.key.number)]
         var record = head.record
         var sequence = head.sequenceFloor
-        let stores = try query("\(Self.summaries) WHERE session = ?", key) { row in
+        let stores = try query("\(Self.summaries) WHERE \(Self.ofSession)", key) { row in
             record.lastSeen = max(record.lastSeen, try row.time(7))
             sequence = max(sequence, try row.bits(6))
             return try row.summary()
@@ -87,6 +88,7 @@ extension Connection {
         SELECT key, token, id, epoch, credential, created, last_seen, sequence_floor, version_floor, dropped, flags
         FROM sessions
         """
+    private static let ofSession = "id >= ?1 << 16 AND id < (?1 + 1) << 16"
     private static let summaries =
         "SELECT feature, version, nonce, dropped, flags, replaced, sequence, time FROM stores"
     private static let stores =

@@ -56,7 +56,9 @@ extension Writer {
             return
         }
         do {
+            let start = ContinuousClock.now
             try database.commit()
+            (lastCommit, lastCount) = (ContinuousClock.now - start, batch.count)
             statistics.transactions += 1
             statistics.appends += appends
         } catch {

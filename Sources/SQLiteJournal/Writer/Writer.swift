@@ -26,6 +26,9 @@ final class Writer {
     /// How many probes failed one after the other.
     var failedProbes = 0
     var statistics = JournalStatistics()
+    /// How long the last commit took, and how many items were in it.
+    var lastCommit: Duration = .zero
+    var lastCount = 0
 
     init(_ engine: Engine) {
         self.engine = engine
@@ -57,12 +60,24 @@ final class Writer {
                 refuseAll()
                 continue
             }
-            if !pending.isEmpty { commitPending() }
+            if !pending.isEmpty {
+                if !isClosing { gather() }
+                commitPending()
+            }
             if hasJobs { stepJobs() }
             checkpointIfDue()
             publish()
         }
         close()
+    }
+
+    /// Waits a moment for those who were just answered, when a sync costs so much more than that: most of them go on, and
+    /// who just misses a transaction waits for two syncs.
+    private func gather() {
+        let patience = min(lastCommit / 8, .milliseconds(1))
+        guard pending.count < lastCount, patience >= .microseconds(25) else { return }
+        engine.queue.wait(for: lastCount - pending.count, atMost: patience)
+        _ = engine.queue.take(&pending)
     }
 
     /// Whether there is something to do beside what is handed over.

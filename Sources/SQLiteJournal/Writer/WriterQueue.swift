@@ -23,7 +23,8 @@ final class WriterQueue: Sendable {
         var unfinishedBytes = 0
         var sessionTickets = [UInt64](repeating: 0, count: 4_096)
         var tokenTickets = [UInt64](repeating: 0, count: 256)
-        var isWriterAsleep = false
+        /// How many items wake the writer; nil while it is awake.
+        var wakeCount: Int?
         /// Whether the reader waits for `doneTicket` to grow.
         var isReaderWaiting = false
         var isClosing = false
@@ -54,8 +55,9 @@ final class WriterQueue: Sendable {
             Self.note(item, state.lastTicket, &state)
             state.unfinishedBytes += bytes
             state.waiting.append(Entry(item: item, bytes: bytes, ticket: state.lastTicket))
-            defer { state.isWriterAsleep = false }
-            return (nil, state.isWriterAsleep)
+            guard let count = state.wakeCount, state.waiting.count >= count else { return (nil, false) }
+            state.wakeCount = nil
+            return (nil, true)
         }
         if wakes { signal.signal() }
         return refusal
@@ -83,16 +85,17 @@ final class WriterQueue: Sendable {
         }
     }
 
-    /// Waits until something is handed over, at most for a time.
-    func wait(atMost time: Duration?) {
+    /// Waits until so many items were handed over, at most for a time.
+    func wait(for count: Int = 1, atMost time: Duration?) {
         let sleeps = state.withLock { state in
-            state.isWriterAsleep = state.waiting.isEmpty && !state.isClosing
-            return state.isWriterAsleep
+            if state.waiting.count >= count || state.isClosing { return false }
+            state.wakeCount = count
+            return true
         }
         guard sleeps else { return }
         if let time {
-            _ = signal.wait(timeout: .now() + .nanoseconds(Int(time.nanoseconds)))
-            state.withLock { $0.isWriterAsleep = false }
+            _ = signal.wait(timeout: .now() + .nanoseconds(Int(max(0, time.nanoseconds))))
+            state.withLock { $0.wakeCount = nil }
         } else {
             signal.wait()
         }

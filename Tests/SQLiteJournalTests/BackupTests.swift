@@ -1,0 +1,65 @@
+import SQLite
+import SessionJournal
+import Testing
+
+@testable import SQLiteJournal
+
+@Suite(.timeLimit(.minutes(1))) struct BackupTests {
+    @Test func `a backup under load is a whole journal, and appends go on while it is made`() async throws {
+        let folder = try TemporaryFolder()
+        let target = try TemporaryFolder()
+        let journal = try await folder.journal { $0.backupPages = 2 }
+        var sessions: [TestSession] = []
+        for _ in 0..<50 {
+            let session = try await journal.newSession()
+            sessions.append(session)
+            try await journal.commit([String(repeating: "x", count: 20_000)], of: session)
+        }
+        let busy = try await journal.newSession()
+        async let backup: Void = journal.backup(to: target.database)
+        try await journal.commit((1...30).map(String.init), of: busy)
+        try await backup
+        #expect(try target.names() == ["journal.sqlite"])
+        let copy = try await target.journal()
+        for session in sessions { #expect(try await copy.state(session)?.count == 20_000) }
+        // As it was at some moment: whatever the store's number, the session's is the same.
+        let state = try await copy.state(busy)
+        #expect(try await copy.load(busy).found?.sequence == state.map { UInt64($0) ?? 0 } ?? 0)
+        await copy.close()
+        var connection = try Connection(.file(target.database))
+        #expect(try connection.first("PRAGMA integrity_check") { row in try row.text(0) } == "ok")
+        await journal.close()
+    }
+
+    @Test func `a file that is there is not overwritten`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        try write([1, 2, 3], to: folder.path + "/backup")
+        let error = await #expect(throws: JournalFailure.self) { try await journal.backup(to: folder.path + "/backup") }
+        #expect(error?.detail == "\(folder.path)/backup is there already; a backup overwrites nothing.")
+        #expect(try contents(folder.path + "/backup") == [1, 2, 3])
+        await journal.close()
+    }
+
+    @Test func `a folder that is not there is an error, and nothing is left behind`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let error = await #expect(throws: JournalFailure.self) {
+            try await journal.backup(to: folder.path + "/no/file")
+        }
+        #expect(error?.detail.contains("could not be written") == true)
+        try await journal.commit(["1"], of: try await journal.newSession())
+        await journal.close()
+        #expect(try folder.names() == ["journal.lock", "journal.sqlite"])
+    }
+
+    @Test func `what an earlier backup left behind is no hindrance`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let path = folder.path + "/backup"
+        try write(Array("half a backup".utf8), to: path + ".partial")
+        try await journal.backup(to: path)
+        #expect(try !folder.names().contains("backup.partial"))
+        await journal.close()
+    }
+}

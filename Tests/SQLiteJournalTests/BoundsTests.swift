@@ -1,0 +1,128 @@
+import Locking
+import SQLite
+import SessionJournal
+import Testing
+
+@testable import SQLiteJournal
+
+/// What is bounded, and what happens at the bounds.
+@Suite(.timeLimit(.minutes(1))) struct BoundsTests {
+    @Test func `an append that cannot be kept fails alone`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let sessions = try await (0..<20).asyncMap { _ in try await journal.newSession() }
+        // A database by itself refuses this state, in the midst of a transaction.
+        do {
+            var connection = try Connection(.file(folder.database))
+            try connection.script(
+                """
+                CREATE TRIGGER refuse BEFORE INSERT ON stores WHEN NEW.state = CAST('bad' AS BLOB)
+                BEGIN SELECT raise(FAIL, 'bad'); END
+                """)
+        }
+        let results = await withTaskGroup(of: (Int, AppendResult).self) { group in
+            for (index, session) in sessions.enumerated() {
+                let turn = session.turn(from: nil, to: .random(version: 1), state: index == 7 ? "bad" : "good")
+                group.addTask { (index, await journal.append(turn)) }
+            }
+            return await group.reduce(into: [Int: AppendResult]()) { $0[$1.0] = $1.1 }
+        }
+        for index in sessions.indices {
+            if index == 7 {
+                #expect(results[index]?.failure == .invalid)
+            } else {
+                #expect(results[index]?.isCommitted == true)
+            }
+        }
+        #expect(journal.trouble == nil)
+        await journal.close()
+    }
+
+    @Test func `more than may wait is refused at once`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.waitingItems = 0 }
+        let session = TestSession(key: SessionKey(1), record: TestSession.record())
+        let result = journal.append(session.turn(from: nil, to: .random(version: 1))) { _ in }
+        #expect(result?.failure == .unavailable)
+        await #expect(throws: JournalFailure.self) { try await journal.create(session.record) }
+        await journal.close()
+    }
+
+    @Test func `the log begins anew when it has grown`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal {
+            $0.checkpointPages = 30
+            $0.restartPages = 60
+        }
+        let session = try await journal.newSession()
+        try await journal.commit((1...300).map(String.init), of: session)
+        // Each commit writes at least one page; one of them more than a few never.
+        #expect(try contents(folder.database + "-wal").count < 100 * 4_120)
+        #expect(journal.statistics.logBytes < 100 * 4_120)
+        await journal.close()
+    }
+
+    @Test func `sessions that are no longer remembered go on where they were`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.cachedSessions = 2 }
+        let sessions = try await (0..<10).asyncMap { _ in try await journal.newSession() }
+        var tokens: [StoreToken?] = sessions.map { _ in nil }
+        for round in 1...3 {
+            for (index, session) in sessions.enumerated() {
+                tokens[index] = try await journal.commit(["\(round)"], of: session, from: tokens[index])
+                #expect(try await journal.load(session).found?.sequence == UInt64(round))
+            }
+        }
+        await journal.close()
+    }
+
+    @Test func `what is recorded of turns is a ring`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.cachedSessions = 1 }
+        let session = try await journal.newSession()
+        var token: StoreToken?
+        for number in 1...7 {
+            let next = StoreToken.random(version: UInt64(number))
+            let turn = session.turn(from: token, to: next, recording: "{\"n\":\(number)}")
+            #expect(await journal.append(turn).isCommitted)
+            token = next
+        }
+        #expect(try await journal.exported(session)?.turns.map(\.sequence) == [5, 6, 7])
+        await journal.close()
+    }
+
+    @Test func `closing waits for all results; those of a session come in the order of commits`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.lanes = 3 }
+        let sessions = try await (0..<6).asyncMap { _ in try await journal.newSession() }
+        let order = Lock<[SessionKey: [UInt64]]>([:])
+        for session in sessions {
+            var token: StoreToken?
+            for number in 1...50 {
+                let next = StoreToken.random(version: UInt64(number))
+                let turn = session.turn(from: token, to: next)
+                token = next
+                _ = journal.append(turn) { result in
+                    guard case .committed(let sequence) = result else { return }
+                    order.withLock { $0[session.key, default: []].append(sequence) }
+                }
+            }
+        }
+        await journal.close()
+        for session in sessions { #expect(order.withLock { $0[session.key] } == Array(1...50)) }
+    }
+
+    @Test func `its figures say what it did`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        try await journal.commit(["1", "2"], of: session)
+        let statistics = journal.statistics
+        #expect(statistics.appends == 2)
+        #expect(statistics.transactions >= 2)
+        #expect(statistics.logBytes > 4_096)
+        #expect(statistics.nanosecondsInSQLite > 0)
+        #expect(statistics.queueLength == 0)
+        await journal.close()
+    }
+}

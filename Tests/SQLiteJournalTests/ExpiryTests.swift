@@ -1,0 +1,84 @@
+import SQLite
+import SessionJournal
+import Testing
+
+@testable import SQLiteJournal
+
+@Suite(.timeLimit(.minutes(1))) struct ExpiryTests {
+    @Test func `expiry goes in steps, and appends go on in between`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.stepSessions = 3 }
+        let live = try await journal.newSession(lastSeen: .seconds(500))
+        for number in 0..<100 {
+            let session = try await journal.newSession(lastSeen: .seconds(100))
+            if number.isMultiple(of: 10) {
+                let turn = session.turn(from: nil, to: .random(version: 1), time: .seconds(100), labels: ["1", "2"])
+                #expect(await journal.append(turn).isCommitted)
+            }
+        }
+        let before = journal.statistics.transactions
+        async let count = journal.expire(before: .seconds(200), limit: 1_000)
+        try await journal.commit((1...50).map(String.init), of: live)
+        #expect(try await count == 100)
+        // Three sessions a step.
+        #expect(journal.statistics.transactions - before >= 34 + 50)
+        #expect(try await journal.state(live) == "50")
+        await journal.close()
+        #expect(try rows(in: folder) == [1, 1, 50, 0])
+    }
+
+    @Test func `no more than the limit goes, and a session that was appended to stays`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        var sessions: [TestSession] = []
+        for _ in 0..<10 { sessions.append(try await journal.newSession(lastSeen: .seconds(100))) }
+        let used = sessions[0].turn(from: nil, to: .random(version: 1), time: .seconds(300))
+        #expect(await journal.append(used).isCommitted)
+        #expect(try await journal.expire(before: .seconds(200), limit: 4) == 4)
+        #expect(try await journal.expire(before: .seconds(200), limit: 100) == 5)
+        #expect(try await journal.expire(before: .seconds(200), limit: 100) == 0)
+        #expect(try await journal.load(sessions[0]).found?.record.lastSeen == .seconds(300))
+        #expect(try await journal.load(sessions[1]).isEnded)
+        await journal.close()
+    }
+
+    @Test func `what is left of a session when the process ends is deleted after the next start`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.stepTime = .zero }
+        let session = try await journal.newSession()
+        for number in 0..<30 {
+            let feature = FeatureID(name: "counter", key: "\(number)")
+            var turn = session.turn(from: nil, to: .random(version: 1), labels: ["1"], recording: "{}")
+            turn.store?.feature = feature
+            #expect(await journal.append(turn).isCommitted)
+        }
+        try await journal.remove(session.key)
+        let copy = try folder.copyAsAfterKill()
+        await journal.close()
+        let again = try await copy.journal()
+        // Behind all steps: expiry is over when nothing is left.
+        #expect(try await again.expire(before: .zero, limit: 1) == 0)
+        await again.close()
+        #expect(try rows(in: copy) == [0, 0, 0, 0])
+    }
+
+    @Test func `tombstones go when their time is over`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        try await journal.remove(session.key)
+        #expect(try await journal.load(session).isEnded)
+        #expect(try await journal.expire(before: .seconds(9_000_000), limit: 1) == 0)
+        await journal.close()
+        var connection = try Connection(.file(folder.database))
+        #expect(try connection.first("SELECT count(*) FROM tombstones") { row in try row.int(0) } == 0)
+    }
+
+    /// How many sessions, stores, labels and leftovers there are.
+    private func rows(in folder: TemporaryFolder) throws -> [Int] {
+        var connection = try Connection(.file(folder.database))
+        return try ["sessions", "stores", "labels", "garbage"].map { table in
+            try connection.first("SELECT count(*) FROM \(table)") { row in try row.int(0) } ?? -1
+        }
+    }
+}

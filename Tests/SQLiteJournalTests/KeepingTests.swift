@@ -1,0 +1,161 @@
+import Logging
+import SQLite
+import SessionJournal
+import Testing
+
+@testable import SQLiteJournal
+
+/// What is kept over the end of a process, and what is found at its start.
+@Suite(.timeLimit(.minutes(1))) struct KeepingTests {
+    @Test func `everything is there after closing and opening, and nothing lies beside the database`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        try await journal.commit(["1", "2", "3"], of: session)
+        await journal.close()
+        #expect(try folder.names() == ["journal.lock", "journal.sqlite"])
+        let again = try await folder.journal()
+        let found = try #require(try await again.load(session).found)
+        #expect(found.sequence == 3)
+        #expect(found.labels.map(\.id.sequence) == [1, 2, 3])
+        #expect(try await again.state(session) == "3")
+        await again.close()
+    }
+
+    @Test func `what was answered is there after a kill`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.checkpointPages = 20 }
+        let sessions = try await (0..<5).asyncMap { _ in try await journal.newSession() }
+        for session in sessions { try await journal.commit((1...20).map(String.init), of: session) }
+        let copy = try folder.copyAsAfterKill()
+        await journal.close()
+        let again = try await copy.journal()
+        for session in sessions {
+            #expect(try await again.state(session) == "20")
+            #expect(try await again.load(session).found?.sequence == 20)
+        }
+        await again.close()
+        var connection = try Connection(.file(copy.database))
+        #expect(try connection.first("PRAGMA integrity_check") { row in try row.text(0) } == "ok")
+    }
+
+    @Test func `sequence numbers go on above those of a store that is gone, over a restart`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        try await journal.commit(["1", "2"], of: session)
+        try await withCheckedContinuation { waiter in
+            journal.removeStore(TestSession.counter, of: session.key, marks: SessionMarks()) {
+                waiter.resume(returning: $0)
+            }
+        }.get()
+        await journal.close()
+        let again = try await folder.journal()
+        #expect(try await again.load(session).found?.sequence == 2)
+        guard case .committed(let sequence) = await again.append(session.turn(from: nil, to: .random(version: 9)))
+        else { throw CancellationError() }
+        #expect(sequence == 3)
+        await again.close()
+    }
+
+    @Test func `a session's number is never used again, also not after a restart`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let old = try await journal.newSession()
+        try await journal.remove(old.key)
+        await journal.close()
+        let again = try await folder.journal()
+        let new = try await again.newSession()
+        #expect(new.key != old.key)
+        #expect(await again.append(old.turn(from: nil, to: .random(version: 1))).failure == .gone)
+        await again.close()
+    }
+
+    @Test func `a second journal in the same folder is refused`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let error = await #expect(throws: JournalOpenError.self) { _ = try await folder.journal() }
+        #expect(error?.description.contains("Another server uses the journal in \(folder.path)") == true)
+        await journal.close()
+        await (try await folder.journal()).close()
+    }
+
+    @Test func `a server that starts while a tool looks waits for it`() async throws {
+        let folder = try TemporaryFolder()
+        await (try await folder.journal()).close()
+        var lock = try FolderLock.held(.shared, in: folder)
+        async let journal = folder.journal()
+        withExtendedLifetime(lock) {}
+        lock = nil
+        await (try await journal).close()
+    }
+
+    @Test func `tools do not keep each other out, but keep a server from working in the same moment`() throws {
+        let folder = try TemporaryFolder()
+        var server = try FolderLock.held(.exclusive, in: folder)
+        #expect(throws: (any Error).self) { try FolderLock.held(.shared, in: folder) }
+        withExtendedLifetime(server) {}
+        server = nil
+        let tools = [try FolderLock.held(.shared, in: folder), try FolderLock.held(.shared, in: folder)]
+        #expect(throws: (any Error).self) { try FolderLock.held(.exclusive, in: folder) }
+        withExtendedLifetime(tools) {}
+    }
+
+    @Test func `a folder is made with those above it, for its owner alone`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/a/b"
+        let journal = try await SQLiteJournal.open(directory: path, logger: Logger(label: "test"))
+        await journal.close()
+        #expect(try contents(path + "/journal.sqlite").count > 0)
+    }
+
+    @Test func `a folder that cannot be made is an error that says so`() async throws {
+        let folder = try TemporaryFolder()
+        try write([], to: folder.path + "/file")
+        let error = await #expect(throws: JournalOpenError.self) {
+            _ = try await SQLiteJournal.open(directory: folder.path + "/file", logger: Logger(label: "test"))
+        }
+        #expect(error?.description == "The folder \(folder.path)/file for the journal cannot be made: Not a directory.")
+    }
+
+    @Test func `an older schema is brought up to date, step by step`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        try await journal.commit(["1"], of: session)
+        await journal.close()
+        let steps = Schema.migrations + ["CREATE TABLE later (a)", "ALTER TABLE later ADD COLUMN b"]
+        let again = try await folder.journal { $0.migrations = steps }
+        #expect(try await again.state(session) == "1")
+        await again.close()
+        var connection = try Connection(.file(folder.database))
+        #expect(try connection.first("PRAGMA user_version") { row in try row.int(0) } == steps.count)
+        #expect(try connection.query("SELECT a, b FROM later") { _ in 0 } == [])
+    }
+
+    @Test func `a schema from the future is an error, and is left alone`() async throws {
+        let folder = try TemporaryFolder()
+        await (try await folder.journal { $0.migrations = Schema.migrations + ["CREATE TABLE later (a)"] }).close()
+        let before = try contents(folder.database)
+        let error = await #expect(throws: JournalOpenError.self) { _ = try await folder.journal() }
+        #expect(error?.description.contains("written by a newer version") == true)
+        #expect(try contents(folder.database) == before)
+    }
+}
+
+extension Sequence {
+    func asyncMap<Value>(_ body: (Element) async throws -> Value) async throws -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await body(element)) }
+        return values
+    }
+}
+
+extension FolderLock {
+    fileprivate struct NotHeld: Error {}
+
+    fileprivate static func held(_ kind: Kind, in folder: TemporaryFolder) throws -> FolderLock? {
+        guard case .held(let lock) = take(kind, in: folder.path) else { throw NotHeld() }
+        return lock
+    }
+}

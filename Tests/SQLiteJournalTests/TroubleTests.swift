@@ -1,0 +1,190 @@
+import SQLite
+import SessionJournal
+import Testing
+
+@testable import SQLiteJournal
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Disks that fail and files that are damaged. One after the other: there is one faulty disk.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct TroubleTests {
+    init() throws { try FaultyDisk.install() }
+
+    @Test func `on a full disk nothing is kept, all can be read, and it goes on by itself`() async throws {
+        let folder = try TemporaryFolder()
+        let log = LogKeeper()
+        let journal = try await folder.journal(logger: log.logger)
+        let session = try await journal.newSession()
+        let token = try await journal.commit(["1"], of: session)
+        FaultyDisk.set(.full, in: folder)
+        let next = StoreToken.random(version: 2)
+        #expect(await journal.append(session.turn(from: token, to: next, state: "2")).failure == .full)
+        #expect(journal.trouble?.code == .full)
+        #expect(await journal.append(session.turn(from: token, to: next, state: "2")).failure == .full)
+        #expect(try await journal.state(session) == "1")
+        #expect(try await journal.load(session).found?.sequence == 1)
+        FaultyDisk.set(.none, in: folder)
+        try await journal.waitForTrouble(false)
+        #expect(await journal.append(session.turn(from: token, to: next, state: "2")).isCommitted)
+        #expect(try await journal.state(session) == "2")
+        await journal.close()
+        #expect(
+            log.messages == [
+                "error The journal is in trouble: nothing is kept until it is over. It is tried again by itself.",
+                "notice The journal works again.",
+            ])
+    }
+
+    @Test func `a sync that fails leaves it open whether the append is kept, and nothing else`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.probeInterval = .seconds(3_600) }
+        let session = try await journal.newSession()
+        let other = try await journal.newSession()
+        let token = try await journal.commit(["1"], of: session)
+        FaultyDisk.set(.logSync, in: folder)
+        let lost = session.turn(from: token, to: .random(version: 2), state: "lost", labels: ["1", "2", "3"])
+        #expect(await journal.append(lost).isUnknown)
+        // If the process were killed now, the append might be there at the next start. So nobody may say yet that it is
+        // not; of others all is known.
+        await #expect(throws: JournalFailure.self) { try await journal.state(session) }
+        await #expect(throws: JournalFailure.self) { try await journal.load(session) }
+        #expect(try await journal.load(other).found != nil)
+        await journal.close()
+    }
+
+    @Test func `after a sync that failed and a commit that did not, the lost append stays lost over a kill`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        let token = try await journal.commit(["1"], of: session)
+        FaultyDisk.set(.logSync, in: folder)
+        // More pages than the commit after it has.
+        let text = String(repeating: "x", count: 50_000)
+        #expect(await journal.append(session.turn(from: token, to: .random(version: 2), state: text)).isUnknown)
+        try await journal.waitForTrouble(true)
+        FaultyDisk.set(.none, in: folder)
+        try await journal.waitForTrouble(false)
+        #expect(try await journal.state(session) == "1")
+        let killed = try folder.copyAsAfterKill()
+        let survivor = try await killed.journal()
+        #expect(try await survivor.state(session) == "1")
+        await survivor.close()
+        // Another try is no conflict with the lost one.
+        #expect(await journal.append(session.turn(from: token, to: .random(version: 2), state: "2")).isCommitted)
+        await journal.close()
+    }
+
+    @Test(arguments: [FaultyDisk.Fault.write, .read])
+    func `a disk that fails is trouble until it works again`(fault: FaultyDisk.Fault) async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        try await journal.commit(["1"], of: session)
+        await journal.close()
+        // Opened while the disk fails: nothing was read before.
+        FaultyDisk.set(fault, in: folder)
+        let again = try await folder.journal()
+        #expect(again.trouble?.code == .unavailable)
+        let turn = session.turn(from: nil, to: .random(version: 1))
+        #expect(await again.append(turn).failure == .unavailable)
+        if fault == .read { await #expect(throws: JournalFailure.self) { try await again.state(session) } }
+        FaultyDisk.set(.none, in: folder)
+        try await again.waitForTrouble(false)
+        #expect(try await again.state(session) == "1")
+        #expect(await again.append(turn).isConflict)
+        await again.close()
+    }
+
+    @Test(arguments: ["no database at all", "SQLite format 3\0 but then nonsense"])
+    func `a file that is no journal is kept byte for byte until another is put in its place`(text: String) async throws
+    {
+        let folder = try TemporaryFolder()
+        let garbage = Array(text.utf8) + (0..<20_000).map { _ in UInt8.random(in: 0...255) }
+        try write(garbage, to: folder.database)
+        let journal = try await folder.journal()
+        #expect(journal.trouble?.code == .unavailable)
+        let record = TestSession.record()
+        await #expect(throws: JournalFailure.self) { try await journal.create(record) }
+        let session = TestSession(key: SessionKey(1), record: record)
+        #expect(await journal.append(session.turn(from: nil, to: .random(version: 1))).failure == .unavailable)
+        await #expect(throws: JournalFailure.self) { try await journal.load(session) }
+        #expect(try contents(folder.database) == garbage)
+        #expect(rename(folder.database, folder.path + "/damaged") == 0)
+        try await journal.waitForTrouble(false)
+        try await journal.commit(["1"], of: try await journal.newSession())
+        await journal.close()
+        #expect(try contents(folder.path + "/damaged") == garbage)
+    }
+
+    @Test func `an empty database beside a log is damage, not a new journal`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        try await journal.commit(["1"], of: try await journal.newSession())
+        let killed = try folder.copyAsAfterKill()
+        await journal.close()
+        #expect(truncate(killed.database, 0) == 0)
+        let log = try contents(killed.database + "-wal")
+        let again = try await killed.journal()
+        #expect(again.trouble?.detail.contains("is empty, but its log holds") == true)
+        await again.close()
+        #expect(try contents(killed.database + "-wal") == log)
+        #expect(try contents(killed.database) == [])
+    }
+
+    @Test func `another program's database is left alone`() async throws {
+        let folder = try TemporaryFolder()
+        do {
+            var connection = try Connection(.file(folder.database))
+            try connection.script("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1)")
+        }
+        let before = try contents(folder.database)
+        let journal = try await folder.journal()
+        #expect(journal.trouble?.detail.contains("is a database of another program") == true)
+        await journal.close()
+        #expect(try contents(folder.database) == before)
+    }
+
+    @Test func `a page that is damaged costs its own session, not the others`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        var sessions: [TestSession] = []
+        var tokens: [StoreToken?] = []
+        for _ in 0..<3 {
+            let session = try await journal.newSession()
+            sessions.append(session)
+            tokens.append(try await journal.commit([String(repeating: "x", count: 20_000)], of: session))
+        }
+        await journal.close()
+        let page = try pageOfSecondState(in: folder)
+        try write([UInt8](repeating: 0xff, count: 4_096), to: folder.database, at: (page - 1) * 4_096)
+        let again = try await folder.journal()
+        // As one transaction at first: the bad one is found out, the others are kept.
+        let appends = zip(sessions, tokens).map { $0.turn(from: $1, to: .random(version: 2), state: "2") }
+        let results = await withTaskGroup(of: (Int, AppendResult).self) { group in
+            for (index, append) in appends.enumerated() { group.addTask { (index, await again.append(append)) } }
+            return await group.reduce(into: [Int: AppendResult]()) { $0[$1.0] = $1.1 }
+        }
+        #expect(results[0]?.isCommitted == true)
+        #expect(results[1]?.failure == .unavailable)
+        #expect(results[2]?.isCommitted == true)
+        #expect(again.trouble == nil)
+        await again.close()
+    }
+
+    /// A page of the second of three sessions' states.
+    private func pageOfSecondState(in folder: TemporaryFolder) throws -> Int {
+        var connection = try Connection(.file(folder.database))
+        let pages = try connection.query(
+            "SELECT pageno FROM dbstat WHERE name = 'stores' AND pagetype = 'overflow' ORDER BY pageno"
+        ) { row in try row.int(0) }
+        // Each has its pages in a row, made one after the other.
+        try #require(pages.count > 20)
+        return pages[pages.count / 2]
+    }
+}
