@@ -50,8 +50,7 @@ check_integrity() {
     rm -rf "$work/copy"
     mkdir "$work/copy"
     find "$data" -type f ! -name '*-shm' -exec cp -t "$work/copy" {} +
-    for file in "$work/copy"/*; do
-        [[ $(head -c 15 "$file" | tr -d '\0') == 'SQLite format 3' ]] || continue
+    for file in "$work/copy"/*.sqlite; do
         found=$(sqlite3 "$file" 'PRAGMA integrity_check' 2>&1) || true
         checks=$((checks + 1))
         [[ $found == ok ]] || fault "after round $round: $(basename "$file"): $found"
