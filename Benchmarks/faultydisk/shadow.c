@@ -227,6 +227,7 @@ void shadow_restore(bool torn, uint64_t seed) {
     if (!told) return;
     fprintf(
         told, "%s: %lu files, %lu unsynced sectors, %lu of them kept, %lu names that were not synced\n",
-        torn ? "torn" : "cut", report.files, report.unsynced, report.kept, report.removed - report.files);
+        torn ? "torn" : "cut", report.files, report.unsynced, report.kept,
+        report.removed > report.files ? report.removed - report.files : 0);
     fclose(told);
 }

@@ -115,6 +115,7 @@ static void take_event(void *context, const sse_event *event) {
     follower *self = context;
     if (!self->hello && json_equals(event->event, "hello")) {
         self->hello = true;
+        self->subject->found->connects++;
         take_hello(self, event);
     } else if (json_equals(event->event, "state")) {
         take_state(self, event);
@@ -206,7 +207,6 @@ uint64_t follower_tick(follower *follower, uint64_t now) {
         again(follower);
         return follower->wake_ns;
     }
-    follower->subject->found->connects++;
     network_watch(follower->network, &follower->source, EPOLLIN | EPOLLOUT);
     return UINT64_MAX;
 }

@@ -141,7 +141,7 @@ static int finish(run *run, const options *options, double seconds, double cpu) 
         {"replayed", (double)f->replayed, "answered from a receipt"},
         {"confirmed", (double)f->confirmed, "asked again after the answer"},
         {"shortSessions", (double)f->short_lived, "made, used, deleted"},
-        {"connects", (double)f->connects, "streams opened"},
+        {"connects", (double)f->connects, "streams opened or resumed"},
         {"statesShown", (double)f->states, ""},
         {"labelsShown", (double)f->labels, ""},
         {"redelivered", (double)f->redelivered, "labels shown twice to one stream, as at least once allows"},
