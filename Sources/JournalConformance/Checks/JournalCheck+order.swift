@@ -68,7 +68,7 @@ extension JournalCheck {
             let answered = Lock<[UInt64]>([])
             var answers: [Answer<AppendResult>] = []
             var tokens: [FeatureID: StoreToken] = [:]
-            for number in 0..<200 {
+            for number in 0..<1_000 {
                 let (feature, next) = (Sample.feature(number % 3), StoreToken.next(UInt64(number)))
                 let answer = Answer<AppendResult> {}
                 let done = { @Sendable (result: AppendResult) in
@@ -81,10 +81,10 @@ extension JournalCheck {
                 answers.append(answer)
             }
             for answer in answers { _ = try await answer.value }
-            #expect(answered.withLock { $0 } == Array(1...200))
+            #expect(answered.withLock { $0 } == Array(1...1_000))
             try await journal.reload()
-            #expect(try await journal.stored(record).sequence == 200)
-            #expect(try await journal.store(Sample.feature(2), of: key).state == Sample.bytes("197"))
+            #expect(try await journal.stored(record).sequence == 1_000)
+            #expect(try await journal.store(Sample.feature(2), of: key).state == Sample.bytes("998"))
         },
         JournalCheck("a call sees what was handed over before it, whatever the calls are") { journal in
             let (key, record) = try await journal.newSession()
