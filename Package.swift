@@ -124,7 +124,7 @@ let package = Package(
         .testTarget(
             name: "SQLiteJournalTests",
             dependencies: [
-                "SQLiteJournal", "SessionJournal", "SQLite", "Locking", "CFaultyDisk",
+                "SQLiteJournal", "SessionJournal", "JournalConformance", "SQLite", "Locking", "CFaultyDisk",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

@@ -8,8 +8,9 @@
 /// later. A `done` that comes later comes on a thread that may run handlers and write to sockets, never on the one that
 /// others wait for to commit, and never under a lock.
 ///
-/// What was handed over first is done first: an operation sees the effects of all those whose call returned before its
-/// own call began, and of all whose `done` was called.
+/// Changes are made in the order in which they were handed over: an operation sees the effects of all those whose call
+/// returned before its own call began, and of all whose `done` was called. A read may also see changes that are handed
+/// over before its answer. Expiry is many small changes, each at its own time until it is answered.
 public protocol Journal: Sendable {
     /// Keeps a new session. Fails with `JournalFailure.Code.exists` if there is one with that token's hash or id.
     func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, JournalFailure>) -> Void)

@@ -92,7 +92,7 @@ extension JournalCheck {
             let token = StoreToken.next()
             var marks = SessionMarks()
             marks.versionFloor = 1
-            // None of them is waited for before the next is handed over.
+            // No change is waited for before the next call.
             let first = journal.startAppend(.turns(key, from: nil, to: token, state: "1", turns: [Sample.turn("a")]))
             let touch: Answer<Result<Void, JournalFailure>> = journal.start("touch") {
                 let written = [LabelID(sequence: 1, index: 0)]
@@ -104,6 +104,11 @@ extension JournalCheck {
             let stores: Answer<Result<[StoredStore], JournalFailure>> = journal.start("loadStores") {
                 $0.loadStores([Sample.counter], of: key, done: $1)
             }
+            // A read may see what is handed over before its answer, so what takes away is handed over after that.
+            guard case .found(let found) = try await load.value.get() else { throw CheckCannotGoOn() }
+            #expect(found.sequence == 1 && found.stores.map(\.token) == [token])
+            #expect(found.record.lastSeen == Sample.later && found.labels.map(\.isWritten) == [true])
+            #expect(try await stores.value.get().map(\.state) == [Sample.bytes("1")])
             let removal: Answer<Result<Void, JournalFailure>> = journal.start("removeStore") {
                 $0.removeStore(Sample.counter, of: key, marks: marks, done: $1)
             }
@@ -121,10 +126,6 @@ extension JournalCheck {
 
             #expect(try await first.value.sequence == 1)
             _ = try await touch.value.get()
-            guard case .found(let found) = try await load.value.get() else { throw CheckCannotGoOn() }
-            #expect(found.sequence == 1 && found.stores.map(\.token) == [token])
-            #expect(found.record.lastSeen == Sample.later && found.labels.map(\.isWritten) == [true])
-            #expect(try await stores.value.get().map(\.state) == [Sample.bytes("1")])
             _ = try await removal.value.get()
             #expect(try await second.value.isConflict)
             let exported = try #require(try await export.value.get())
