@@ -70,10 +70,12 @@ final class Application: Sendable {
     func response(to fault: RequestFault, head: RequestHead?) -> Response {
         guard let head else { return Problem(fault).response(instance: []) }
         var terms = terms(of: head)
-        let problem = Problem(fault)
-        if case .found(let operation, _, _, _) = router.route(method: head.method, path: head.path) {
+        var problem = Problem(fault)
+        if case .found(let operation, _, let parameter, _) = router.route(method: head.method, path: head.path) {
             terms.vary = operation.problemsVary
-            if operation == .sendIntent, problem.type == .bodyTooLarge { intentOperations.cutOff(head, problem) }
+            if operation == .sendIntent, problem.type == .bodyTooLarge {
+                problem = intentOperations.cutOff(Incoming(head: head, isHead: false, parameter: parameter), problem)
+            }
         }
         return terms.response(to: problem)
     }
@@ -115,8 +117,7 @@ final class Application: Sendable {
                     }
                 }
             } catch {
-                guard let response = farewell(operation, error) else { throw error }
-                return .refuse(terms.finish(response))
+                return .refuse(terms.finish(try response(operation, incoming, insteadOf: error)))
             }
         }
         return .accept(Call(terms: terms, answer: answer))
@@ -134,17 +135,20 @@ final class Application: Sendable {
             let answer = try prepare(operation, incoming, caller)
             answer(body, Reply(terms: terms, send: reply.send))
         } catch {
-            reply.send(farewell(operation, error).map { terms.finish($0) } ?? terms.response(to: error))
+            do throws(Problem) {
+                reply.send(terms.finish(try response(operation, incoming, insteadOf: error)))
+            } catch {
+                reply.send(terms.response(to: error))
+            }
         }
     }
 
-    /// What a stream gets for good when its session has ended; nil for another operation or problem.
-    private func farewell(_ operation: Operation, _ problem: Problem) -> Response? {
-        guard operation == .streamFeature || operation == .streamSession, problem.type == .sessionEnded else {
-            return nil
-        }
-        let isByCookie = problem.fields.contains { $0.name == "Set-Cookie" }
-        return streamOperations.ended(isByCookie: isByCookie)
+    /// What a stream is answered in place of a problem; throws the problem where that is the answer.
+    private func response(
+        _ operation: Operation, _ incoming: Incoming, insteadOf problem: Problem
+    ) throws(Problem) -> Response {
+        guard operation == .streamFeature || operation == .streamSession else { throw problem }
+        return try streamOperations.answer(insteadOf: problem, incoming)
     }
 
     private func prepare(

@@ -6,7 +6,7 @@ import Locking
 /// libmicrohttpd's own timeout starts anew with every byte, so a client that sends one now and then keeps its
 /// connection; and it does not run while a connection is suspended. It also overlooks the end of a client's side that
 /// arrived with the last bytes before it, and would keep such a connection until a timeout. So the reactor watches
-/// for that end and has the library look again.
+/// for that end and has the library look again. A client that takes an answer a few bytes at a time is cut off, too.
 final class ConnectionWatch: ReactorMember {
     /// What the connection is waiting for.
     enum Phase {
@@ -15,7 +15,9 @@ final class ConnectionWatch: ReactorMember {
         case body
         /// The handler's answer; the response is sent if it does not come.
         case answer(Exchange, Response)
-        /// Nothing that has a deadline of ours: being answered.
+        /// The client's taking of what is written to it.
+        case writing
+        /// Nothing that has a deadline of ours: the handler runs, or the socket is a stream's.
         case none
         /// The next request.
         case idle
@@ -36,7 +38,7 @@ final class ConnectionWatch: ReactorMember {
         var isReading: Bool {
             switch phase {
             case .head, .body, .idle: true
-            case .answer, .none: false
+            case .answer, .writing, .none: false
             }
         }
     }
@@ -54,10 +56,11 @@ final class ConnectionWatch: ReactorMember {
         var head: UInt64
         var body: UInt64
         var answer: UInt64
+        var write: UInt64
         var idle: UInt64
 
         /// No deadline that is set later can come before the next look at the clock, if there is one this often.
-        var shortest: UInt64 { min(head, body, answer, idle) }
+        var shortest: UInt64 { min(head, body, answer, write, idle) }
     }
 
     init(descriptor: Int32, timeouts: Timeouts, thread: ReactorThread) {
@@ -81,6 +84,7 @@ final class ConnectionWatch: ReactorMember {
             case .head: timeouts.head
             case .body: timeouts.body
             case .answer: timeouts.answer
+            case .writing: timeouts.write
             case .none: nil
             case .idle: timeouts.idle
             }
@@ -133,6 +137,7 @@ final class ConnectionWatch: ReactorMember {
         enum Action {
             case none
             case shut
+            case cut
             case answer(Exchange, Response)
         }
         let action: Action = state.withLock { state in
@@ -145,12 +150,14 @@ final class ConnectionWatch: ReactorMember {
             }
             state.hasExpired = state.hasExpired || isDue
             state.isShutting = true
+            if case .writing = state.phase { return .cut }
             return .shut
         }
         switch action {
         case .none: break
         case .answer(let exchange, let response): exchange.overrule(response)
         case .shut: endInput()
+        case .cut: cut()
         }
         return state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -161,6 +168,15 @@ final class ConnectionWatch: ReactorMember {
     /// The library, woken, reads the end of input and lets go; our side stays open for a last word.
     private func endInput() {
         shutdown(descriptor, Int32(SHUT_RD))
+        state.withLock { $0.isShutting = false }
+    }
+
+    /// The library, woken, finds that it cannot write any more and lets go; what the kernel still holds for the client
+    /// goes with it, or it would be kept as long as the client likes.
+    private func cut() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        shutdown(descriptor, Int32(SHUT_RDWR))
         state.withLock { $0.isShutting = false }
     }
 }

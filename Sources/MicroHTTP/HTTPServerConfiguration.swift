@@ -35,6 +35,10 @@ public struct HTTPServerConfiguration: Sendable {
     /// For how long `RequestHandler.handle` may leave a request unanswered; then 503. Default 60 s.
     public var answerTimeout: Duration
 
+    /// From an answer's beginning until the client has taken it, streams apart; then the connection is cut. Default
+    /// 5 min.
+    public var writeTimeout: Duration
+
     /// `TCP_USER_TIMEOUT`: for how long sent bytes may stay unacknowledged. Default 60 s.
     public var tcpUserTimeout: Duration
 
@@ -57,6 +61,7 @@ public struct HTTPServerConfiguration: Sendable {
         bodyTimeout = .seconds(30)
         idleTimeout = .seconds(60)
         answerTimeout = .seconds(60)
+        writeTimeout = .seconds(300)
         tcpUserTimeout = .seconds(60)
         streamWriteDeadline = .seconds(60)
         heartbeat = .seconds(20)

@@ -58,12 +58,8 @@ final class RequestContext {
             partSize.pointee = 0
             return receiveBody(bytes)
         case .body: return handle(raw.connection)
-        case .refused(let response):
-            watch?.enter(.none)
-            return answer(response, raw.connection)
-        case .handled(let exchange):
-            watch?.enter(.none)
-            return answer(exchange.resumed(), raw.connection)
+        case .refused(let response): return answer(response, raw.connection)
+        case .handled(let exchange): return answer(exchange.resumed(), raw.connection)
         case .over: return .NO
         }
     }
@@ -131,12 +127,12 @@ final class RequestContext {
     /// Answers in the first call: the library then reads no more of this connection and closes it.
     private func refuseAndClose(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
         lastWords = []
-        watch?.enter(.none)
         return answer(response, connection)
     }
 
     private func answer(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
         stage = .over
+        watch?.enter(.writing)
         var stream: RequestContext?
         if case .stream(let source) = response.body {
             // `HEAD` of a stream would get chunks after its head.
@@ -156,6 +152,8 @@ final class RequestContext {
     /// The head of a stream has been sent: from now on the socket is ours, through a descriptor of our own.
     func handOver() {
         guard let connection else { return }
+        // From here on the stream's own write deadline counts.
+        watch?.enter(.none)
         // Left alone, 0.9.75 forgets to look at the connection again after its reader has ended it, and keeps the
         // descriptor open until something happens on the socket, as if the stream had not ended. A connection that
         // was resumed it looks at in its next round.

@@ -35,6 +35,7 @@ final class ServerCore: Sendable {
             head: min(configuration.headTimeout, .seconds(15)).clampedNanoseconds,
             body: configuration.bodyTimeout.clampedNanoseconds,
             answer: configuration.answerTimeout.clampedNanoseconds,
+            write: configuration.writeTimeout.clampedNanoseconds,
             idle: configuration.idleTimeout.clampedNanoseconds)
         // Spread for each stream in `streamTiming()`; here what the configuration says.
         streamTiming = StreamHandle.Timing(

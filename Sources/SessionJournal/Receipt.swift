@@ -18,7 +18,7 @@ public struct StoredReceipt: Sendable, Hashable {
 
     /// What names the request.
     public var key: ReceiptKey
-    /// The SHA-256 of its body: 32 bytes.
+    /// The SHA-256 of what tells it from another request of that name, such as its body: 32 bytes.
     public var bodyHash: [UInt8]
     /// Its intent's id.
     public var intent: String

@@ -257,7 +257,7 @@ extension Session {
 extension CommitFailure {
     static let storeIsGone = CommitFailure(.disposed, "The store was disposed meanwhile.")
 
-    fileprivate init(_ failure: JournalFailure) {
+    init(_ failure: JournalFailure) {
         switch failure.code {
         case .full: self.init(.full, failure.detail)
         case .gone: self.init(.disposed, failure.detail)

@@ -1,3 +1,4 @@
+import Crypto
 import Locking
 import MVI
 import SessionJournal
@@ -30,6 +31,15 @@ public struct IntentRequest: Sendable {
         self.name = name
         self.ifMatch = ifMatch
         self.wait = wait
+    }
+
+    /// What tells a repetition from another request of the same name. A number is good for all features of a session, so
+    /// there the feature counts.
+    func hash(_ feature: FeatureID) -> [UInt8] {
+        var hash = SHA256()
+        if case .sequence? = name { hash.update(data: Array((feature.text + "\n").utf8)) }
+        hash.update(data: body)
+        return Array(hash.finalize())
     }
 
     /// What it is remembered by.
@@ -86,7 +96,8 @@ public enum IntentRefusal: Error, Sendable {
 public typealias IntentResult = Result<IntentReply, IntentRefusal>
 
 extension Session {
-    /// Runs an intent on the store that it names, which is made if the session has none yet.
+    /// Runs an intent on the store that it names, which is made if the session has none yet; a body that is no intent
+    /// makes none.
     ///
     /// `completion` is called once: on this thread before `accept` returns if the store was idle, its journal quick and
     /// no wait asked for, else later on another; never under a lock.
@@ -98,55 +109,25 @@ extension Session {
         lastWord: (@Sendable (IntentRefusal) -> (status: Int, body: [UInt8])?)? = nil,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
-        let run = IntentRun(
+        IntentRun(
             session: self, request: request, feature: feature, receipt: request.receiptKey(feature),
-            lastWord: lastWord, completion: completion)
-        openStore(feature) { run.begin($0) }
+            lastWord: lastWord, completion: completion
+        ).begin()
     }
 
-    /// Uses the number of a request up that was refused before it could be accepted, as `accept` does for its own
-    /// refusals. Without effect if it is not the number's turn.
-    ///
-    /// It counts as used at once, since the answer does not wait; should the server end before that is kept, the next
-    /// number is answered with the one that is expected.
-    public func useUp(_ name: IntentRequest.Name, status: Int, body: [UInt8]) {
-        guard case .sequence(let number, let epoch) = name else { return }
-        let key = ReceiptKey.sequence(number, epoch: epoch)
-        let now = environment.time.monotonic()
-        let isDue = core.withLock { core in
-            let lookup = core.receipts.reserve(
-                key, bodyHash: [], intentID: .random(), now: now, limits: environment.limits)
-            guard case .reserved = lookup else { return false }
-            core.receipts.complete(key, .refused(status: status, body: body))
-            return true
+    /// The store of the feature instance if it is in memory; it counts as used.
+    func storeAtHand(_ feature: FeatureID) -> StoreHandle? {
+        core.withLock { core in
+            guard !core.isEnded, let index = core.stores.index(forKey: feature),
+                let handle = core.stores.values[index].handle
+            else { return nil }
+            core.stores.values[index].lastUse = core.lastTouch
+            return handle
         }
-        if isDue { keepRefusal(key, status: status, body: body) { _ in } }
     }
 
-    /// Keeps a refusal as a request's receipt. `completion` is told whether it is kept.
-    func keepRefusal(
-        _ key: ReceiptKey, status: Int, body: [UInt8], completion: @escaping @Sendable (Bool) -> Void
-    ) {
-        let outcome = StoredReceipt.Outcome.refused(status: status, body: body)
-        let now = environment.time.sinceEpoch()
-        let append = core.withLock { core -> JournalAppend? in
-            guard !core.isEnded, let receipt = core.receipts[key] else { return nil }
-            let stored = StoredReceipt(
-                key: key, bodyHash: receipt.bodyHash, intent: receipt.intentID.text, outcome: outcome, made: now)
-            return core.housekeeping(self, nil, [stored], now: now)
-        }
-        guard let append else { return completion(false) }
-        let finish: @Sendable (AppendResult) -> Void = { [self] result in
-            let isKept = core.withLock { core in
-                guard case .committed = result else {
-                    core.receipts.release(key)
-                    return false
-                }
-                core.receipts.complete(key, outcome)
-                return true
-            }
-            completion(isKept)
-        }
-        if let result = environment.journal.append(append, done: finish) { finish(result) }
+    /// The version of the store, in memory or not; without a store that with which one would begin.
+    func version(of feature: FeatureID) -> UInt64 {
+        core.withLock { $0.stores[feature]?.version ?? $0.marks.versionFloor + 1 }
     }
 }

@@ -133,6 +133,9 @@ extension SessionCore {
         // A clock that was set back must not make a session live for ever.
         lastTouch = min(monotonic(stored.record.lastSeen), clocks.monotonic)
         keptTouch = lastTouch
+        // When the cookie was last set was not kept: it is set again, or the sessions of clients that come now and then
+        // would outlive their cookies.
+        cookieSet = clocks.monotonic - limits.sessionLife
         sequence = stored.sequence
         marks = stored.marks
         for summary in stored.stores {

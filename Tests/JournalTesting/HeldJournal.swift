@@ -2,7 +2,7 @@ import Locking
 import MVITesting
 import SessionJournal
 
-/// A journal in memory whose appends a test holds, lets through, or fails.
+/// A journal in memory whose appends and loads a test holds, lets through, or fails.
 public final class HeldJournal: Journal {
     private struct Held {
         let append: JournalAppend
@@ -14,11 +14,15 @@ public final class HeldJournal: Journal {
         var failure: JournalFailure?
         var held: [Held] = []
         var appended = 0
+        var loadFailure: JournalFailure?
+        var isHoldingLoads = false
+        var heldLoads: [@Sendable () -> Void] = []
     }
 
     private let kept: MemoryJournal
     private let state = Lock(State())
     private let arrival = Gate()
+    private let loadArrival = Gate()
 
     /// A journal on top of one that may have other users.
     public init(_ kept: MemoryJournal = MemoryJournal()) { self.kept = kept }
@@ -34,9 +38,44 @@ public final class HeldJournal: Journal {
     /// Returns when the first append is held.
     public func untilHeld() async throws { try await arrival.wait() }
 
-    /// Everything fails from now on; nil for no more.
+    /// Everything that writes fails from now on; nil for no more.
     public func fail(_ code: JournalFailure.Code?) {
         state.withLock { $0.failure = code.map { JournalFailure($0, "A test wants it so.") } }
+    }
+
+    /// Everything that reads fails from now on; nil for no more.
+    public func failLoads(_ code: JournalFailure.Code?) {
+        state.withLock { $0.loadFailure = code.map { JournalFailure($0, "A test wants it so.") } }
+    }
+
+    /// Holds every load of a session or a store from now on.
+    public func holdLoads() { state.withLock { $0.isHoldingLoads = true } }
+
+    /// Returns when the first load is held.
+    public func untilLoadHeld() async throws { try await loadArrival.wait() }
+
+    /// Does the loads that are held, and whatever comes.
+    public func releaseLoads() {
+        let held = state.withLock { state in
+            defer { state.heldLoads = [] }
+            state.isHoldingLoads = false
+            return state.heldLoads
+        }
+        for load in held { load() }
+    }
+
+    /// Does a load now, or when it is let through.
+    private func load<Value>(
+        _ done: @escaping @Sendable (Result<Value, JournalFailure>) -> Void,
+        _ action: @escaping @Sendable (@escaping @Sendable (Result<Value, JournalFailure>) -> Void) -> Void
+    ) {
+        let (failure, isHeld) = state.withLock { state -> (JournalFailure?, Bool) in
+            if let failure = state.loadFailure { return (failure, false) }
+            if state.isHoldingLoads { state.heldLoads.append { action(done) } }
+            return (nil, state.isHoldingLoads)
+        }
+        if let failure { return done(.failure(failure)) }
+        if isHeld { loadArrival.open() } else { action(done) }
     }
 
     /// Ends the oldest held append: commits it, unless `result` is another.
@@ -123,14 +162,14 @@ public final class HeldJournal: Journal {
     public func load(
         _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, JournalFailure>) -> Void
     ) {
-        kept.load(token, now: now, done: done)
+        load(done) { [kept] in kept.load(token, now: now, done: $0) }
     }
 
     public func loadStores(
         _ features: [FeatureID], of session: SessionKey,
         done: @escaping @Sendable (Result<[StoredStore], JournalFailure>) -> Void
     ) {
-        kept.loadStores(features, of: session, done: done)
+        load(done) { [kept] in kept.loadStores(features, of: session, done: $0) }
     }
 
     public func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, JournalFailure>) -> Void) {

@@ -6,7 +6,7 @@ import Testing
 struct RefusalTests {
     static let cases =
         RefusalCase.intents + RefusalCase.credentials + RefusalCase.ended + RefusalCase.crossSite
-        + RefusalCase.sessions + RefusalCase.states + RefusalCase.streams + RefusalCase.others
+        + RefusalCase.sessions + RefusalCase.states + RefusalCase.streams + RefusalCase.kept + RefusalCase.others
 
     @Test("is refused", arguments: cases, Depth.allCases)
     func refusal(_ refusal: RefusalCase, depth: Depth) async throws {

@@ -17,15 +17,19 @@ struct IntentOperations: Sendable {
         try crossSite.check(fields)
         let feature = try incoming.feature(sessions.environment.features)
         try checkInstance(feature, session)
-        do throws(Problem) {
-            try incoming.checkSize(limit: bodyLimit)
-            try MediaTypes.checkJSON(fields)
-        } catch {
-            useUp(incoming.head, session, error)
-            throw error
+        do throws(Problem) { try incoming.checkSize(limit: bodyLimit) } catch {
+            throw useUpAtOnce(incoming.head, session, error)
         }
-        let name = try IntentName.read(fields)
-        let condition = try condition(fields, session)
+        let condition: (@Sendable (UInt64) -> Bool)?
+        let name: IntentRequest.Name?
+        do throws(Problem) {
+            try MediaTypes.checkJSON(fields)
+            name = try IntentName.read(fields)
+            condition = try self.condition(fields, session)
+        } catch {
+            guard let name = try? IntentName.read(fields), case .sequence = name else { throw error }
+            return { _, reply in useUp(name, session, error, feature, reply) }
+        }
         let preferences = Preferences(fields)
         return { body, reply in
             accept(
@@ -70,13 +74,16 @@ struct IntentOperations: Sendable {
                 var response = Response(status: status, fields: AnswerFields.problem, body: .bytes(body))
                 response.fields.append((name: "Idempotency-Replayed", value: "true"))
                 reply.answer(response)
-            case .failure(let refusal):
-                reply.refuse(
-                    session.isEnded
-                        ? Problem(.sessionEnded, "The session was ended while the intent was under way.")
-                        : problem(refusal, feature))
+            case .failure(let refusal): refuse(refusal, feature, session, reply)
             }
         }
+    }
+
+    private func refuse(_ refusal: IntentRefusal, _ feature: FeatureID, _ session: Session, _ reply: Reply) {
+        reply.refuse(
+            session.isEnded
+                ? Problem(.sessionEnded, "The session was ended while the intent was under way.")
+                : problem(refusal, feature))
     }
 
     private func problem(_ refusal: IntentRefusal, _ feature: FeatureID) -> Problem {
@@ -97,18 +104,45 @@ struct IntentOperations: Sendable {
         return Self.final.contains(problem.type.status) ? (problem.type.status, problem.body(instance: path)) : nil
     }
 
-    /// A request is refused by its head, or because its body is too large.
-    private func useUp(_ head: RequestHead, _ session: Session, _ problem: Problem) {
-        guard let name = try? IntentName.read(head.fields), Self.final.contains(problem.type.status) else { return }
-        session.useUp(name, status: problem.type.status, body: problem.body(instance: head.path))
+    /// A request with a number is refused by its head: the answer waits until that is kept, as that to an intent does.
+    private func useUp(
+        _ name: IntentRequest.Name, _ session: Session, _ problem: Problem, _ feature: FeatureID, _ reply: Reply
+    ) {
+        session.useUp(name, status: problem.type.status, body: problem.body(instance: reply.terms.path)) { use in
+            switch use {
+            case .none, .used: reply.refuse(problem)
+            case .before: reply.refuse(problem.replayed)
+            case .failed(let refusal): refuse(refusal, feature, session, reply)
+            }
+        }
     }
 
-    /// The HTTP layer cut off a body that grew too large.
-    func cutOff(_ head: RequestHead, _ problem: Problem) {
-        guard let token = credentials.token(head.fields), case .live(let session)? = sessions.lookup(token),
-            (try? crossSite.check(head.fields)) != nil
-        else { return }
-        useUp(head, session, problem)
+    /// A request is refused because its body is too large, which is answered without reading it.
+    private func useUpAtOnce(_ head: RequestHead, _ session: Session, _ problem: Problem) -> Problem {
+        guard let name = try? IntentName.read(head.fields) else { return problem }
+        let use = session.useUpAtOnce(
+            name, status: problem.type.status, body: problem.body(instance: head.path))
+        if case .before = use { return problem.replayed }
+        return problem
+    }
+
+    /// The HTTP layer cut off a body that grew too large; returns what to answer.
+    func cutOff(_ incoming: Incoming, _ problem: Problem) -> Problem {
+        guard let token = credentials.token(incoming.fields), (try? crossSite.check(incoming.fields)) != nil,
+            let feature = try? incoming.feature(sessions.environment.features)
+        else { return problem }
+        if case .live(let session)? = sessions.lookup(token) { return cutOff(incoming, session, feature, problem) }
+        sessions.find(token) { found in
+            if case .live(let session) = found { _ = cutOff(incoming, session, feature, problem) }
+        }
+        return problem
+    }
+
+    private func cutOff(
+        _ incoming: Incoming, _ session: Session, _ feature: FeatureID, _ problem: Problem
+    ) -> Problem {
+        guard (try? checkInstance(feature, session)) != nil else { return problem }
+        return useUpAtOnce(incoming.head, session, problem)
     }
 
     private func answer(
@@ -134,5 +168,14 @@ struct IntentOperations: Sendable {
         if let applied = form.applied { response.fields.append((name: "Preference-Applied", value: applied)) }
         if intent.isReplayed { response.fields.append((name: "Idempotency-Replayed", value: "true")) }
         return response
+    }
+}
+
+extension Problem {
+    /// The same as the answer to a repetition.
+    fileprivate var replayed: Problem {
+        var problem = self
+        problem.fields.append((name: "Idempotency-Replayed", value: "true"))
+        return problem
     }
 }

@@ -25,8 +25,12 @@ struct SessionOperations: Sendable {
                     return create(credential, reply)
                 }
                 sessions.find(token) { found in
-                    guard case .live(let session) = found else { return create(credential, reply) }
-                    reply.answer(response(200, session, token))
+                    switch found {
+                    case .live(let session): reply.answer(response(200, session, token))
+                    // It may be there: another one in its place would take the client's away for good.
+                    case .failed(let refusal): reply.refuse(Problem(refusal))
+                    case .ended, .unknown: create(credential, reply)
+                    }
                 }
             } catch {
                 reply.refuse(error)

@@ -77,6 +77,18 @@ struct StreamOperations: Sendable {
         }
     }
 
+    /// What a stream gets whose session cannot be had: 204 if that has ended, which lasts; else, for now, what `putOff`
+    /// gives. Throws what is a refusal all the same. No `EventSource` asks with `HEAD`.
+    func answer(insteadOf problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
+        switch problem.type {
+        case .sessionEnded: return ended(isByCookie: problem.fields.contains { $0.name == "Set-Cookie" })
+        case .journalUnavailable, .storageFull, .tooManySessions:
+            guard !incoming.isHead else { throw problem }
+            return try putOff(.busy, problem, Preferences(incoming.fields).problem)
+        default: throw problem
+        }
+    }
+
     private func refuse(
         _ refusal: StreamRefusal, _ filter: StreamFilter, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply
     ) {
@@ -89,29 +101,34 @@ struct StreamOperations: Sendable {
             let problem = Problem(
                 .tooManyStores, "The session has \(limit) stores, and the stream would need more.")
             putOff(.busy, problem, wantsProblem, reply)
-        case .store(.notKept), .store(.evicted):
-            let problem = Problem(
-                .journalUnavailable, "What the session is kept in cannot be read now.", retryAfter: .seconds(2))
-            putOff(.busy, problem, wantsProblem, reply)
+        case .store(.notKept(let failure)):
+            putOff(.busy, Problem(SessionTableRefusal.notKept(failure)), wantsProblem, reply)
+        case .store(.evicted): putOff(.busy, .leftMemory, wantsProblem, reply)
         case .store(.sessionEnded): reply.answer(ended(isByCookie: caller.isByCookie))
         case .store(let refusal): reply.refuse(Problem(refusal, filter))
         }
     }
 
-    /// Refuses for now. A browser gives up for ever on 429 and 503, so unless the client asks for the problem it gets a
-    /// stream that says when to come back, and ends.
     private func putOff(_ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool, _ reply: Reply) {
+        do throws(Problem) { reply.answer(try putOff(reason, problem, wantsProblem)) } catch { reply.refuse(error) }
+    }
+
+    /// Refuses for now. A browser gives up for ever on 429 and 503, so unless the client asks for the problem, which is
+    /// then thrown, it gets a stream that says when to come back, and ends.
+    private func putOff(
+        _ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool
+    ) throws(Problem) -> Response {
         guard wantsProblem else {
             let farewell = StreamEvents.goAway(reason)
-            return reply.answer(Response(status: 200, fields: AnswerFields.stream, body: .bytes(farewell)))
+            return Response(status: 200, fields: AnswerFields.stream, body: .bytes(farewell))
         }
         var problem = problem
         problem.fields.append((name: "Preference-Applied", value: "problem"))
-        reply.refuse(problem)
+        throw problem
     }
 
     /// What a stream of a session that has ended gets: at 204 an EventSource stops for ever.
-    func ended(isByCookie: Bool) -> Response {
+    private func ended(isByCookie: Bool) -> Response {
         var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
         if isByCookie { response.fields.append(credentials.cookies.clear) }
         return response

@@ -10,13 +10,18 @@ extension Problem {
             self.init(
                 .tooManySessions, "The server has as many sessions in use as it may have.", retryAfter: .seconds(60))
         case .notKept(let failure) where failure.code == .full:
-            self.init(.storageFull, "There was no room to keep the change.")
+            self.init(.storageFull, "What sessions are kept in has no room left.")
         case .notKept:
             self.init(
                 .journalUnavailable, "What sessions are kept in cannot be used now; try again.",
                 retryAfter: .seconds(2))
         }
     }
+
+    /// The session left memory while a request was on its way, which takes longer than any request should.
+    static let leftMemory = Problem(
+        .journalUnavailable, "The session left memory while the request was under way; try again.",
+        retryAfter: .seconds(1))
 
     /// Why there is no store.
     init(_ refusal: StoreRefusal, _ feature: FeatureID) {
@@ -30,12 +35,8 @@ extension Problem {
                 .tooManyWaits, "As many requests as may wait do so already.", retryAfter: .seconds(1))
         case .sessionEnded:
             self.init(.sessionEnded, "The session was ended while the request was under way.")
-        case .notKept(let failure) where failure.code == .full:
-            self.init(.storageFull, "There was no room to keep the change.")
-        case .notKept, .evicted:
-            self.init(
-                .journalUnavailable, "What the session is kept in cannot be used now; try again.",
-                retryAfter: .seconds(2))
+        case .notKept(let failure): self.init(SessionTableRefusal.notKept(failure))
+        case .evicted: self = .leftMemory
         case .failed:
             self.init(.stateUnavailable, "The store of \"\(feature)\" could not be made; the server's log says why.")
         }

@@ -7,15 +7,15 @@ extension ProblemType {
         remedy: "Compare the id with `GET /features`. A feature with a key is written `name:key`.")
 
     static let intentInProgress = ProblemType(
-        "intent-in-progress", 409, "An intent with this key is under way",
-        meaning: "The `Idempotency-Key` belongs to an intent that was taken and is not committed yet.",
+        "intent-in-progress", 409, "An intent with this name is under way",
+        meaning: "The `Idempotency-Key` or `Intent-Seq` belongs to an intent that was taken and is not committed yet.",
         remedy: "Wait as long as `Retry-After` says and repeat the request: it is answered from the receipt.")
 
     static let outOfSequence = ProblemType(
         "out-of-sequence", 409, "Intents with smaller numbers are missing",
         meaning:
             "The intent's `Intent-Seq` is not the next one of its `Intent-Epoch`. `Expected-Seq` says which one is. "
-            + "The intent did not run.",
+            + "The intent did not run, and its number is still to come.",
         remedy: "Send the intents from `Expected-Seq` on, each after the one before was answered; or begin a new "
             + "`Intent-Epoch` at 1.")
 
@@ -23,7 +23,8 @@ extension ProblemType {
         "receipt-expired", 409, "The number was used too long ago",
         meaning: "The `Intent-Seq` was used before, and the server does not remember any more what came of it. The "
             + "intent did not run again.",
-        remedy: "Read the state to see whether the intent took effect, and go on with the next number.")
+        remedy: "Read the state to see whether the intent took effect, and go on with the number that the client has not "
+            + "used, or with a new `Intent-Epoch`.")
 
     static let storeDisposed = ProblemType(
         "store-disposed", 410, "The feature's store was disposed",
@@ -42,9 +43,10 @@ extension ProblemType {
         remedy: "Compare the body with the examples at `GET /features/<name>`.")
 
     static let idempotencyKeyReused = ProblemType(
-        "idempotency-key-reused", 422, "The key was used for another intent",
-        meaning: "The `Idempotency-Key` belongs to an intent with another body, sent to the same feature before.",
-        remedy: "Use a new key for each intent, and the same key only to repeat the same request.")
+        "idempotency-key-reused", 422, "The name was used for another intent",
+        meaning: "The `Idempotency-Key` belongs to an intent with another body, sent to the same feature before; or the "
+            + "`Intent-Seq` to an intent with another body or of another feature.",
+        remedy: "Use a new key or the next number for each intent, and the same only to repeat the same request.")
 
     static let intentRefused = ProblemType(
         "intent-refused", 422, "The feature refused the intent",

@@ -11,9 +11,9 @@ extension ProblemType {
         remedy: "Dispose of one that is no longer shown with `DELETE /features/<id>/state`.")
 
     static let tooManyReceipts = ProblemType(
-        "too-many-receipts", 429, "Too many idempotency keys in a short time",
-        meaning: "The session has used as many idempotency keys as the server keeps, all of them too young to be "
-            + "forgotten.",
+        "too-many-receipts", 429, "Too many named intents in a short time",
+        meaning: "The session has as many receipts of `Idempotency-Key` and `Intent-Seq` as the server keeps, all of "
+            + "them too young to be forgotten.",
         remedy: "Wait as long as `Retry-After` says, or send intents whose repetition does no harm without a key.")
 
     static let tooManyWaits = ProblemType(
@@ -23,7 +23,8 @@ extension ProblemType {
 
     static let tooManySessions = ProblemType(
         "too-many-sessions", 503, "The server has no room for another session",
-        meaning: "The server holds as many sessions as it may.",
+        meaning: "The server has as many sessions in memory as it may, and the request needs one more: a new one, or "
+            + "one that was not used for a while.",
         remedy: "Wait as long as `Retry-After` says; or start the server with a larger `--max-sessions`.")
 
     static let tooManyStreams = ProblemType(
@@ -35,7 +36,8 @@ extension ProblemType {
         "busy", 503, "The server has too much to do",
         meaning: "Too many requests wait for the same store, too many connections are open, or the answer was not "
             + "ready in time.",
-        remedy: "Wait as long as `Retry-After` says and repeat the request, an intent with its `Idempotency-Key`.")
+        remedy: "Wait as long as `Retry-After` says and repeat the request, an intent with its `Idempotency-Key` or "
+            + "`Intent-Seq`.")
 
     static let draining = ProblemType(
         "draining", 503, "The server is stopping",
@@ -48,14 +50,18 @@ extension ProblemType {
         remedy: "Send no requests to this server until it is ready again; look into its log.")
 
     static let journalUnavailable = ProblemType(
-        "journal-unavailable", 503, "The turn could not be kept",
-        meaning: "What sessions are kept in could not be written. Nothing of the turn was kept.",
-        remedy: "Wait as long as `Retry-After` says and send the intent again.")
+        "journal-unavailable", 503, "What sessions are kept in cannot be used now",
+        meaning: "A session or a store could not be read, or a change not be written. Nothing is lost that was "
+            + "answered before; an intent that gets this did not run, or it is not known whether it did.",
+        remedy: "Wait as long as `Retry-After` says and repeat the request: an intent with the same `Idempotency-Key` or "
+            + "`Intent-Seq`, so that it runs once in either case.")
 
     static let storageFull = ProblemType(
         "storage-full", 507, "The server's disk is full",
-        meaning: "There was no room to keep the turn. Nothing of it was kept.",
-        remedy: "Free room on the server, then send the intent again.")
+        meaning: "There was no room to keep the change. Nothing of it was kept; what was kept before can still be "
+            + "read.",
+        remedy: "Free room on the server, then repeat the request, an intent with the same `Idempotency-Key` or "
+            + "`Intent-Seq`. The server goes on by itself.")
 
     static let stateTooLarge = ProblemType(
         "state-too-large", 507, "The state has grown too large",

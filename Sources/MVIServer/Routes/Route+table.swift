@@ -2,9 +2,11 @@ extension Route {
     /// Every route of PROTOCOL section 2: those declared, `HEAD` wherever there is `GET`, `OPTIONS` for every path.
     static let table: [Route] = declared + declared.compactMap(\.forHead) + options
 
-    private static let sessionGone: [ProblemType] = [.unauthorized, .sessionNotFound, .sessionEnded]
+    private static let sessionGone: [ProblemType] = [.unauthorized, .sessionNotFound, .sessionEnded] + notKept
+    /// A session, or a store, cannot be read or written now, or there is no room in memory for one that is kept.
+    private static let notKept: [ProblemType] = [.tooManySessions, .journalUnavailable, .storageFull]
     private static let whoAsks = ["Sec-Fetch-Site", "Cookie"]
-    private static let ofSession = ["Set-Cookie", "WWW-Authenticate"]
+    private static let ofSession = ["Set-Cookie", "WWW-Authenticate", "Retry-After"]
     private static let streaming = Route(
         method: .get, path: "/events", operation: .streamSession, access: .session,
         query: ["feature", "last_event_id"],
@@ -13,12 +15,9 @@ extension Route {
         // A session that has ended is no problem of a stream: it gets 204.
         problems: [
             .unauthorized, .sessionNotFound, .crossSite, .featureNotFound, .notAcceptable, .tooManyStores,
-            .stateUnavailable, .tooManyStreams,
-            .draining,
-        ],
-        responseFields: ofSession + [
-            "Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied", "Retry-After",
-        ])
+            .stateUnavailable, .tooManyStreams, .draining,
+        ] + notKept,
+        responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied"])
 
     private static let declared: [Route] = [
         Route(
@@ -26,9 +25,8 @@ extension Route {
             requestFields: whoAsks + ["Content-Type", "Content-Encoding"],
             successes: [201, 200],
             problems: [
-                .invalidJSON, .badRequest, .crossSite, .bodyTooLarge, .unsupportedMediaType, .tooManySessions,
-                .draining,
-            ],
+                .invalidJSON, .badRequest, .crossSite, .bodyTooLarge, .unsupportedMediaType, .draining,
+            ] + notKept,
             responseFields: ["Content-Type", "Location", "Set-Cookie", "Retry-After"]),
         Route(
             method: .get, path: "/sessions/current", operation: .describeSession, access: .session,
@@ -49,24 +47,25 @@ extension Route {
             problems: sessionGone + [
                 .crossSite, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable,
             ],
-            responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied", "Retry-After"]),
+            responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied"]),
         Route(
             method: .delete, path: "/features/{id}/state", operation: .disposeStore, access: .session,
             requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite, .featureNotFound],
             responseFields: ofSession),
         Route(
             method: .post, path: "/features/{id}/intents", operation: .sendIntent, access: .session,
-            requestFields: whoAsks + ["Content-Type", "Content-Encoding", "Idempotency-Key", "If-Match", "Prefer"],
+            requestFields: whoAsks + [
+                "Content-Type", "Content-Encoding", "Idempotency-Key", "Intent-Seq", "Intent-Epoch", "If-Match", "Prefer",
+            ],
             successes: [202, 200, 204],
             problems: sessionGone + [
                 .badRequest, .invalidJSON, .crossSite, .forbidden, .featureNotFound, .intentInProgress,
-                .storeDisposed, .preconditionFailed, .bodyTooLarge, .unsupportedMediaType, .invalidIntent,
+                .outOfSequence, .receiptExpired, .storeDisposed, .preconditionFailed, .bodyTooLarge, .unsupportedMediaType, .invalidIntent,
                 .idempotencyKeyReused, .intentRefused, .tooManyRequests, .tooManyStores, .tooManyReceipts,
-                .intentFailed, .stateUnavailable, .busy, .draining, .journalUnavailable, .storageFull,
-                .stateTooLarge,
+                .intentFailed, .stateUnavailable, .busy, .draining, .stateTooLarge,
             ],
             responseFields: ofSession + [
-                "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Retry-After",
+                "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Expected-Seq",
             ]),
         Route(
             method: .get, path: "/features/{id}/events", operation: .streamFeature, access: .session,
@@ -106,7 +105,7 @@ extension Route {
         if isStream || isState {
             head.problems.removeAll { needsPlace.contains($0) || (isStream && $0 == .draining) }
             head.requestFields.removeAll { ofWaiting.contains($0) }
-            head.responseFields.removeAll { ofWaiting.contains($0) || $0 == "Retry-After" }
+            head.responseFields.removeAll { ofWaiting.contains($0) }
             head.query.removeAll { $0 == "last_event_id" }
         }
         return head

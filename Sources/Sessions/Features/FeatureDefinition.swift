@@ -20,6 +20,8 @@ public struct FeatureDefinition: Sendable {
     public let intentTypes: [String]
 
     let make: @Sendable (_ key: String?, _ seed: StoreSeed) throws -> StoreHandle?
+    /// Why a body is no intent of the feature; nil if it is one. For where there is no store to decode it.
+    let intentFault: @Sendable (_ body: [UInt8]) -> WireDecodingError?
 
     /// A feature without a key.
     ///
@@ -59,6 +61,14 @@ public struct FeatureDefinition: Sendable {
         }
         make = { key, seed in
             try instance(key).map { try StoreHandle($0, seed: seed) }
+        }
+        intentFault = { body in
+            do throws(WireDecodingError) {
+                _ = try WireJSON.decode(F.Intent.self, from: body)
+                return nil
+            } catch {
+                return error
+            }
         }
     }
 

@@ -1,4 +1,3 @@
-import Crypto
 import Locking
 import MVI
 import SessionJournal
@@ -15,49 +14,84 @@ struct IntentRun: Sendable {
 
     private var environment: SessionEnvironment { session.environment }
 
-    /// The store is there, or cannot be had.
-    func begin(_ opened: Result<(handle: StoreHandle, number: UInt64), StoreRefusal>) {
-        switch opened {
-        case .failure(let refusal): completion(.failure(.store(refusal)))
-        case .success(let store): begin(store.handle)
+    /// Looks at the body and at the request's name before any store is made: a body that is no intent makes none.
+    func begin() {
+        guard let definition = environment.features.definition(for: feature) else {
+            return completion(.failure(.store(.featureNotFound)))
+        }
+        let handle = session.storeAtHand(feature)
+        let decoded = handle?.decode(request.body)
+        let fault: WireDecodingError? =
+            switch decoded {
+            case .success?: nil
+            case .failure(let error)?: error
+            case nil: definition.intentFault(request.body)
+            }
+        let id = intentID
+        if let receipt, !reserve(receipt, id, fault) { return }
+        if let fault {
+            refuse(fault: fault)
+        } else if let handle, case .success(let accept)? = decoded {
+            run(accept, id, handle)
+        } else {
+            open(id)
         }
     }
 
-    private func begin(_ handle: StoreHandle) {
-        let decoded = handle.decode(request.body)
-        let id = intentID
-        if let receipt {
-            let hash = Array(SHA256.hash(data: request.body))
-            let now = environment.time.monotonic()
-            let lookup = session.core.withLock {
-                $0.receipts.reserve(receipt, bodyHash: hash, intentID: id, now: now, limits: environment.limits)
-            }
-            if case .failure(.malformed(let offset, let reason)) = decoded {
-                // Not JSON comes before the receipt, but for a number that is due uses that up.
-                if case .reserved = lookup { return refuse(.malformed(offset: offset, reason: reason)) }
-                return completion(.failure(.malformed(offset: offset, reason: reason)))
-            }
-            switch lookup {
-            case .reserved: break
-            case .done(let found): return replay(found, handle)
-            case .pending: return completion(.failure(.receiptPending))
-            case .otherBody: return completion(.failure(.receiptConflict))
-            case .full(let after): return completion(.failure(.tooManyReceipts(retryAfter: after)))
-            case .gap(let expected): return completion(.failure(.outOfSequence(expected: expected)))
-            case .expired: return completion(.failure(.receiptExpired))
+    /// Takes the request's name; false if it is not to be had, and the request has been answered or will be.
+    private func reserve(_ key: ReceiptKey, _ id: IntentID, _ fault: WireDecodingError?) -> Bool {
+        let hash = request.hash(feature)
+        let now = environment.time.monotonic()
+        let lookup = session.core.withLock {
+            $0.receipts.reserve(key, bodyHash: hash, intentID: id, now: now, limits: environment.limits)
+        }
+        if case .reserved = lookup { return true }
+        if case .done(let found) = lookup, case .refused? = found.outcome {
+            replay(found)
+            return false
+        }
+        // Order of checks: not JSON comes before the receipt.
+        if case .malformed(let offset, let reason)? = fault {
+            completion(.failure(.malformed(offset: offset, reason: reason)))
+            return false
+        }
+        switch lookup {
+        case .reserved: return true
+        case .done(let found): replay(found)
+        case .pending: completion(.failure(.receiptPending))
+        case .otherBody: completion(.failure(.receiptConflict))
+        case .full(let after): completion(.failure(.tooManyReceipts(retryAfter: after)))
+        case .gap(let expected): completion(.failure(.outOfSequence(expected: expected)))
+        case .expired: completion(.failure(.receiptExpired))
+        }
+        return false
+    }
+
+    /// Makes the store, or brings it back, and runs the intent on it.
+    private func open(_ id: IntentID) {
+        session.openStore(feature) { opened in
+            switch opened {
+            case .failure(let refusal):
+                release()
+                completion(.failure(.store(refusal)))
+            case .success(let store):
+                switch store.handle.decode(request.body) {
+                case .success(let accept): run(accept, id, store.handle)
+                case .failure(let error): refuse(fault: error)
+                }
             }
         }
-        switch decoded {
-        case .failure(let error):
+    }
+
+    private func refuse(fault: WireDecodingError) {
+        switch fault {
+        case .malformed(let offset, let reason): refuse(.malformed(offset: offset, reason: reason))
+        case .mismatch(let issues):
             // Order of checks: what the client believes of the state comes before what it asks for.
-            if let ifMatch = request.ifMatch, let state = session.existingState(of: feature), !ifMatch(state.version) {
+            if let ifMatch = request.ifMatch, !ifMatch(session.version(of: feature)) {
                 return refuse(.rejected(.preconditionFailed))
             }
-            switch error {
-            case .malformed(let offset, let reason): refuse(.malformed(offset: offset, reason: reason))
-            case .mismatch(let issues): refuse(.mismatch(issues))
-            }
-        case .success(let accept): run(accept, id, handle)
+            refuse(.mismatch(issues))
         }
     }
 
@@ -76,17 +110,12 @@ struct IntentRun: Sendable {
         accept(id, precondition, reply) { result in
             switch result {
             case .success(let outcome): succeeded(id, outcome, reply, handle)
-            case .failure(.passivated): again()
-            case .failure(.notCommitted(let failure)) where failure.code == .duplicate: replayCommitted(handle)
+            // The store left memory between being found and being asked: it comes back.
+            case .failure(.passivated): open(id)
+            case .failure(.notCommitted(let failure)) where failure.code == .duplicate: replayCommitted(id)
             case .failure(let rejection): refuse(.rejected(rejection))
             }
         }
-    }
-
-    /// The store left memory between being found and being asked: it comes back.
-    private func again() {
-        release()
-        session.openStore(feature) { begin($0) }
     }
 
     private func succeeded(
@@ -127,20 +156,21 @@ struct IntentRun: Sendable {
             release()
             return completion(.failure(refusal))
         }
-        session.keepRefusal(receipt, status: word.status, body: word.body) { isKept in
-            guard isKept else {
+        session.keepRefusal(receipt, status: word.status, body: word.body) { kept in
+            switch kept {
+            case .kept: completion(.failure(refusal))
+            case .before(let receipt): replay(receipt)
+            case .failed(let failure):
                 // Told so, the client would go on to the next number, which would be one too high.
-                let failure = CommitFailure(.unavailable, "The refusal could not be kept.")
-                return completion(.failure(.rejected(.notCommitted(failure))))
+                completion(.failure(.rejected(.notCommitted(failure))))
             }
-            completion(.failure(refusal))
         }
     }
 
     // MARK: Repetitions
 
     /// Answers a repeated request anew, from its receipt.
-    private func replay(_ receipt: ReceiptBook.Receipt, _ handle: StoreHandle) {
+    private func replay(_ receipt: ReceiptBook.Receipt) {
         switch receipt.outcome {
         case nil: completion(.failure(.receiptPending))
         case .refused(let status, let body)?: completion(.failure(.replayed(status: status, body: body)))
@@ -148,14 +178,14 @@ struct IntentRun: Sendable {
             session.state(of: feature) { result in
                 switch result {
                 case .failure(let refusal): completion(.failure(.store(refusal)))
-                case .success(let present): replay(receipt.intentID, version, present, handle)
+                case .success(let present): replay(receipt.intentID, version, present)
                 }
             }
         }
     }
 
-    private func replay(_ id: IntentID, _ version: UInt64, _ present: StateSnapshot, _ handle: StoreHandle) {
-        guard let wait = request.wait else {
+    private func replay(_ id: IntentID, _ version: UInt64, _ present: StateSnapshot) {
+        guard let wait = request.wait, let handle = session.storeAtHand(feature) else {
             return answer(id, present, version: version, isReplayed: true, isSettled: false, isGranted: false)
         }
         session.settle(id, wait, feature, handle, isSettled: false, fallback: present) { isSettled, isGranted, state in
@@ -163,11 +193,11 @@ struct IntentRun: Sendable {
         }
     }
 
-    /// The journal had the receipt already: another writer ran the request, or this one did and was not told.
-    private func replayCommitted(_ handle: StoreHandle) {
+    /// The journal had a receipt of the batch already: another writer ran that request, or this one did and was not
+    /// told. The batch's other intents did not run; they do now.
+    private func replayCommitted(_ id: IntentID) {
         let found = receipt.flatMap { key in session.core.withLock { $0.receipts[key] } }
-        guard let found else { return completion(.failure(.receiptPending)) }
-        replay(found, handle)
+        if let found, found.outcome != nil { replay(found) } else { open(id) }
     }
 }
 

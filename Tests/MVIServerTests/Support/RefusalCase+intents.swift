@@ -119,6 +119,9 @@ extension RefusalCase {
             .badRequest, when: "the key is too long", "{}",
             [("Idempotency-Key", String(repeating: "k", count: 256))]),
         intent(
+            .badRequest, when: "there are a key and a number", "{}",
+            [("Idempotency-Key", "a"), ("Intent-Seq", "1"), ("Intent-Epoch", "e")]),
+        intent(
             .badRequest, when: "there are two keys", "{}", [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]),
         intent(.badRequest, when: "If-Match is not written well", "{}", [("If-Match", "1")]),
         intent(
@@ -160,6 +163,27 @@ extension RefusalCase {
                 #expect(try await server.send(first).status == 202)
                 return try await server.send(
                     session.intent(#"{"type":"increment"}"#, [("Idempotency-Key", "\"b\"")]))
+            }),
+        RefusalCase(.sendIntent, .outOfSequence, when: "a number was left out") { server in
+            let response = try await server.send(
+                try await server.session().intent(
+                    #"{"type":"increment"}"#, [("Intent-Seq", "2"), ("Intent-Epoch", "e")]))
+            #expect(response["expected-seq"] == "1")
+            return response
+        },
+        RefusalCase(
+            .sendIntent, .receiptExpired, when: "the number's receipt is gone", settings: { $0.maxReceipts = 1 },
+            ask: { server in
+                let session = try await server.session()
+                func send(_ number: Int) async throws -> TestResponse {
+                    try await server.send(
+                        session.intent(
+                            #"{"type":"increment"}"#, [("Intent-Seq", "\(number)"), ("Intent-Epoch", "e")]))
+                }
+                #expect(try await send(1).status == 202)
+                server.time.advance(by: .seconds(601))
+                #expect(try await send(2).status == 202)
+                return try await send(1)
             }),
     ]
 

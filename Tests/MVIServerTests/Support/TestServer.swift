@@ -4,6 +4,7 @@ import Logging
 import MVI
 import MVITesting
 import MicroHTTP
+import SessionJournal
 import Sessions
 import Testing
 
@@ -27,21 +28,24 @@ struct TestServer: Sendable {
     ]
 
     /// Runs a test on a server of its own, and stops it after. Over a socket it listens on a free port.
-    static func run(
-        _ depth: Depth, _ change: (inout ServerSettings) -> Void = { _ in },
-        _ test: (TestServer) async throws -> Void
-    ) async throws {
+    ///
+    /// - Parameter world: what outlives the server; one that is given again is a server that was started again.
+    static func run<Result>(
+        _ depth: Depth, in world: World = World(), _ change: (inout ServerSettings) -> Void = { _ in },
+        _ test: (TestServer) async throws -> Result
+    ) async throws -> Result {
         var settings = ServerSettings()
         settings.port = 0
         settings.grace = .seconds(5)
         change(&settings)
-        let (journal, time, clock, gate) = (HeldJournal(), ManualTime(), ManualClock(), Gate())
+        let (journal, time, clock, gate) = (HeldJournal(world.kept), world.time, ManualClock(), Gate())
+        let source = world.start()
         let assembly = try Assembly(
             [ServedFeature(Probe(gate: gate)), ServedFeature(Keyed { try Item(id: $0) })], settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), page: page,
             adapt: { features, limits, middleware in
                 SessionEnvironment(
-                    features: features, limits: limits, journal: journal, time: time.source, clock: clock,
+                    features: features, limits: limits, journal: journal, time: source, clock: clock,
                     middleware: middleware)
             })
         if depth == .socket { try assembly.http.start() }
@@ -52,17 +56,19 @@ struct TestServer: Sendable {
                 : SocketClient(port: assembly.http.port),
             journal: journal, time: time, clock: clock, gate: gate)
         do {
-            try await test(server)
+            let result = try await test(server)
+            await server.stop(depth)
+            return result
         } catch {
             await server.stop(depth)
             throw error
         }
-        await server.stop(depth)
     }
 
     private func stop(_ depth: Depth) async {
         gate.open()
         journal.release()
+        journal.releaseLoads()
         sessions.drain()
         if depth == .socket { await assembly.http.shutdown(grace: .seconds(2)) }
     }
@@ -109,6 +115,20 @@ struct TestServer: Sendable {
 
     struct Gone: Error {}
 
+    /// Lets so much time pass that a session which nobody uses leaves memory.
+    func leaveMemory() throws {
+        time.advance(by: .seconds(700))
+        sessions.sweep(part: 1)
+        try #require(sessions.count == 0)
+    }
+
+    /// Lets so much time pass that a store which nobody uses leaves memory, though not its session.
+    func passivateStores() throws {
+        time.advance(by: .seconds(400))
+        sessions.sweep(part: 1)
+        try #require(sessions.liveStoreCount == 0 && sessions.count > 0)
+    }
+
     /// Whether the server still answers: after each refusal it must.
     func isServing() async throws -> Bool {
         try await send(TestRequest("GET", "/health/live")).status == 200
@@ -135,15 +155,31 @@ struct Credential: Sendable {
     }
 }
 
+/// What outlives a server: the disk, and the time.
+struct World: Sendable {
+    let kept = MemoryJournal()
+    let time = ManualTime()
+    private let starts = Lock(0)
+
+    /// The time as the next server of this world sees it: its monotonic clock begins anew, as after a computer's start.
+    func start() -> TimeSource {
+        let start = starts.withLock { starts in
+            defer { starts += 1 }
+            return starts
+        }
+        return time.source(monotonicStart: .seconds(100_000 * start))
+    }
+}
+
 /// A time that a test moves.
 final class ManualTime: Sendable {
     private let now = Lock(Duration.seconds(1_000))
 
     func advance(by duration: Duration) { now.withLock { $0 += duration } }
 
-    var source: TimeSource {
+    func source(monotonicStart: Duration) -> TimeSource {
         TimeSource(
-            monotonic: { [self] in now.withLock { $0 } },
+            monotonic: { [self] in monotonicStart + now.withLock { $0 } },
             sinceEpoch: { [self] in .seconds(1_767_312_000) + now.withLock { $0 } })
     }
 }

@@ -1,0 +1,127 @@
+import SessionJournal
+import Testing
+
+@testable import MVIServer
+
+extension RefusalCase {
+    /// Every operation of a session, with a request that would succeed.
+    static let ofSession:
+        [(operation: Operation, method: String, target: String, fields: [(name: String, value: String)], body: String)] =
+            [
+                (.describeSession, "GET", "/sessions/current", [], ""),
+                (.endSession, "DELETE", "/sessions/current", [], ""),
+                (.readState, "GET", "/features/probe/state", [], ""),
+                (.disposeStore, "DELETE", "/features/probe/state", [], ""),
+                (.sendIntent, "POST", "/features/probe/intents", [json], #"{"type":"increment"}"#),
+                (.streamFeature, "GET", "/features/probe/events", [("Prefer", "problem")], ""),
+                (.streamSession, "GET", "/events", [("Prefer", "problem")], ""),
+            ]
+
+    /// What can be wrong with what sessions are kept in.
+    static let kept: [RefusalCase] = sessionsNotAtHand + storesNotAtHand + unwritten
+
+    /// The session has to be brought into memory.
+    private static let sessionsNotAtHand = ofSession.flatMap { operation, method, target, fields, body in
+        [
+            unreadable(operation, .journalUnavailable, .unavailable, method, target, fields, body),
+            unreadable(operation, .storageFull, .full, method, target, fields, body),
+            RefusalCase(
+                operation, .tooManySessions, when: "there is no room to bring the session back",
+                settings: { $0.maxSessions = 1 },
+                ask: { server in
+                    let session = try await server.session()
+                    try server.leaveMemory()
+                    _ = try await server.session()
+                    let response = try await server.send(session.request(method, target, fields, body: body))
+                    #expect(response["retry-after"] == "60")
+                    return response
+                }),
+        ]
+    }
+
+    private static func unreadable(
+        _ operation: Operation, _ type: ProblemType, _ code: JournalFailure.Code, _ method: String, _ target: String,
+        _ fields: [(name: String, value: String)], _ body: String
+    ) -> RefusalCase {
+        RefusalCase(operation, type, when: "the session cannot be read") { server in
+            let session = try await server.session()
+            try server.leaveMemory()
+            server.journal.failLoads(code)
+            let request = session.request(method, target, fields, body: body)
+            let refused = try await server.send(request)
+            // Nothing is lost.
+            server.journal.failLoads(nil)
+            #expect(try await server.send(session.request("GET", "/sessions/current")).status == 200)
+            return refused
+        }
+    }
+
+    /// The session is in memory, its store is not.
+    private static let storesNotAtHand: [RefusalCase] =
+        ofSession.filter { $0.target.contains("probe") && $0.method != "DELETE" || $0.target == "/events" }
+        .flatMap { operation, method, target, fields, body in
+            [(ProblemType.journalUnavailable, JournalFailure.Code.unavailable), (.storageFull, .full)].map {
+                type, code in
+                RefusalCase(operation, type, when: "the store cannot be read") { server in
+                    let session = try await server.session()
+                    _ = try await server.send(session.intent(#"{"type":"add","amount":3}"#))
+                    try server.passivateStores()
+                    server.journal.failLoads(code)
+                    let refused = try await server.send(session.request(method, target, fields, body: body))
+                    server.journal.failLoads(nil)
+                    let state = try await server.send(session.request("GET", "/features/probe/state"))
+                    #expect(try state.json(Probe.State.self).count == 3)
+                    return refused
+                }
+            }
+        }
+
+    /// The change cannot be kept.
+    private static let unwritten: [RefusalCase] = [
+        (ProblemType.journalUnavailable, JournalFailure.Code.unavailable), (.storageFull, .full),
+    ].flatMap { type, code in
+        [
+            RefusalCase(.createSession, type, when: "the session cannot be kept") { server in
+                server.journal.fail(code)
+                return try await server.send(TestRequest("POST", "/sessions"))
+            },
+            RefusalCase(.createSession, type, when: "it cannot be said whether the cookie's session lives") { server in
+                let session = try await server.cookieSession()
+                try server.leaveMemory()
+                server.journal.failLoads(code)
+                let request = session.request("POST", "/sessions", [json], body: #"{"credential":"cookie"}"#)
+                let refused = try await server.send(request)
+                server.journal.failLoads(nil)
+                #expect(try await server.send(request).status == 200)
+                return refused
+            },
+            RefusalCase(.endSession, type, when: "that cannot be kept") { server in
+                let session = try await server.session()
+                server.journal.fail(code)
+                let refused = try await server.send(session.request("DELETE", "/sessions/current"))
+                server.journal.fail(nil)
+                #expect(try await server.send(session.request("GET", "/sessions/current")).status == 200)
+                return refused
+            },
+            RefusalCase(.disposeStore, type, when: "that cannot be kept") { server in
+                let session = try await server.session()
+                _ = try await server.send(session.intent(#"{"type":"increment"}"#))
+                server.journal.fail(code)
+                let refused = try await server.send(session.request("DELETE", "/features/probe/state"))
+                server.journal.fail(nil)
+                let state = try await server.send(session.request("GET", "/features/probe/state"))
+                #expect(try state.json(Probe.State.self).count == 1)
+                return refused
+            },
+            RefusalCase(.sendIntent, type, when: "the refusal of a number cannot be kept") { server in
+                let session = try await server.session()
+                server.journal.fail(code)
+                let numbered = [("Intent-Seq", "1"), ("Intent-Epoch", "e")]
+                let refused = try await server.send(session.intent("{", numbered))
+                server.journal.fail(nil)
+                #expect(try await server.send(session.intent("{", numbered)).status == 400)
+                return refused
+            },
+        ]
+    }
+}
