@@ -26,12 +26,14 @@ final class ReadQueue: Sendable {
         var unfinished = 0
         var isAsleep = false
         var isEnding = false
-        var reopens = false
+        var isPausing = false
     }
 
     private let limit: Int
     private let state = Lock(State())
     private let signal = DispatchSemaphore(value: 0)
+    private let hasPaused = DispatchSemaphore(value: 0)
+    private let goesOn = DispatchSemaphore(value: 0)
     /// Signalled when the reader let go of its files.
     let hasEnded = DispatchSemaphore(value: 0)
 
@@ -53,8 +55,16 @@ final class ReadQueue: Sendable {
 
     func wake() { signal.signal() }
 
-    /// Lets the reader open its file anew before its next read.
-    func reopen() { state.withLock { $0.reopens = true } }
+    /// Returns when the reader has let go of its files; it goes on after `resume`, and opens them anew.
+    ///
+    /// Connections of one process share the log's index: opened for reading only by one, it is so for all.
+    func pause() {
+        state.withLock { $0.isPausing = true }
+        signal.signal()
+        hasPaused.wait()
+    }
+
+    func resume() { goesOn.signal() }
 
     /// Ends the reader when it has done what waits.
     func end() {
@@ -64,16 +74,25 @@ final class ReadQueue: Sendable {
 
     // MARK: The reader
 
-    /// What waits; whether the file is to be opened anew; whether there comes no more.
-    func take() -> (reads: Deque<Read>, reopens: Bool, isEnding: Bool) {
+    /// What waits; whether there comes no more.
+    func take() -> (reads: Deque<Read>, isEnding: Bool) {
         state.withLock { state in
-            defer {
-                state.waiting = []
-                state.reopens = false
-            }
+            defer { state.waiting = [] }
             state.isAsleep = state.waiting.isEmpty
-            return (state.waiting, state.reopens, state.isEnding)
+            return (state.waiting, state.isEnding)
         }
+    }
+
+    /// Pauses if it is to; `release` lets go of the files.
+    func pauseIfAsked(_ release: () -> Void) {
+        let isPausing = state.withLock { state in
+            defer { state.isPausing = false }
+            return state.isPausing
+        }
+        guard isPausing else { return }
+        release()
+        hasPaused.signal()
+        goesOn.wait()
     }
 
     func wait() { signal.wait() }

@@ -13,8 +13,8 @@ final class Reader {
 
     func run() {
         while true {
-            let (new, reopens, isEnding) = engine.reads.take()
-            if reopens { connection = nil }
+            engine.reads.pauseIfAsked { connection = nil }
+            let (new, isEnding) = engine.reads.take()
             // Before anything is read: what is done later may be missed.
             let ticket = engine.queue.doneTicket
             let ready = parked.filter { $0.needs <= ticket }
@@ -87,13 +87,22 @@ final class Reader {
 
     private func open() throws -> Connection {
         try engine.files.check()
-        var connection = try Connection(
-            .file(engine.files.database), access: .readOnly, busyTimeout: .seconds(1))
+        do { return try open(.readOnly) } catch let error as SQLiteError where error.code == .cannotOpen {
+            // On a disk that may not be written there can be no index of the log. Nobody else writes either while the
+            // writer cannot, and without a log all is in the database; when the writer can again, this is closed.
+            let isInTrouble = engine.status.withLock { $0.trouble != nil }
+            guard isInTrouble, (JournalFiles.size(of: engine.files.log) ?? 0) == 0 else { throw error }
+            return try open(.immutable)
+        }
+    }
+
+    private func open(_ access: Connection.Access) throws -> Connection {
+        var connection = try Connection(.file(engine.files.database), access: access, busyTimeout: .seconds(1))
         try connection.takeOverCheckpoints()
         try connection.script("PRAGMA query_only = ON; PRAGMA cache_size = -8192; PRAGMA cell_size_check = ON")
-        let version = try JournalDatabase.version(
-            of: &connection, latest: engine.options.migrations.count, path: engine.files.database)
-        guard version == engine.options.migrations.count else {
+        let latest = engine.options.migrations.count
+        let version = try JournalDatabase.version(of: &connection, latest: latest, path: engine.files.database)
+        guard version == latest else {
             throw JournalFailure(.unavailable, "The journal \(engine.files.database) has not been made yet.")
         }
         return connection

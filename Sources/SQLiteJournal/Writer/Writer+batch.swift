@@ -23,6 +23,7 @@ extension Writer {
             }
         }
         if let database, !batch.isEmpty { timed { commit(batch, database, &deliveries) } }
+        publish()
         engine.queue.finished(ticket, bytes: bytes)
         deliveries.hand()
     }

@@ -33,6 +33,7 @@ extension Writer {
             }
             for session in step.removed { cache[session] = nil }
             hasGarbage = step.hasGarbage
+            publish()
             guard let expiry = step.expiry else { return }
             if expiry.hasTombstones || expiry.hasSessions || hasGarbage {
                 expiries[0] = expiry

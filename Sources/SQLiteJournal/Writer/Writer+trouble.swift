@@ -94,7 +94,12 @@ extension Writer {
     }
 
     private func probe(_ trouble: JournalFailure) throws {
-        guard let database else { return try open() }
+        guard let database else {
+            // The file may be another than the reader has.
+            engine.reads.pause()
+            defer { engine.reads.resume() }
+            return try open()
+        }
         guard trouble.code == .full else { return try database.probe(ballast: 0) }
         // What is in the database needs no room in the log.
         _ = try? database.connection.checkpoint(.passive)
@@ -124,7 +129,6 @@ extension Writer {
         guard let trouble, trouble.code != .full else { return }
         guard engine.doubt.withLock({ $0.isEmpty }) || failedProbes >= 10 else { return }
         database = nil
-        engine.reads.reopen()
     }
 }
 

@@ -106,6 +106,7 @@ final class Writer {
         }
     }
 
+    /// Shows the figures. Before results are handed over, so that who has one finds it counted.
     func publish() {
         // Each page of the log has a header of 24 bytes, and the log one of 32: https://sqlite.org/fileformat2.html#walformat
         let pages = database?.connection.logPages ?? 0
