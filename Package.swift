@@ -94,7 +94,7 @@ let package = Package(
         .executableTarget(
             name: "mvi-server",
             dependencies: [
-                "DemoFeatures", "MVIServer",
+                "DemoFeatures", "MVIServer", "SQLiteJournal", "SessionJournal",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -135,6 +135,13 @@ let package = Package(
                 "MicroHTTP", "SessionJournal", "Sessions", "WireJSON",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "CommandTests",
+            dependencies: [
+                "mvi-server", "MVIServer", "SQLiteJournal", "SessionJournal", "MVITesting", "WireJSON",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .testTarget(

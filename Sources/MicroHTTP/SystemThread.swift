@@ -1,7 +1,7 @@
 import Glibc
 
 /// A thread of the system, for loops that block.
-struct SystemThread: Sendable {
+package struct SystemThread: Sendable {
     private final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -10,7 +10,7 @@ struct SystemThread: Sendable {
     private let handle: pthread_t
 
     /// Starts `body` on a new thread; nil if the system has none to give.
-    init?(_ body: @escaping @Sendable () -> Void) {
+    package init?(_ body: @escaping @Sendable () -> Void) {
         var handle = pthread_t()
         // Retained here, released in the thread's first line.
         let box = Unmanaged.passRetained(Body(body))
@@ -29,12 +29,12 @@ struct SystemThread: Sendable {
     }
 
     /// Lets the thread end by itself, with nobody waiting. Instead of `join`.
-    func detach() {
+    package func detach() {
         pthread_detach(handle)
     }
 
     /// Waits for the thread's end. Once, and not from itself.
-    func join() {
+    package func join() {
         pthread_join(handle, nil)
     }
 }

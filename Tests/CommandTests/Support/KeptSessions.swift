@@ -1,0 +1,50 @@
+import Logging
+import SQLiteJournal
+import SessionJournal
+import Testing
+
+/// A journal in a folder, with some sessions.
+enum KeptSessions {
+    static let start = Duration.milliseconds(1_790_000_000_123)
+    static let counter = FeatureID(name: "counter", key: nil)
+
+    static func open(_ folder: String) async throws -> SQLiteJournal {
+        try await SQLiteJournal.open(
+            directory: folder, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+    }
+
+    /// Adds the sessions `session-1` and so on: each has a counter that counted to its number.
+    static func add(_ numbers: ClosedRange<Int>, to journal: SQLiteJournal) async throws {
+        for number in numbers {
+            let record = SessionRecord(
+                id: "session-\(number)", tokenHash: token(number), epoch: "k\(number)", credential: .bearer,
+                created: start, lastSeen: start)
+            let key = try await withCheckedContinuation { continuation in
+                journal.create(record) { continuation.resume(returning: $0) }
+            }.get()
+            let append = JournalAppend(
+                session: key, time: start + .seconds(number),
+                store: StoreAppend(
+                    feature: counter, expecting: nil, token: .random(version: UInt64(number)), schemaVersion: 1,
+                    state: Array("{\"count\":\(number)}".utf8), view: Array("[]".utf8), viewIntent: nil,
+                    marks: StoreMarks(), turns: [TurnAppend(labels: [])]))
+            let result: AppendResult = await withCheckedContinuation { continuation in
+                if let result = journal.append(append, done: { continuation.resume(returning: $0) }) {
+                    continuation.resume(returning: result)
+                }
+            }
+            guard case .committed = result else {
+                Issue.record("the append ended as \(result)")
+                continue
+            }
+        }
+    }
+
+    /// What the counter of a session counted to, in the journal of a folder.
+    static func count(ofSession number: Int, inFolder folder: String) throws -> String? {
+        let state = try SQLiteJournalFile(directory: folder).export("session-\(number)")?.stores.first?.state
+        return state.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    static func token(_ number: Int) -> TokenHash { TokenHash(Array(repeating: UInt8(number), count: 32)) }
+}
