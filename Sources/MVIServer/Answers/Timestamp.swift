@@ -1,12 +1,23 @@
 /// Times as clients read them.
-enum Timestamp {
+package enum Timestamp {
     /// RFC 3339, UTC, whole seconds: `2026-01-31T23:59:59Z`.
-    static func text(sinceEpoch time: Duration) -> String {
-        let seconds = time.components.seconds
+    static func text(sinceEpoch time: Duration) -> String { "\(secondsText(time.components.seconds))Z" }
+
+    /// RFC 3339, UTC, with milliseconds: `2026-01-31T23:59:59.250Z`.
+    package static func precise(sinceEpoch time: Duration) -> String {
+        let (seconds, attoseconds) = time.components
+        // A time before 1970 has a negative rest.
+        let milliseconds = attoseconds / 1_000_000_000_000_000
+        let isBefore = milliseconds < 0
+        let digits = "\(1_000 + (isBefore ? milliseconds + 1_000 : milliseconds))".dropFirst()
+        return "\(secondsText(isBefore ? seconds - 1 : seconds)).\(digits)Z"
+    }
+
+    private static func secondsText(_ seconds: Int64) -> String {
         let days = seconds.flooredDivision(by: 86_400)
         let rest = seconds - days * 86_400
         let (year, month, day) = civilDate(daysSinceEpoch: days)
-        return "\(year)-\(two(month))-\(two(day))T\(two(rest / 3_600)):\(two(rest / 60 % 60)):\(two(rest % 60))Z"
+        return "\(year)-\(two(month))-\(two(day))T\(two(rest / 3_600)):\(two(rest / 60 % 60)):\(two(rest % 60))"
     }
 
     /// The Gregorian date, by counting in eras of 400 years that begin on a March 1st, so that a leap day comes last.

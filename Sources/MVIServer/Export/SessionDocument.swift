@@ -1,0 +1,137 @@
+import SessionJournal
+import WireJSON
+
+/// A session with all that is kept of it as one JSON document, in the format `mvi-session/1` of `docs/fixtures.md`, which
+/// `Fixture` of `MVITesting` reads.
+///
+/// Nothing in it lets its reader use the session: the token's hash stays out.
+package enum SessionDocument {
+    /// The format's name, the document's member `format`.
+    package static let format = "mvi-session/1"
+
+    /// The document, in UTF-8, with one element of an array a line, and a line's end at its own.
+    package static func write(_ export: SessionExport) -> [UInt8] {
+        var document = JSONObject()
+        document.add("format", format)
+        document.add("session", json: session(export.session))
+        document.add(
+            "stores", lines: export.stores.sorted { $0.summary.feature.text < $1.summary.feature.text }.map(store))
+        document.add("labels", lines: export.session.labels.map(label))
+        document.add("receipts", lines: export.session.receipts.map(receipt))
+        document.add("lastNumbers", json: lastNumbers(export.session.lastNumbers))
+        document.add("turns", lines: export.turns.map(turn))
+        document.add("setAside", lines: export.setAside.map(setAside))
+        return document.closed + [UInt8(ascii: "\n")]
+    }
+
+    private static func session(_ session: StoredSession) -> [UInt8] {
+        var object = JSONObject()
+        object.add("id", session.record.id)
+        object.add("epoch", session.record.epoch)
+        object.add("credential", session.record.credential.rawValue)
+        object.add("created", Timestamp.precise(sinceEpoch: session.record.created))
+        object.add("lastSeen", Timestamp.precise(sinceEpoch: session.record.lastSeen))
+        object.add("sequence", session.sequence)
+        object.add("versionFloor", session.marks.versionFloor)
+        object.add("droppedSequence", session.marks.droppedSequence)
+        object.add("hasLabels", session.marks.hasLabels)
+        object.add("hasUnheard", session.marks.hasUnheard)
+        return object.closed
+    }
+
+    private static func store(_ store: StoredStore) -> [UInt8] {
+        var object = JSONObject()
+        object.add("feature", store.summary.feature.text)
+        object.add("schemaVersion", store.schemaVersion)
+        object.add("version", store.summary.token.version)
+        object.add(kept: store.state, as: "state", orHex: "stateHex")
+        object.add(kept: store.view, as: "view", orHex: "viewHex")
+        if let intent = store.viewIntent { object.add("viewIntent", intent) }
+        object.add("replacedSequence", store.summary.replacedSequence)
+        object.add("droppedSequence", store.summary.marks.droppedSequence)
+        object.add("hasLabels", store.summary.marks.hasLabels)
+        object.add("hasUnheard", store.summary.marks.hasUnheard)
+        return object.closed
+    }
+
+    private static func label(_ label: StoredLabel) -> [UInt8] {
+        var object = JSONObject()
+        object.add("sequence", label.id.sequence)
+        object.add("index", label.id.index)
+        object.add("feature", label.feature.text)
+        object.add("version", label.label.version)
+        if let intent = label.label.intent { object.add("intent", intent) }
+        object.add(kept: label.label.json, as: "label", orHex: "labelHex")
+        object.add("expiry", Timestamp.precise(sinceEpoch: label.label.expiry))
+        object.add("isWritten", label.isWritten)
+        return object.closed
+    }
+
+    private static func receipt(_ receipt: StoredReceipt) -> [UInt8] {
+        var object = JSONObject()
+        switch receipt.key {
+        case .key(let key, let feature):
+            object.add("key", key)
+            object.add("feature", feature.text)
+        case .sequence(let number, let epoch):
+            object.add("number", number)
+            object.add("epoch", epoch)
+        }
+        object.add("intent", receipt.intent)
+        object.add("bodySHA256", hex(receipt.bodyHash))
+        switch receipt.outcome {
+        case .ran(let version): object.add("version", version)
+        case .refused(let status, let body):
+            object.add("status", status)
+            object.add(kept: body, as: "body", orHex: "bodyHex")
+        }
+        object.add("made", Timestamp.precise(sinceEpoch: receipt.made))
+        return object.closed
+    }
+
+    private static func lastNumbers(_ numbers: [String: UInt64]) -> [UInt8] {
+        let members = numbers.sorted { $0.key < $1.key }.map { [UInt8].json($0.key) + ":\($0.value)".utf8 }
+        return [UInt8(ascii: "{")] + Array(members.joined(separator: [UInt8(ascii: ",")])) + [UInt8(ascii: "}")]
+    }
+
+    private static func turn(_ turn: RecordedTurn) -> [UInt8] {
+        var object = JSONObject()
+        object.add("sequence", turn.sequence)
+        object.add("feature", turn.feature.text)
+        object.add("time", Timestamp.precise(sinceEpoch: turn.time))
+        object.add(kept: turn.recording, as: "recording", orHex: "recordingHex")
+        return object.closed
+    }
+
+    private static func setAside(_ state: SetAsideState) -> [UInt8] {
+        var object = JSONObject()
+        object.add("feature", state.feature.text)
+        object.add("schemaVersion", state.schemaVersion)
+        object.add("reason", state.reason)
+        object.add("time", Timestamp.precise(sinceEpoch: state.time))
+        object.add(kept: state.state, as: "state", orHex: "stateHex")
+        return object.closed
+    }
+
+    fileprivate static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
+
+extension JSONObject {
+    /// What was kept as JSON, as it is. What is none, or is nested too deep to tell, is given in hexadecimal digits
+    /// under another name: it must not make the whole document unreadable.
+    fileprivate mutating func add(kept bytes: [UInt8], as name: StaticString, orHex other: StaticString) {
+        if (try? WireJSON.decode(JSONText.self, from: bytes, limits: WireLimits(maximumDepth: 512))) != nil {
+            add(name, json: bytes)
+        } else {
+            add(other, SessionDocument.hex(bytes))
+        }
+    }
+
+    /// An array with each element on a line of its own.
+    fileprivate mutating func add(_ name: StaticString, lines elements: [[UInt8]]) {
+        add(name, array: elements.map { [UInt8(ascii: "\n")] + $0 })
+    }
+}

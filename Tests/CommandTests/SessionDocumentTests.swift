@@ -1,0 +1,122 @@
+import MVITesting
+import SessionJournal
+import Testing
+import WireJSON
+
+@testable import MVIServer
+
+@Suite struct SessionDocumentTests {
+    private static let start = Duration.milliseconds(1_790_000_000_123)
+    private static let counter = FeatureID(name: "counter", key: nil)
+
+    private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+    /// A session with something in every part.
+    private static func export() -> SessionExport {
+        var marks = SessionMarks()
+        marks.versionFloor = 3
+        marks.hasUnheard = true
+        var storeMarks = StoreMarks()
+        storeMarks.droppedSequence = 2
+        storeMarks.hasLabels = true
+        func store(_ feature: FeatureID, _ state: String, intent: String?) -> StoredStore {
+            StoredStore(
+                summary: StoreSummary(
+                    feature: feature, token: StoreToken(version: 7, nonce: 99), marks: storeMarks, replacedSequence: 1),
+                schemaVersion: 2, state: bytes(state), view: bytes(#"{"text":"5"}"#), viewIntent: intent)
+        }
+        let stores = [
+            store(FeatureID(name: "order-detail", key: "9"), "null", intent: nil),
+            store(counter, #"{"count":5,"name":"ä"}"#, intent: "intent-1"),
+        ]
+        let session = StoredSession(
+            key: SessionKey(12),
+            record: SessionRecord(
+                id: "s-1", tokenHash: TokenHash(Array(repeating: 0xab, count: 32)), epoch: "k3", credential: .cookie,
+                created: start, lastSeen: start + .seconds(1)),
+            sequence: 41, marks: marks, stores: stores.map(\.summary),
+            labels: [
+                StoredLabel(
+                    id: LabelID(sequence: 40, index: 1), feature: counter,
+                    label: LabelAppend(
+                        version: 6, intent: nil, json: bytes(#"{"type":"toast","text":"a\nb"}"#),
+                        expiry: start + .seconds(60)),
+                    isWritten: true)
+            ],
+            receipts: [
+                StoredReceipt(
+                    key: .key("\"quoted\"", feature: counter), bodyHash: [0x00, 0x1f, 0xff], intent: "i1",
+                    outcome: .ran(version: 6), made: start),
+                StoredReceipt(
+                    key: .sequence(4, epoch: "mine"), bodyHash: [], intent: "i2",
+                    outcome: .refused(status: 422, body: bytes(#"{"title":"no"}"#)), made: start),
+            ],
+            lastNumbers: ["mine": 4, "a\"b": 18_446_744_073_709_551_615])
+        return SessionExport(
+            session: session, stores: stores,
+            turns: [
+                RecordedTurn(sequence: 41, feature: counter, time: start, recording: bytes(#"{"intent":"i1"}"#))
+            ],
+            setAside: [
+                SetAsideState(
+                    feature: counter, schemaVersion: 1, state: bytes("{not json"), reason: "it is cut off", time: start)
+            ])
+    }
+
+    @Test func `the document is written as docs/fixtures.md says, byte for byte`() {
+        let text = String(decoding: SessionDocument.write(Self.export()), as: UTF8.self)
+        #expect(
+            text == #"""
+                {"format":"mvi-session/1","session":{"id":"s-1","epoch":"k3","credential":"cookie","created":"2026-09-21T14:13:20.123Z","lastSeen":"2026-09-21T14:13:21.123Z","sequence":41,"versionFloor":3,"droppedSequence":0,"hasLabels":false,"hasUnheard":true},"stores":[
+                {"feature":"counter","schemaVersion":2,"version":7,"state":{"count":5,"name":"ä"},"view":{"text":"5"},"viewIntent":"intent-1","replacedSequence":1,"droppedSequence":2,"hasLabels":true,"hasUnheard":false},
+                {"feature":"order-detail:9","schemaVersion":2,"version":7,"state":null,"view":{"text":"5"},"replacedSequence":1,"droppedSequence":2,"hasLabels":true,"hasUnheard":false}],"labels":[
+                {"sequence":40,"index":1,"feature":"counter","version":6,"label":{"type":"toast","text":"a\nb"},"expiry":"2026-09-21T14:14:20.123Z","isWritten":true}],"receipts":[
+                {"key":"\"quoted\"","feature":"counter","intent":"i1","bodySHA256":"001fff","version":6,"made":"2026-09-21T14:13:20.123Z"},
+                {"number":4,"epoch":"mine","intent":"i2","bodySHA256":"","status":422,"body":{"title":"no"},"made":"2026-09-21T14:13:20.123Z"}],"lastNumbers":{"a\"b":18446744073709551615,"mine":4},"turns":[
+                {"sequence":41,"feature":"counter","time":"2026-09-21T14:13:20.123Z","recording":{"intent":"i1"}}],"setAside":[
+                {"feature":"counter","schemaVersion":1,"reason":"it is cut off","time":"2026-09-21T14:13:20.123Z","stateHex":"7b6e6f74206a736f6e"}]}
+
+                """#)
+    }
+
+    @Test func `the token's hash is nowhere in it`() {
+        let text = String(decoding: SessionDocument.write(Self.export()), as: UTF8.self)
+        #expect(!text.contains("abab"))
+        #expect(!text.lowercased().contains("token"))
+    }
+
+    @Test func `it is one JSON text, also for a session with nothing in it`() throws {
+        struct Empty: Decodable, Equatable {
+            var format: String
+            var stores, labels, receipts, turns, setAside: [JSONText]
+            var lastNumbers: [String: UInt64]
+        }
+        _ = try WireJSON.decode(JSONText.self, from: SessionDocument.write(Self.export()))
+        var export = Self.export()
+        export.session.labels = []
+        export.session.receipts = []
+        export.session.lastNumbers = [:]
+        let nothing = SessionExport(session: export.session, stores: [], turns: [], setAside: [])
+        let document = try WireJSON.decode(Empty.self, from: SessionDocument.write(nothing))
+        #expect(document.format == Fixture.format)
+        #expect(document.stores.isEmpty && document.turns.isEmpty && document.lastNumbers.isEmpty)
+    }
+
+    @Test func `what is no JSON does not spoil the document`() throws {
+        for text in ["", "{", "[1,]", "nul", "\u{FEFF}{}", "{} {}", "\"\u{1}\""] {
+            var export = Self.export()
+            export.stores[0].state = Self.bytes(text)
+            export.session.labels[0].label.json = Self.bytes(text)
+            export.turns[0].recording = Self.bytes(text)
+            _ = try WireJSON.decode(JSONText.self, from: SessionDocument.write(export))
+        }
+    }
+
+    @Test func `times before 1970 and whole seconds are written with milliseconds`() {
+        #expect(Timestamp.precise(sinceEpoch: .zero) == "1970-01-01T00:00:00.000Z")
+        #expect(Timestamp.precise(sinceEpoch: .milliseconds(-1)) == "1969-12-31T23:59:59.999Z")
+        #expect(Timestamp.precise(sinceEpoch: .milliseconds(-1_000)) == "1969-12-31T23:59:59.000Z")
+        #expect(Timestamp.precise(sinceEpoch: .milliseconds(1_005)) == "1970-01-01T00:00:01.005Z")
+        #expect(Timestamp.text(sinceEpoch: .milliseconds(1_999)) == "1970-01-01T00:00:01Z")
+    }
+}
