@@ -1,0 +1,56 @@
+import ArgumentParser
+import MVIServer
+import SQLiteJournal
+import SessionJournal
+
+/// `mvi-server sessions`: which sessions are kept.
+struct SessionsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "sessions",
+        abstract: "List the sessions that are kept.",
+        discussion: """
+            Takes --data as the server does. Reads the data folder, whether a server runs or not, and changes nothing. \
+            One line a session, oldest first, with tabs between: its id, when it was created, when it was last used as \
+            far as that was noted, how many stores it has, and how many bytes their states have.
+            """)
+
+    @ParentCommand var server: ServerCommand
+
+    func run() async throws {
+        try await reporting {
+            let folder = try await server.existingDataFolder()
+            StandardOutput.ignoreClosedPipe()
+            try SessionList.write(ofFolder: folder) { try StandardOutput.put($0) }
+        }
+    }
+}
+
+/// The list of sessions as text.
+enum SessionList {
+    /// How many sessions are read at a time: a server that runs keeps its log for as long as somebody reads.
+    static let step = 1_000
+
+    /// - Parameter write: takes a piece of the list; false if no more is wanted.
+    static func write(ofFolder folder: String, step: Int = step, to write: ([UInt8]) throws -> Bool) throws {
+        let file = SQLiteJournalFile(directory: folder)
+        guard try write(Array("id\tcreated\tlast seen\tstores\tbytes\n".utf8)) else { return }
+        var last: SessionKey?
+        while true {
+            let sessions: [SQLiteJournalFile.Overview]
+            do {
+                sessions = try file.sessions(after: last, limit: step)
+            } catch {
+                throw CommandFailure("\(error)")
+            }
+            guard let newest = sessions.last else { return }
+            last = newest.key
+            guard try write(sessions.flatMap { Array(line($0).utf8) }) else { return }
+        }
+    }
+
+    private static func line(_ session: SQLiteJournalFile.Overview) -> String {
+        let created = Timestamp.precise(sinceEpoch: session.created)
+        let lastSeen = Timestamp.precise(sinceEpoch: session.lastSeen)
+        return "\(session.id)\t\(created)\t\(lastSeen)\t\(session.stores)\t\(session.bytes)\n"
+    }
+}

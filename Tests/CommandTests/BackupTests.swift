@@ -1,0 +1,172 @@
+import Logging
+import MVITesting
+import SQLiteJournal
+import SessionJournal
+import Testing
+
+@testable import MVIServer
+@testable import mvi_server
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+@Suite("mvi-server backup", .timeLimit(.minutes(2)))
+struct BackupTests {
+    /// Puts a backup in the place of the journal of a new folder.
+    private func restored(_ backup: String, in temporary: TemporaryFolder) throws -> String {
+        let folder = try temporary.folder("restored")
+        try #require(rename(backup, "\(folder)/journal.sqlite") == 0)
+        return folder
+    }
+
+    /// A data folder whose server has ended, with three sessions.
+    private func stoppedServer() async throws -> (temporary: TemporaryFolder, data: String) {
+        let temporary = try TemporaryFolder()
+        let data = try temporary.folder("data")
+        let journal = try await KeptSessions.open(data)
+        try await KeptSessions.add(1...3, to: journal)
+        await journal.close()
+        return (temporary, data)
+    }
+
+    @Test func `without a server the backup is made alone, and holds every session`() async throws {
+        let (temporary, data) = try await stoppedServer()
+        let file = "\(temporary.path)/backup.sqlite"
+        try await Backup.make(at: file, ofFolder: data)
+        let copy = try restored(file, in: temporary)
+        for number in 1...3 {
+            #expect(try KeptSessions.count(ofSession: number, inFolder: copy) == "{\"count\":\(number)}")
+        }
+        // The folder is free again, and the copy is a journal to go on with.
+        try await KeptSessions.add(4...4, to: try await KeptSessions.open(data))
+        let again = try await KeptSessions.open(copy)
+        try await KeptSessions.add(4...4, to: again)
+        await again.close()
+        #expect(try KeptSessions.count(ofSession: 4, inFolder: copy) == "{\"count\":4}")
+    }
+
+    @Test func `a server that runs makes the backup itself and goes on`() async throws {
+        let temporary = try TemporaryFolder()
+        let data = try temporary.folder("data")
+        let journal = try await KeptSessions.open(data)
+        try await KeptSessions.add(1...3, to: journal)
+        let server = try ControlServer.start(folder: data, commands: [.backup(of: journal)])
+        let file = "\(temporary.path)/name with blanks.sqlite"
+        try await Backup.make(at: file, ofFolder: data)
+        try await KeptSessions.add(4...4, to: journal)
+        await server.stop()
+        await journal.close()
+        let copy = try restored(file, in: temporary)
+        #expect(try KeptSessions.count(ofSession: 3, inFolder: copy) == "{\"count\":3}")
+        #expect(try KeptSessions.count(ofSession: 4, inFolder: copy) == nil, "it is of the moment when it was made")
+        #expect(try KeptSessions.count(ofSession: 4, inFolder: data) == "{\"count\":4}")
+    }
+
+    @Test func `the server of a data folder takes the command`() async throws {
+        let temporary = try TemporaryFolder()
+        let data = try temporary.folder("data")
+        let journal = try await KeptSessions.open(data)
+        try await KeptSessions.add(1...1, to: journal)
+        await journal.close()
+        var settings = ServerSettings()
+        settings.port = 0
+        settings.data = data
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let server = FeatureServer(settings: settings, logger: logger) {}
+        let running = Task { try await server.run() }
+        defer { running.cancel() }
+        let file = "\(temporary.path)/backup.sqlite"
+        // Nobody listens until the server has come so far.
+        while try await ControlClient.ask("backup", file, folder: data) == nil {
+            try #require(!running.isCancelled)
+            await Task.yield()
+        }
+        running.cancel()
+        _ = await running.result
+        let copy = try restored(file, in: temporary)
+        #expect(try KeptSessions.count(ofSession: 1, inFolder: copy) == "{\"count\":1}")
+    }
+
+    @Test func `nothing is overwritten, neither by the command nor by the server`() async throws {
+        let (temporary, data) = try await stoppedServer()
+        let error = await #expect(throws: CommandFailure.self) {
+            try await Backup.make(at: "\(data)/journal.sqlite", ofFolder: data)
+        }
+        #expect(
+            error?.description == """
+                '\(data)/journal.sqlite' is there already, and a backup overwrites nothing. Give another name, or remove \
+                it first.
+                """)
+        #expect(try KeptSessions.count(ofSession: 3, inFolder: data) == "{\"count\":3}")
+
+        let journal = try await KeptSessions.open(data)
+        let file = "\(temporary.path)/backup.sqlite"
+        try #require(symlink("/nonexistent/file", file) == 0)
+        await #expect(throws: CommandFailure.self) { try await Backup.make(at: file, ofFolder: data) }
+        let command = ControlCommand.backup(of: journal)
+        guard case .failure(let failure) = await command.run("\(data)/journal.sqlite") else {
+            Issue.record("the server overwrote the journal")
+            return
+        }
+        #expect(failure.description.contains("is there already"))
+        guard case .failure(let other) = await command.run("relative.sqlite") else {
+            Issue.record("the server took a path from its own folder")
+            return
+        }
+        #expect(other.description.contains("no absolute path"))
+        await journal.close()
+    }
+
+    @Test func `why the server made no backup is told, and there is no file`() async throws {
+        let (temporary, data) = try await stoppedServer()
+        let journal = try await KeptSessions.open(data)
+        let server = try ControlServer.start(folder: data, commands: [.backup(of: journal)])
+        await journal.close()
+        let file = "\(temporary.path)/backup.sqlite"
+        let error = await #expect(throws: CommandFailure.self) {
+            try await Backup.make(at: file, ofFolder: data)
+        }
+        #expect(error?.description == "There is no backup. The journal is closed.")
+        #expect(!TemporaryFolder.isThere(file))
+        await server.stop()
+    }
+
+    @Test func `a server that takes no commands is an error that says what to do`() async throws {
+        let (temporary, data) = try await stoppedServer()
+        let journal = try await KeptSessions.open(data)
+        let error = await #expect(throws: CommandFailure.self) {
+            try await Backup.make(at: "\(temporary.path)/backup.sqlite", ofFolder: data)
+        }
+        #expect(error?.description.hasPrefix("There is no backup. ") == true)
+        #expect(
+            error?.description.hasSuffix("If a server has just been started, try again in a moment.") == true)
+        #expect(error?.description.contains(data) == true)
+        await journal.close()
+    }
+
+    @Test func `a folder without a journal, and one for the backup that is not there, are errors that name them`()
+        async throws
+    {
+        let temporary = try TemporaryFolder()
+        let empty = try temporary.folder("empty")
+        let nothing = await #expect(throws: CommandFailure.self) {
+            try await Backup.make(at: "\(temporary.path)/b", ofFolder: empty)
+        }
+        #expect(
+            nothing?.description == "There is no journal in '\(empty)'. Give the folder that the server was given.")
+        #expect(!TemporaryFolder.isThere("\(empty)/journal.sqlite"), "a look makes nothing")
+        let nowhere = await #expect(throws: CommandFailure.self) {
+            try await Backup.make(at: "\(temporary.path)/none/b", ofFolder: empty)
+        }
+        #expect(nowhere?.description == "There is no folder '\(temporary.path)/none' to make the backup in.")
+    }
+
+    @Test func `a path without a folder is one from where the command runs`() throws {
+        #expect(try FilePath.absolute("/a/b") == "/a/b")
+        let path = try FilePath.absolute("b")
+        #expect(path.hasPrefix("/") && path.hasSuffix("/b"))
+        #expect(FilePath.isFolder(FilePath.parent(of: path)))
+        #expect(FilePath.parent(of: "/a") == "/" && FilePath.parent(of: "a") == ".")
+    }
+}

@@ -1,0 +1,97 @@
+import MVITesting
+import SQLiteJournal
+import SessionJournal
+import Testing
+import WireJSON
+
+@testable import MVIServer
+@testable import mvi_server
+
+@Suite("mvi-server sessions and export", .timeLimit(.minutes(2)))
+struct InspectionTests {
+    private func list(_ folder: String, step: Int) throws -> String {
+        var text: [UInt8] = []
+        try SessionList.write(ofFolder: folder, step: step) {
+            text += $0
+            return true
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private func expectedList(_ numbers: ClosedRange<Int>) -> String {
+        "id\tcreated\tlast seen\tstores\tbytes\n"
+            + numbers.map { number in
+                let lastSeen = Timestamp.precise(sinceEpoch: KeptSessions.start + .seconds(number))
+                return "session-\(number)\t2026-09-21T14:13:20.123Z\t\(lastSeen)\t1\t\(12 + "\(number)".count)\n"
+            }.joined()
+    }
+
+    @Test(arguments: [1, 2, 5, 1_000])
+    func `all sessions are listed, oldest first, however many are read at a time`(step: Int) async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await KeptSessions.open(folder.path)
+        try await KeptSessions.add(1...5, to: journal)
+        // While a server runs, and after.
+        #expect(try list(folder.path, step: step) == expectedList(1...5))
+        await journal.close()
+        #expect(try list(folder.path, step: step) == expectedList(1...5))
+    }
+
+    @Test func `the list ends where nobody reads on`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await KeptSessions.open(folder.path)
+        try await KeptSessions.add(1...3, to: journal)
+        var pieces = 0
+        try SessionList.write(ofFolder: folder.path, step: 1) { _ in
+            pieces += 1
+            return pieces < 2
+        }
+        #expect(pieces == 2)
+        await journal.close()
+    }
+
+    @Test func `a journal without sessions is a list without lines`() async throws {
+        let folder = try TemporaryFolder()
+        await (try await KeptSessions.open(folder.path)).close()
+        #expect(try list(folder.path, step: 10) == "id\tcreated\tlast seen\tstores\tbytes\n")
+    }
+
+    @Test func `an export is the session's document, with a server or without, and a fixture for tests`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await KeptSessions.open(folder.path)
+        try await KeptSessions.add(1...2, to: journal)
+        let live = try Export.document(of: "session-2", inFolder: folder.path)
+        await journal.close()
+        let later = try Export.document(of: "session-2", inFolder: folder.path)
+        #expect(live == later)
+        let export = try #require(try SQLiteJournalFile(directory: folder.path).export("session-2"))
+        #expect(live == SessionDocument.write(export))
+        let fixture = try Fixture(live)
+        #expect(fixture.stores.map(\.feature) == ["counter"])
+        #expect(fixture.stores.map(\.version) == [2])
+    }
+
+    @Test func `a session that is not there is an error that says where to look`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await KeptSessions.open(folder.path)
+        try await KeptSessions.add(1...1, to: journal)
+        await journal.close()
+        let error = #expect(throws: CommandFailure.self) {
+            try Export.document(of: "session-9", inFolder: folder.path)
+        }
+        #expect(
+            error?.description
+                == "There is no session 'session-9' in '\(folder.path)'. `mvi-server sessions` lists those that there are."
+        )
+    }
+
+    @Test func `a folder without a journal is an error that names it, and stays as it was`() throws {
+        let folder = try TemporaryFolder()
+        let errors = [
+            #expect(throws: CommandFailure.self) { try list(folder.path, step: 1) },
+            #expect(throws: CommandFailure.self) { try Export.document(of: "s", inFolder: folder.path) },
+        ]
+        #expect(errors.map { $0?.description } == Array(repeating: "There is no journal in \(folder.path).", count: 2))
+        #expect(!TemporaryFolder.isThere("\(folder.path)/journal.sqlite"))
+    }
+}
