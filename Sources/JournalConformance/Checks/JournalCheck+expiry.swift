@@ -70,7 +70,7 @@ extension JournalCheck {
                 var expired = 0
                 while results.withLock({ $0.count }) < count {
                     expired += try await journal.expire(lastSeenBefore: Sample.later, limit: 2).get()
-                    }
+                }
                 return expired
             }
             // From the oldest on, as sweeps do, so that they are about the same sessions.
