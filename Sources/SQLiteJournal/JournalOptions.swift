@@ -26,11 +26,11 @@ struct JournalOptions: Sendable {
     /// From how many pages on readers are waited for, a short while, so that the log can begin anew.
     var restartPages = 16_000
     /// How many sessions' last sequence numbers are remembered in each of two generations.
-    var cachedSessions = 50_000
+    var cachedSessions = 20_000
     /// How long one step of expiry or another long job may hold up appends.
-    var stepTime: Duration = .milliseconds(4)
+    var stepTime: Duration = .milliseconds(2)
     /// How many sessions one step of expiry takes at most.
-    var stepSessions = 256
+    var stepSessions = 64
     /// How many pages one step of a backup copies.
     var backupPages: Int32 = 256
     /// How often a journal in trouble looks whether it is well again.

@@ -85,6 +85,13 @@ final class JournalDatabase {
         if connection.isInTransaction { _ = try? statements.rollback.run() }
     }
 
+    /// Whether a commit is on the disk when it returns; else it is when a later one is. Outside of transactions only.
+    ///
+    /// SQLite does this when it compiles the statement, so it must not be a cached one.
+    func setSynced(_ isSynced: Bool) throws(SQLiteError) {
+        try connection.script(isSynced ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+    }
+
     /// Commits a row of its own, with so much ballast: proof that the disk takes it, and that nothing of a commit that
     /// failed is left in the log, since this one was written over its beginning.
     func probe(ballast: Int) throws {

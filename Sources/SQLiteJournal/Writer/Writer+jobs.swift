@@ -22,12 +22,16 @@ extension Writer {
         var isCommitting = false
         do {
             let step = try timed {
+                // The next append's sync, or the one at the end of the expiry, takes this along; until then a power cut
+                // may undo it, and it is done again.
+                try database.setSynced(false)
                 var step = ExpiryStep(
                     expiry: expiries.first, end: .now + engine.options.stepTime, sessions: engine.options.stepSessions)
                 try database.begin()
                 try database.take(&step)
                 isCommitting = true
                 try database.commit()
+                try database.setSynced(true)
                 statistics.transactions += 1
                 return step
             }
@@ -38,15 +42,18 @@ extension Writer {
             if expiry.hasTombstones || expiry.hasSessions || hasGarbage {
                 expiries[0] = expiry
             } else {
+                try timed { try database.probe(ballast: 0) }
                 expiries.removeFirst()
                 engine.deliver { expiry.done(.success(expiry.count)) }
             }
         } catch {
             undo(database)
+            // Without this nothing may be committed any more.
+            do { try database.setSynced(true) } catch { self.database = nil }
             let failure = JournalFailure(error, at: engine.files.database)
             let error = error as? SQLiteError
             if isCommitting, error?.leavesNothingCommitted != true { engine.doubt.withLock { $0.isOfAll = true } }
-            if isCommitting || error?.isOfMedium == true { return begin(failure) }
+            if isCommitting || error?.isOfMedium == true || self.database == nil { return begin(failure) }
             // Something in the file is damaged where only this looks. Appends go on; another expiry tries again.
             hasGarbage = false
             engine.logger.error("Expired sessions could not be deleted.", metadata: ["reason": "\(failure)"])
