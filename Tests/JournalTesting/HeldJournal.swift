@@ -29,6 +29,8 @@ public final class HeldJournal: Journal {
 
     /// How many appends are held.
     public var waiting: Int { state.withLock { $0.held.count } }
+    /// How many loads are held.
+    public var waitingLoads: Int { state.withLock { $0.heldLoads.count } }
     /// How many appends came, held and failed ones too.
     public var appended: Int { state.withLock { $0.appended } }
 

@@ -92,6 +92,21 @@ struct StateTests {
         }
     }
 
+    @Test("an intent that is none makes no store", arguments: Depth.allCases)
+    func noIntent(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            for (body, status) in [("{", 400), (#"{"type":"explode"}"#, 422)] {
+                for fields in [
+                    [], [(name: "Idempotency-Key", value: "k")], [("Intent-Seq", "1"), ("Intent-Epoch", body)],
+                ] {
+                    #expect(try await server.send(session.intent(body, fields)).status == status)
+                }
+            }
+            #expect(try server.live(session).storeIDs.isEmpty)
+        }
+    }
+
     @Test("HEAD makes no store", arguments: Depth.allCases)
     func head(depth: Depth) async throws {
         try await TestServer.run(depth) { server in

@@ -27,6 +27,12 @@ struct IntentRun: Sendable {
             case .failure(let error)?: error
             case nil: definition.intentFault(request.body)
             }
+        // Order of checks: whether the instance exists comes before what is wanted of it.
+        if fault != nil, handle == nil, !session.hasStore(feature) {
+            do throws(StoreRefusal) { _ = try session.initialState(of: feature) } catch {
+                return completion(.failure(.store(error)))
+            }
+        }
         let id = intentID
         if let receipt, !reserve(receipt, id, fault) { return }
         if let fault {
@@ -50,8 +56,9 @@ struct IntentRun: Sendable {
             replay(found)
             return false
         }
-        // Order of checks: not JSON comes before the receipt.
-        if case .malformed(let offset, let reason)? = fault {
+        // Order of checks: not JSON comes before the receipt. But a client that is told of a refusal with a number goes on
+        // to the next one, so it is not told before that is kept.
+        if case .malformed(let offset, let reason)? = fault, !lookup.isUnderWay(key) {
             completion(.failure(.malformed(offset: offset, reason: reason)))
             return false
         }

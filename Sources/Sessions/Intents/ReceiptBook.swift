@@ -28,6 +28,12 @@ struct ReceiptBook {
         case gap(expected: UInt64)
         /// It has a number that was used, and its receipt is gone.
         case expired
+
+        /// Whether a request with that number is under way.
+        func isUnderWay(_ key: ReceiptKey) -> Bool {
+            guard case .sequence = key, case .pending = self else { return false }
+            return true
+        }
     }
 
     private var receipts: [ReceiptKey: Receipt] = [:]

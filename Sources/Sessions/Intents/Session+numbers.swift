@@ -11,7 +11,8 @@ public enum NumberUse: Sendable {
     case used
     /// The number was used up by the same refusal before.
     case before
-    /// It could not be kept: told of the refusal, the client would go on to a number that is one too high.
+    /// It could not be kept, or a request with the number is under way: told of the refusal, the client would go on to a
+    /// number that is one too high.
     case failed(IntentRefusal)
 }
 
@@ -58,7 +59,10 @@ extension Session {
                 if isAnswered { core.receipts.complete(key, outcome) }
                 return (.used, key)
             case .done(let receipt): return (receipt.outcome == outcome ? .before : .none, nil)
-            case .pending, .otherBody, .full, .gap, .expired: return (.none, nil)
+            case .pending, .otherBody:
+                let isUnderWay = core.receipts[key]?.outcome == nil
+                return (isUnderWay ? .failed(.receiptPending) : .none, nil)
+            case .full, .gap, .expired: return (.none, nil)
             }
         }
     }

@@ -65,7 +65,7 @@ extension RefusalCase {
                 RefusalCase(operation, type, when: "the store cannot be read") { server in
                     let session = try await server.session()
                     _ = try await server.send(session.intent(#"{"type":"add","amount":3}"#))
-                    try server.passivateStores()
+                    try await server.passivateStores(of: session)
                     server.journal.failLoads(code)
                     let refused = try await server.send(session.request(method, target, fields, body: body))
                     server.journal.failLoads(nil)

@@ -117,14 +117,15 @@ struct TestServer: Sendable {
 
     /// Lets so much time pass that a session which nobody uses leaves memory.
     func leaveMemory() throws {
-        time.advance(by: .seconds(700))
+        time.advance(by: sessions.environment.limits.evictAfter)
         sessions.sweep(part: 1)
         try #require(sessions.count == 0)
     }
 
-    /// Lets so much time pass that a store which nobody uses leaves memory, though not its session.
-    func passivateStores() throws {
-        time.advance(by: .seconds(400))
+    /// Lets so much time pass that a store which nobody uses leaves memory, though not its session, which is used.
+    func passivateStores(of session: Credential) async throws {
+        time.advance(by: sessions.environment.limits.passivateAfter)
+        _ = try await send(session.request("GET", "/sessions/current"))
         sessions.sweep(part: 1)
         try #require(sessions.liveStoreCount == 0 && sessions.count > 0)
     }

@@ -1,0 +1,49 @@
+import Sessions
+import Testing
+
+@testable import MVIServer
+
+/// Why a session is not in memory any more when its client comes back. A client can tell neither from the other, nor
+/// from a session that stayed.
+enum Absence: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    /// The server was started again on the same journal.
+    case restart
+    /// It ended without having been told to: what it would have noted at its end is lost.
+    case crash
+    /// Nobody used the session for a while.
+    case idle
+
+    var testDescription: String { rawValue }
+
+    /// Runs `before` on a server, then `after` on one that has none of its sessions in memory.
+    func test<Value>(
+        _ depth: Depth, _ change: (inout ServerSettings) -> Void = { _ in },
+        before: (TestServer) async throws -> Value, after: (TestServer, Value) async throws -> Void
+    ) async throws {
+        let world = World()
+        switch self {
+        case .restart, .crash:
+            let value = try await TestServer.run(depth, in: world, change) { server in
+                let value = try await before(server)
+                if self == .restart { await server.sessions.flush() }
+                return value
+            }
+            try await TestServer.run(depth, in: world, change) { server in
+                #expect(server.sessions.count == 0)
+                try await after(server, value)
+            }
+        case .idle:
+            // Sooner than the time of labels is over.
+            let settings: (inout ServerSettings) -> Void = {
+                $0.passivateAfter = .seconds(30)
+                change(&$0)
+            }
+            try await TestServer.run(depth, in: world, settings) { server in
+                let value = try await before(server)
+                while server.sessions.environment.openStreams > 0 { await Task.yield() }
+                try server.leaveMemory()
+                try await after(server, value)
+            }
+        }
+    }
+}
