@@ -23,7 +23,8 @@ extension ProblemType {
         "receipt-expired", 409, "The number was used too long ago",
         meaning: "The `Intent-Seq` was used before, and the server does not remember any more what came of it. The "
             + "intent did not run again.",
-        remedy: "Read the state to see whether the intent took effect, and go on with the number that the client has not "
+        remedy:
+            "Read the state to see whether the intent took effect, and go on with the number that the client has not "
             + "used, or with a new `Intent-Epoch`.")
 
     static let storeDisposed = ProblemType(
@@ -44,7 +45,8 @@ extension ProblemType {
 
     static let idempotencyKeyReused = ProblemType(
         "idempotency-key-reused", 422, "The name was used for another intent",
-        meaning: "The `Idempotency-Key` belongs to an intent with another body, sent to the same feature before; or the "
+        meaning:
+            "The `Idempotency-Key` belongs to an intent with another body, sent to the same feature before; or the "
             + "`Intent-Seq` to an intent with another body or of another feature.",
         remedy: "Use a new key or the next number for each intent, and the same only to repeat the same request.")
 

@@ -55,12 +55,14 @@ extension Route {
         Route(
             method: .post, path: "/features/{id}/intents", operation: .sendIntent, access: .session,
             requestFields: whoAsks + [
-                "Content-Type", "Content-Encoding", "Idempotency-Key", "Intent-Seq", "Intent-Epoch", "If-Match", "Prefer",
+                "Content-Type", "Content-Encoding", "Idempotency-Key", "Intent-Seq", "Intent-Epoch", "If-Match",
+                "Prefer",
             ],
             successes: [202, 200, 204],
             problems: sessionGone + [
                 .badRequest, .invalidJSON, .crossSite, .forbidden, .featureNotFound, .intentInProgress,
-                .outOfSequence, .receiptExpired, .storeDisposed, .preconditionFailed, .bodyTooLarge, .unsupportedMediaType, .invalidIntent,
+                .outOfSequence, .receiptExpired, .storeDisposed, .preconditionFailed, .bodyTooLarge,
+                .unsupportedMediaType, .invalidIntent,
                 .idempotencyKeyReused, .intentRefused, .tooManyRequests, .tooManyStores, .tooManyReceipts,
                 .intentFailed, .stateUnavailable, .busy, .draining, .stateTooLarge,
             ],
