@@ -200,8 +200,8 @@ struct IntentRun: Sendable {
         }
     }
 
-    /// The journal had a receipt of the batch already: another writer ran that request, or this one did and was not
-    /// told. The batch's other intents did not run; they do now.
+    /// The journal had the receipt already: another writer ran the request, or this one did and was not told. Had it that
+    /// of another request, this one did not run, and does now.
     private func replayCommitted(_ id: IntentID) {
         let found = receipt.flatMap { key in session.core.withLock { $0.receipts[key] } }
         if let found, found.outcome != nil { replay(found) } else { open(id) }

@@ -1,0 +1,80 @@
+import JournalTesting
+import Locking
+import SessionJournal
+import Sessions
+import Testing
+
+@testable import MVIServer
+
+@Suite("What the journal has already is not kept again", .timeLimit(.minutes(2)))
+struct DuplicateTests {
+    private static let increment = #"{"type":"increment"}"#
+
+    /// The journal's word that a request with that key ran before, as another writer's or as one that was not heard of.
+    private func ran(_ key: String, version: UInt64) throws -> AppendResult {
+        .duplicate(
+            StoredReceipt(
+                key: .key(key, feature: try #require(FeatureID("probe"))),
+                bodyHash: [UInt8](repeating: 0, count: 32), intent: key,
+                outcome: .ran(version: version), made: .seconds(1_767_313_000)))
+    }
+
+    @Test("a request that ran is answered from its receipt, and those that were to be kept with it run")
+    func batch() async throws {
+        try await TestServer.run(.memory) { server in
+            let session = try await server.session()
+            _ = try await server.send(session.request("GET", "/features/probe/state"))
+            server.journal.hold()
+            let first = Task { try await server.send(session.intent(Self.increment)) }
+            try await server.journal.untilHeld()
+            // These wait for the first one's commit, and are appended together.
+            let names: [IntentRequest.Name?] = [.key("ran"), .key("new"), nil, .sequence(1, epoch: "e")]
+            let live = try server.live(session)
+            let probe = try #require(FeatureID("probe"))
+            let replayed = Lock<[Int: Bool]>([:])
+            for (index, name) in names.enumerated() {
+                live.accept(IntentRequest(body: Array(Self.increment.utf8), name: name), for: probe) { result in
+                    guard case .success(let reply) = result else { return }
+                    replayed.withLock { $0[index] = reply.isReplayed }
+                }
+            }
+            server.journal.releaseOne()
+            #expect(try await first.value.status == 202)
+            while server.journal.waiting == 0 { await Task.yield() }
+            // All of it is refused, then each is tried alone, the one that ran before first.
+            server.journal.releaseOne(try ran("ran", version: 2))
+            while server.journal.waiting == 0 { await Task.yield() }
+            server.journal.releaseOne(try ran("ran", version: 2))
+            #expect(replayed.withLock { $0 } == [0: true])
+            server.journal.release()
+            let state = try await server.send(session.request("GET", "/features/probe/state"))
+            #expect(try state.json(Probe.State.self).count == 4)
+            #expect(replayed.withLock { $0 } == [0: true, 1: false, 2: false, 3: false])
+        }
+    }
+
+    @Test("a refusal of which nobody knows whether it is kept is found when the request is repeated")
+    func unheardRefusal() async throws {
+        try await TestServer.run(.memory) { server in
+            let session = try await server.session()
+            let json = RefusalCase.json
+            for (number, body, type, status) in [
+                (1, "{", json, 400), (2, Self.increment, (name: "Content-Type", value: "text/plain"), 415),
+                (3, #"{"type":"secret"}"#, json, 403),
+            ] {
+                let request = session.request(
+                    "POST", "/features/probe/intents",
+                    [type, ("Intent-Seq", "\(number)"), ("Intent-Epoch", "e")], body: body)
+                _ = try await server.send(session.request("GET", "/features/probe/state"))
+                server.journal.hold()
+                let first = Task { try await server.send(request) }
+                while server.journal.waiting == 0 { await Task.yield() }
+                server.journal.commitUnheard(JournalFailure(.unavailable, "A test wants it so."))
+                #expect(try await first.value.problem == "journal-unavailable")
+                server.journal.release()
+                let again = try await server.send(request)
+                #expect(again.status == status && again["idempotency-replayed"] == "true")
+            }
+        }
+    }
+}
