@@ -23,6 +23,8 @@ final class MemorySession {
 
     func append(_ append: JournalAppend) -> AppendResult {
         if !append.receipts.isEmpty, let result = refusal(of: append) { return result }
+        let first: UInt64
+        // Taken out once: it is large, and this is done for every turn of every session.
         if let store = append.store {
             if store.turns.isEmpty {
                 return .failed(JournalFailure(.invalid, "An append to a store needs at least one turn."))
@@ -30,10 +32,12 @@ final class MemorySession {
             let index = stores.firstIndex { $0.summary.feature == store.feature }
             guard index.map({ stores[$0].summary.token }) == store.expecting else { return .conflict }
             if let failure = put(store, at: index, time: append.time) { return .failed(failure) }
+            first = sequence + 1
+            add(store.turns, of: store.feature, time: append.time)
+        } else {
+            first = sequence
         }
         keepReceipts(of: append)
-        let first = append.store == nil ? sequence : sequence + 1
-        if let store = append.store { add(store.turns, of: store.feature, time: append.time) }
         // After the turns: a label of theirs may be one of those that go.
         if let first = append.firstLabel {
             while let label = labels.first, label.id < first { labels.removeFirst() }
