@@ -64,8 +64,8 @@ struct SlowJournalTests {
             server.journal.holdLoads()
             let connection = try Connection(port: server.port)
             try connection.send(
-                "POST /features/probe/intents HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(session.secret)\r\n"
-                    + "Content-Type: application/json\r\nContent-Length: \(Self.increment.utf8.count)\r\n\r\n"
+                "POST /features/probe/intents HTTP/1.1\r\nHost: localhost\r\n"
+                    + "Authorization: Bearer \(session.secret)\r\nContent-Type: application/json\r\nContent-Length: \(Self.increment.utf8.count)\r\n\r\n"
                     + Self.increment.prefix(5))
             try await server.journal.untilLoadHeld()
             if isLater { server.journal.releaseLoads() }

@@ -56,8 +56,8 @@ struct IntentRun: Sendable {
             replay(found)
             return false
         }
-        // Order of checks: not JSON comes before the receipt. But a client that is told of a refusal with a number goes on
-        // to the next one, so it is not told before that is kept.
+        // Order of checks: not JSON comes before the receipt. But a client that is told of a refusal with a number goes
+        // on to the next one, so it is not told before that is kept.
         if case .malformed(let offset, let reason)? = fault, !lookup.isUnderWay(key) {
             completion(.failure(.malformed(offset: offset, reason: reason)))
             return false
@@ -200,8 +200,8 @@ struct IntentRun: Sendable {
         }
     }
 
-    /// The journal had the receipt already: another writer ran the request, or this one did and was not told. Had it that
-    /// of another request, this one did not run, and does now.
+    /// The journal had the receipt already: another writer ran the request, or this one did and was not told. Had it
+    /// that of another request, this one did not run, and does now.
     private func replayCommitted(_ id: IntentID) {
         let found = receipt.flatMap { key in session.core.withLock { $0.receipts[key] } }
         if let found, found.outcome != nil { replay(found) } else { open(id) }

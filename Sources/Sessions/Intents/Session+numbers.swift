@@ -11,8 +11,8 @@ public enum NumberUse: Sendable {
     case used
     /// The number was used up by the same refusal before.
     case before
-    /// It could not be kept, or a request with the number is under way: told of the refusal, the client would go on to a
-    /// number that is one too high.
+    /// It could not be kept, or a request with the number is under way: told of the refusal, the client would go on to
+    /// a number that is one too high.
     case failed(IntentRefusal)
 }
 

@@ -4,18 +4,20 @@ import Testing
 @testable import MVIServer
 
 extension RefusalCase {
+    typealias Asked = (
+        operation: Operation, method: String, target: String, fields: [(name: String, value: String)], body: String
+    )
+
     /// Every operation of a session, with a request that would succeed.
-    static let ofSession:
-        [(operation: Operation, method: String, target: String, fields: [(name: String, value: String)], body: String)] =
-            [
-                (.describeSession, "GET", "/sessions/current", [], ""),
-                (.endSession, "DELETE", "/sessions/current", [], ""),
-                (.readState, "GET", "/features/probe/state", [], ""),
-                (.disposeStore, "DELETE", "/features/probe/state", [], ""),
-                (.sendIntent, "POST", "/features/probe/intents", [json], #"{"type":"increment"}"#),
-                (.streamFeature, "GET", "/features/probe/events", [("Prefer", "problem")], ""),
-                (.streamSession, "GET", "/events", [("Prefer", "problem")], ""),
-            ]
+    static let ofSession: [Asked] = [
+        (.describeSession, "GET", "/sessions/current", [], ""),
+        (.endSession, "DELETE", "/sessions/current", [], ""),
+        (.readState, "GET", "/features/probe/state", [], ""),
+        (.disposeStore, "DELETE", "/features/probe/state", [], ""),
+        (.sendIntent, "POST", "/features/probe/intents", [json], #"{"type":"increment"}"#),
+        (.streamFeature, "GET", "/features/probe/events", [("Prefer", "problem")], ""),
+        (.streamSession, "GET", "/events", [("Prefer", "problem")], ""),
+    ]
 
     /// What can be wrong with what sessions are kept in.
     static let kept: [RefusalCase] = sessionsNotAtHand + storesNotAtHand + unwritten
