@@ -77,7 +77,8 @@ let package = Package(
         .target(
             name: "MVIServer",
             dependencies: [
-                "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking", "CResources",
+                "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking",
+                "CResources",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

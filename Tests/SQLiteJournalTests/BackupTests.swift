@@ -4,7 +4,26 @@ import Testing
 
 @testable import SQLiteJournal
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 @Suite(.timeLimit(.minutes(1))) struct BackupTests {
+    @Test func `nobody but its owner may read a backup`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let path = folder.path + "/backup"
+        try await journal.backup(to: path)
+        await journal.close()
+        var status = stat()
+        try #require(stat(path, &status) == 0)
+        #expect(status.st_mode & 0o777 == 0o600)
+    }
+
     @Test func `a backup under load is a whole journal, and appends go on while it is made`() async throws {
         let folder = try TemporaryFolder()
         let target = try TemporaryFolder()

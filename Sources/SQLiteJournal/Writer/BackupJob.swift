@@ -28,6 +28,12 @@ final class BackupJob {
         }
         // Of a backup that was cut short.
         unlink(partial)
+        // It holds what users entered: nobody but its owner may read it, from its first byte on.
+        let created = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard created >= 0 else {
+            throw JournalFailure(.unavailable, "The backup \(path) could not be written: \(systemText(errno)).")
+        }
+        closeDescriptor(created)
         var target = try Connection(.file(partial), busyTimeout: .zero)
         // It is synced once, at the end, by a thread that may wait for it.
         try target.script("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")

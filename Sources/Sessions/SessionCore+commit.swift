@@ -1,0 +1,257 @@
+import MVI
+import SessionJournal
+
+extension SessionCore {
+    /// Whom a commit concerns.
+    struct Shown {
+        var wakers: [any StreamWaker] = []
+        var waiters: [StateWaiter] = []
+        var undelivered = 0
+        /// Whether the store was gone already.
+        var isGone = false
+    }
+
+    enum Prepared {
+        case gone
+        case nothing
+        case append(JournalAppend, StoreAppend)
+    }
+
+    /// Makes an append of a batch.
+    mutating func prepare(
+        _ batch: EncodedBatch, feature: FeatureID, number: UInt64, session: Session, now: Duration
+    ) -> Prepared {
+        guard var slot = stores[feature], slot.number == number else { return .gone }
+        if batch.isEmpty, slot.unwrittenState == nil {
+            // Nothing that anybody could tell: there is nothing to make permanent.
+            for turn in batch.turns {
+                turn.reply?.committed(PendingReply.Commit(version: slot.version, view: slot.view))
+            }
+            return .nothing
+        }
+        var version = slot.version
+        var view: [UInt8]?
+        var viewIntent = slot.intentID?.text
+        var turns: [TurnAppend] = []
+        turns.reserveCapacity(batch.turns.count)
+        var found: [StoredReceipt] = []
+        for turn in batch.turns {
+            if let changed = turn.view {
+                version += 1
+                view = changed
+                viewIntent = turn.shownIntent?.text
+            }
+            var labels: [LabelAppend] = []
+            if !turn.labels.isEmpty {
+                slot.marks.hasLabels = true
+                labels = turn.labels.map { label in
+                    LabelAppend(
+                        version: version, intent: turn.shownIntent?.text, json: label.json,
+                        expiry: now + label.timeToLive)
+                }
+            }
+            turns.append(
+                TurnAppend(
+                    labels: labels, recording: turn.recording,
+                    recordingLimit: turn.recording == nil ? 0 : session.environment.limits.recordedTurns))
+            if let key = turn.reply?.receipt, let receipt = receipts[key] {
+                found.append(
+                    StoredReceipt(
+                        key: key, bodyHash: receipt.bodyHash, intent: receipt.intentID.text,
+                        outcome: .ran(version: version), made: now))
+            }
+        }
+        let token = StoreToken(version: version, nonce: nonces.next())
+        let store = StoreAppend(
+            feature: feature, expecting: slot.token, token: token, schemaVersion: batch.schemaVersion,
+            state: batch.state ?? slot.unwrittenState, view: view ?? (slot.unwrittenState == nil ? nil : slot.view),
+            viewIntent: viewIntent, marks: slot.marks, turns: turns, setsAside: slot.setsAside)
+        stores[feature] = slot
+        appendsInFlight += 1
+        return .append(housekeeping(session, store, found, now: now), store)
+    }
+
+    /// An append, with everything that the journal is to know beside.
+    mutating func housekeeping(
+        _ session: Session, _ store: StoreAppend?, _ found: [StoredReceipt], now: Duration
+    ) -> JournalAppend {
+        let forgotten = receipts.takeForgotten()
+        var append = JournalAppend(
+            session: session.key, time: now, store: store, receipts: found, forgottenReceipts: forgotten.receipts,
+            forgottenEpochs: forgotten.epochs)
+        let first = outbox.firstID(after: sequence)
+        if outbox.firstNumber > 0, first > keptFirstLabel {
+            append.firstLabel = first
+            keptFirstLabel = first
+        }
+        if marksChanged {
+            append.marks = keptMarks
+            marksChanged = false
+        }
+        return append
+    }
+
+    /// The session's marks as they are kept: where a label of a store was dropped, the session remembers it until the
+    /// store does.
+    var keptMarks: SessionMarks {
+        var kept = marks
+        for slot in stores.values {
+            kept.droppedSequence = max(kept.droppedSequence, slot.marks.droppedSequence)
+            if slot.marks.hasUnheard { kept.hasUnheard = true }
+        }
+        return kept
+    }
+
+    /// Whether commits wait here for turns that nobody of this process appended.
+    var isMissingOthers: Bool { !early.isEmpty && early.count == appendsInFlight }
+
+    /// The session is gone: commits that waited for others are shown to nobody.
+    mutating func giveUpEarly() -> [(CommittedAppend, Shown)] {
+        defer { early = [:] }
+        appendsInFlight -= early.count
+        return early.values.map { ($0, Shown(isGone: true)) }
+    }
+
+    /// Takes commits that waited for others, as far as it goes.
+    mutating func takeFollowers(
+        now: Duration, limits: SessionLimits
+    ) -> [(CommittedAppend, Shown)] {
+        var taken: [(CommittedAppend, Shown)] = []
+        while let next = early.keys.min(), next <= sequence + 1, let committed = early.removeValue(forKey: next) {
+            appendsInFlight -= 1
+            taken.append((committed, take(committed, sequence: next, now: now, limits: limits)))
+        }
+        return taken
+    }
+
+    /// Takes committed turns. Those up to `self.sequence` came here already, by reading the journal: their labels are in
+    /// the outbox.
+    mutating func take(
+        _ committed: CommittedAppend, sequence first: UInt64, now: Duration, limits: SessionLimits
+    ) -> Shown {
+        let (feature, batch) = (committed.feature, committed.batch)
+        var shown = Shown()
+        let isNew = first > sequence
+        if isNew { sequence = first + UInt64(batch.turns.count) - 1 }
+        guard var slot = stores[feature], slot.number == committed.number else {
+            // Its labels were published all the same.
+            if isNew { publish(committed, from: first, now: now) }
+            shown.isGone = true
+            return shown
+        }
+        slot.token = committed.append.token
+        if slot.setsAside != nil {
+            slot.setsAside = nil
+            slot.replacedSequence = first
+        }
+        slot.unwrittenState = nil
+        var stateChanged = false
+        var hasLabels = false
+        for turn in batch.turns {
+            if let view = turn.view {
+                slot.version += 1
+                slot.view = view
+                slot.intentID = turn.shownIntent
+                slot.stateEvent = nil
+                stateChanged = true
+            }
+            if !turn.labels.isEmpty { hasLabels = true }
+            if let reply = turn.reply {
+                if let receipt = reply.receipt { receipts.complete(receipt, .ran(version: slot.version)) }
+                reply.committed(PendingReply.Commit(version: slot.version, view: slot.view))
+            }
+        }
+        if hasLabels, isNew { publish(committed, from: first, now: now) }
+        if stateChanged {
+            shown.waiters = slot.waiters
+            slot.waiters = []
+        }
+        slot.marks.hasLabels = slot.marks.hasLabels || hasLabels
+        stores[feature] = slot
+        if hasLabels { shown.undelivered = trimOutbox(now: now, limits: limits) }
+        if stateChanged || hasLabels {
+            for index in streams.indices where streams[index].shows(feature) {
+                if stateChanged { streams[index].markDirty(feature) }
+                if let waker = streams[index].waker { shown.wakers.append(waker) }
+            }
+        }
+        return shown
+    }
+}
+
+extension SessionCore {
+    /// Puts a commit's labels into the outbox.
+    private mutating func publish(_ committed: CommittedAppend, from first: UInt64, now: Duration) {
+        for (place, turn) in committed.batch.turns.enumerated() {
+            let kept = committed.append.turns[place].labels
+            for (index, label) in turn.labels.enumerated() {
+                outbox.append(
+                    Outbox.Entry(
+                        feature: committed.feature, sequence: first + UInt64(place), index: index,
+                        version: kept[index].version, intentID: turn.shownIntent, json: label.json,
+                        expiry: now + label.timeToLive))
+            }
+        }
+    }
+
+    /// Takes what the journal has beyond what is shown here; returns whom it concerns.
+    mutating func merge(
+        _ stored: StoredSession, clocks: (monotonic: Duration, sinceEpoch: Duration)
+    ) -> [any StreamWaker] {
+        func monotonic(_ sinceEpoch: Duration) -> Duration { clocks.monotonic - (clocks.sinceEpoch - sinceEpoch) }
+        for receipt in stored.receipts where receipts[receipt.key]?.outcome == nil {
+            receipts.adopt(receipt, monotonic: monotonic)
+        }
+        guard stored.sequence > sequence else { return [] }
+        var features: Set<FeatureID> = []
+        for label in stored.labels where label.id.sequence > sequence {
+            outbox.append(Outbox.Entry(label, expiry: monotonic(label.label.expiry)))
+            features.insert(label.feature)
+        }
+        sequence = stored.sequence
+        for summary in stored.stores where stores[summary.feature]?.handle == nil {
+            var slot = StoreSlot(summary, now: clocks.monotonic)
+            slot.waiters = stores[summary.feature]?.waiters ?? []
+            stores[summary.feature] = slot
+        }
+        return streams.filter { stream in features.contains { stream.shows($0) } }.compactMap { $0.waker }
+    }
+
+    /// A store's view state is to be shown by the streams that show it; returns whom to wake.
+    mutating func markDirty(_ feature: FeatureID) -> [any StreamWaker] {
+        var wakers: [any StreamWaker] = []
+        for index in streams.indices where streams[index].shows(feature) {
+            streams[index].markDirty(feature)
+            if let waker = streams[index].waker { wakers.append(waker) }
+        }
+        return wakers
+    }
+
+    /// Drops what exceeds the outbox's bounds and tells the streams that were owed it; returns how many labels no
+    /// stream ever got.
+    mutating func trimOutbox(now: Duration, limits: SessionLimits) -> Int {
+        var undelivered = 0
+        for (number, entry) in outbox.trim(now: now, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes) {
+            if !entry.isWritten { undelivered += 1 }
+            marksChanged = true
+            if stores[entry.feature] != nil {
+                stores[entry.feature]?.marks.droppedSequence = entry.sequence
+            } else {
+                marks.droppedSequence = max(marks.droppedSequence, entry.sequence)
+            }
+            var isShown = false
+            for index in streams.indices where streams[index].shows(entry.feature) {
+                streams[index].dropped(number)
+                isShown = true
+            }
+            // With nobody there it was owed to whoever comes first.
+            guard !isShown, !entry.isWritten else { continue }
+            if stores[entry.feature] != nil {
+                stores[entry.feature]?.marks.hasUnheard = true
+            } else {
+                marks.hasUnheard = true
+            }
+        }
+        return undelivered
+    }
+}
