@@ -2,6 +2,9 @@ import DequeModule
 import MVI
 import SessionJournal
 
+/// What a label counts against the bounds in bytes beside its own text: about what surrounds it on the wire.
+@usableFromInline let labelOverhead = 128
+
 /// The labels of a session that clients may still have to be told, oldest first. Bounded in number and bytes.
 struct Outbox {
     struct Entry {
@@ -23,10 +26,8 @@ struct Outbox {
         var id: LabelID { LabelID(sequence: sequence, index: index) }
 
         /// What it counts against the bound in bytes: the text, and about what surrounds it on the wire.
-        var size: Int { json.count + overhead }
+        var size: Int { json.count + labelOverhead }
     }
-
-    static let overhead = 128
 
     private var entries: Deque<Entry> = []
     private var bytes = 0

@@ -3,6 +3,7 @@ import MVI
 import SessionJournal
 
 /// How a store's commit ended, as its log is told.
+@usableFromInline
 enum SessionCommit: Sendable {
     /// The turns are permanent and shown.
     case committed

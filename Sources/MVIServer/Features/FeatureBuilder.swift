@@ -4,9 +4,11 @@ import MVI
 @resultBuilder
 public enum FeatureBuilder {
     /// A feature with one instance for each session.
+    @inlinable
     public static func buildExpression(_ feature: some Feature) -> [ServedFeature] { [ServedFeature(feature)] }
 
     /// A feature with one instance for each key.
+    @inlinable
     public static func buildExpression<F: Feature>(_ keyed: Keyed<F>) -> [ServedFeature] { [ServedFeature(keyed)] }
 
     /// A list made elsewhere.

@@ -56,7 +56,8 @@ extension ServerSettings {
             \.outboxBytes, .bytes(1_024...1 << 30)),
         limit("outbox-labels", "Labels that a session keeps for clients that are away.", \.outboxLabels),
         setting(
-            "max-state-bytes", .limits, "bytes", "Bytes of one feature's state as clients see it.", \.maxStateBytes,
+            "max-state-bytes", .limits, "bytes", "Bytes of one feature's state, and of what clients see of it.",
+            \.maxStateBytes,
             .bytes(1_024...1 << 30)),
         limit("max-waits", "Requests with 'Prefer: wait' in all.", \.maxWaits),
         limit("max-waits-per-session", "Requests with 'Prefer: wait' a session.", \.maxWaitsPerSession),

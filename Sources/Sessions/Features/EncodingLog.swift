@@ -3,13 +3,24 @@ import SessionJournal
 import WireJSON
 
 /// Turns a store's turns into bytes, once each, and hands them to its session.
+@usableFromInline
 struct EncodingLog<F: Feature>: TurnLog {
-    let feature: F
-    let stateLimit: Int
-    let outboxLimit: Int
-    let isRecording: Bool
-    let commit: EncodingCommit
+    @usableFromInline let feature: F
+    @usableFromInline let stateLimit: Int
+    @usableFromInline let outboxLimit: Int
+    @usableFromInline let isRecording: Bool
+    @usableFromInline let commit: EncodingCommit
 
+    @inlinable
+    init(feature: F, stateLimit: Int, outboxLimit: Int, isRecording: Bool, commit: @escaping EncodingCommit) {
+        self.feature = feature
+        self.stateLimit = stateLimit
+        self.outboxLimit = outboxLimit
+        self.isRecording = isRecording
+        self.commit = commit
+    }
+
+    @inlinable
     func commit(
         _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
     ) -> CommitResult<F>? {
@@ -31,7 +42,8 @@ struct EncodingLog<F: Feature>: TurnLog {
         return commit(batch) { [feature] in done(Self.result($0, feature)) }.map { Self.result($0, feature) }
     }
 
-    private static func result(_ outcome: SessionCommit, _ feature: F) -> CommitResult<F> {
+    @inlinable
+    static func result(_ outcome: SessionCommit, _ feature: F) -> CommitResult<F> {
         switch outcome {
         case .committed: return .committed
         case .failed(let failure): return .failed(failure)
@@ -46,7 +58,8 @@ struct EncodingLog<F: Feature>: TurnLog {
     }
 
     /// The bytes of a view state that is the whole state, which most features show: it is encoded once.
-    private static func view(of turn: TurnRecord<F>, _ state: (bytes: [UInt8], hasNulls: Bool)) -> [UInt8]? {
+    @inlinable
+    static func view(of turn: TurnRecord<F>, _ state: (bytes: [UInt8], hasNulls: Bool)) -> [UInt8]? {
         guard turn.viewChanged, !state.hasNulls, let view = turn.view as? F.State, view == turn.state else {
             return nil
         }
@@ -54,7 +67,8 @@ struct EncodingLog<F: Feature>: TurnLog {
     }
 
     /// - Parameter known: the encoded view state, if it is at hand.
-    private func encode(_ turn: TurnRecord<F>, view known: [UInt8]?) throws(CommitFailure) -> EncodedTurn {
+    @inlinable
+    func encode(_ turn: TurnRecord<F>, view known: [UInt8]?) throws(CommitFailure) -> EncodedTurn {
         var view: [UInt8]?
         if turn.viewChanged {
             let bytes: [UInt8]
@@ -73,7 +87,7 @@ struct EncodingLog<F: Feature>: TurnLog {
         var labelBytes = 0
         for label in turn.labels {
             let json = try Self.orInvalid { () throws(WireEncodingError) in try WireJSON.encode(label) }
-            labelBytes += json.count + Outbox.overhead
+            labelBytes += json.count + labelOverhead
             labels.append(EncodedLabel(json: json, timeToLive: feature.timeToLive(of: label)))
         }
         guard labelBytes <= outboxLimit else {
@@ -85,7 +99,8 @@ struct EncodingLog<F: Feature>: TurnLog {
             reply: turn.attachment as? PendingReply)
     }
 
-    private func encodeState(_ state: F.State) throws(CommitFailure) -> (bytes: [UInt8], hasNulls: Bool) {
+    @inlinable
+    func encodeState(_ state: F.State) throws(CommitFailure) -> (bytes: [UInt8], hasNulls: Bool) {
         let encoded = try Self.orInvalid { () throws(WireEncodingError) in try WireJSON.encodeStored(state) }
         guard encoded.bytes.count <= stateLimit else {
             throw CommitFailure(
@@ -95,7 +110,8 @@ struct EncodingLog<F: Feature>: TurnLog {
     }
 
     /// What happened in a turn. One that JSON cannot hold says so, so that whoever replays it hears of it.
-    private func record(_ turn: TurnRecord<F>) -> [UInt8]? {
+    @usableFromInline
+    func record(_ turn: TurnRecord<F>) -> [UInt8]? {
         guard isRecording else { return nil }
         do throws(WireEncodingError) {
             return try WireJSON.encodeStored(turn.recording).bytes
@@ -104,7 +120,8 @@ struct EncodingLog<F: Feature>: TurnLog {
         }
     }
 
-    private static func orInvalid<Value>(
+    @inlinable
+    static func orInvalid<Value>(
         _ encode: () throws(WireEncodingError) -> Value
     ) throws(CommitFailure) -> Value {
         do throws(WireEncodingError) {

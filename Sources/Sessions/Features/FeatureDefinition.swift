@@ -19,30 +19,36 @@ public struct FeatureDefinition: Sendable {
     /// The `type`s of the intents, for a refusal of an unknown one.
     public let intentTypes: [String]
 
-    let make: @Sendable (_ key: String?, _ seed: StoreSeed) throws -> StoreHandle?
+    @usableFromInline let make: @Sendable (_ key: String?, _ seed: StoreSeed) throws -> StoreHandle?
     /// Why a body is no intent of the feature; nil if it is one. For where there is no store to decode it.
-    let intentFault: @Sendable (_ body: [UInt8]) -> WireDecodingError?
+    @usableFromInline let intentFault: @Sendable (_ body: [UInt8]) -> WireDecodingError?
 
     /// A feature without a key.
     ///
     /// Throws `FeatureDefinitionError` when its name or the JSON of its examples is not fit for the wire.
+    @inlinable
     public init<F: Feature>(_ feature: F) throws {
-        try self.init(of: F.self, isKeyed: false, stateExample: feature.view(feature.initialState)) { key in
-            key == nil ? feature : nil
-        }
+        try self.init(
+            of: F.self, isKeyed: false, stateExample: feature.view(feature.initialState),
+            make: { key, seed in key == nil ? try StoreHandle(feature, seed: seed) : nil })
     }
 
     /// A feature with a key: `make` returns the instance for a key, nil if there is none of that key. It is called on
     /// the thread of a request, whenever one names a key of which the session has no store, and must not block.
+    @inlinable
     public init<F: Feature>(keyed make: @escaping @Sendable (_ key: String) throws -> F?) throws {
-        try self.init(of: F.self, isKeyed: true, stateExample: nil) { key in
-            try key.flatMap { try make($0) }
-        }
+        try self.init(
+            of: F.self, isKeyed: true, stateExample: nil,
+            make: { key, seed in
+                guard let key, let feature = try make(key) else { return nil }
+                return try StoreHandle(feature, seed: seed)
+            })
     }
 
-    private init<F: Feature>(
+    @usableFromInline
+    init<F: Feature>(
         of type: F.Type, isKeyed: Bool, stateExample: F.ViewState?,
-        instance: @escaping @Sendable (String?) throws -> F?
+        make: @escaping @Sendable (_ key: String?, _ seed: StoreSeed) throws -> StoreHandle?
     ) throws {
         guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
         if let fault = Migration.fault(of: F.self) { throw FeatureDefinitionError.migrations(fault) }
@@ -59,9 +65,7 @@ public struct FeatureDefinition: Sendable {
         } catch {
             throw FeatureDefinitionError.mapping(feature: F.name, error)
         }
-        make = { key, seed in
-            try instance(key).map { try StoreHandle($0, seed: seed) }
-        }
+        self.make = make
         intentFault = { body in
             do throws(WireDecodingError) {
                 _ = try WireJSON.decode(F.Intent.self, from: body)

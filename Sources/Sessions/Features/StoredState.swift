@@ -3,12 +3,15 @@ import SessionJournal
 import WireJSON
 
 /// States as they are kept: written and read by the feature's own `Codable`.
+@usableFromInline
 enum StoredState {
+    @inlinable
     static func write<State: Codable>(_ state: State) throws(WireEncodingError) -> [UInt8] {
         try WireJSON.encodeStored(state).bytes
     }
 
     /// A state as it was kept, brought to the present schema version. Throws what is wrong with it, for a person to read.
+    @usableFromInline
     static func read<F: Feature>(_ stored: StoredStore, of type: F.Type, initial: F.State) throws -> F.State {
         if stored.schemaVersion == F.schemaVersion {
             // Members that the state did not have when it was kept come from the initial state.

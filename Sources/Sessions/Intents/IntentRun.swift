@@ -16,17 +16,18 @@ struct IntentRun: Sendable {
 
     /// Looks at the body and at the request's name before any store is made: a body that is no intent makes none.
     func begin() {
-        guard let definition = environment.features.definition(for: feature) else {
-            return completion(.failure(.store(.featureNotFound)))
-        }
         let handle = session.storeAtHand(feature)
         let decoded = handle?.decode(request.body)
-        let fault: WireDecodingError? =
-            switch decoded {
-            case .success?: nil
-            case .failure(let error)?: error
-            case nil: definition.intentFault(request.body)
+        let fault: WireDecodingError?
+        switch decoded {
+        case .success?: fault = nil
+        case .failure(let error)?: fault = error
+        case nil:
+            guard let definition = environment.features.definition(for: feature) else {
+                return completion(.failure(.store(.featureNotFound)))
             }
+            fault = definition.intentFault(request.body)
+        }
         // Order of checks: whether the instance exists comes before what is wanted of it.
         if fault != nil, handle == nil, !session.hasStore(feature) {
             do throws(StoreRefusal) { _ = try session.initialState(of: feature) } catch {

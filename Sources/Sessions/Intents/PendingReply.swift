@@ -3,6 +3,7 @@ import MVI
 import SessionJournal
 
 /// Goes with an intent through its store, and comes back with what the commit gave it.
+@usableFromInline
 final class PendingReply: Sendable {
     struct Commit: Sendable {
         let version: UInt64
