@@ -105,8 +105,8 @@ let package = Package(
 
         // What several test targets share.
         .target(
-            name: "JournalTesting", dependencies: ["SessionJournal", "Locking", "MVITesting"],
-            path: "Tests/JournalTesting", swiftSettings: settings),
+            name: "TestSupport", dependencies: ["SessionJournal", "Locking", "MVITesting"],
+            path: "Tests/TestSupport", swiftSettings: settings),
 
         .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting", "WireJSON"], swiftSettings: settings),
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
@@ -116,7 +116,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SessionsTests",
-            dependencies: ["Sessions", "SessionJournal", "JournalTesting", "EventStream", "WireJSON", "MVITesting"],
+            dependencies: ["Sessions", "SessionJournal", "TestSupport", "EventStream", "WireJSON", "MVITesting"],
             swiftSettings: settings),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: settings),
@@ -132,7 +132,7 @@ let package = Package(
         .testTarget(
             name: "MVIServerTests",
             dependencies: [
-                "MVIServer", "MVITesting", "JournalTesting", "mvi-server", "CResources", "EventStream", "Locking",
+                "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream", "Locking",
                 "MicroHTTP", "SessionJournal", "Sessions", "WireJSON",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
@@ -141,7 +141,7 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "mvi-server", "MVIServer", "SQLiteJournal", "SessionJournal", "MVITesting", "WireJSON",
+                "mvi-server", "MVIServer", "TestSupport", "SQLiteJournal", "SessionJournal", "MVITesting", "WireJSON",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

@@ -1,4 +1,3 @@
-import JournalTesting
 import MVITesting
 import Sessions
 import Testing

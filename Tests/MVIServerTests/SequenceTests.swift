@@ -1,4 +1,4 @@
-import JournalTesting
+import TestSupport
 import MicroHTTP
 import SessionJournal
 import Testing

@@ -1,3 +1,4 @@
+import TestSupport
 import EventStream
 import MVITesting
 import Testing

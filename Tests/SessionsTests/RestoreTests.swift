@@ -1,4 +1,3 @@
-import JournalTesting
 import Locking
 import MVI
 import MVITesting

@@ -61,15 +61,16 @@ final class MemorySession {
 
     // MARK: Reading
 
+    // `map`, since an array made of an empty deque writes to the one empty array that all threads share.
     func stored(_ key: SessionKey) -> StoredSession {
         StoredSession(
             key: key, record: record, sequence: sequence, marks: marks, stores: stores.map(\.summary),
-            labels: Array(labels), receipts: receipts.values.sorted { $0.place < $1.place }.map(\.receipt),
+            labels: labels.map { $0 }, receipts: receipts.values.sorted { $0.place < $1.place }.map(\.receipt),
             lastNumbers: lastNumbers)
     }
 
     func exported(_ key: SessionKey) -> SessionExport {
-        SessionExport(session: stored(key), stores: stores, turns: Array(turns), setAside: setAside)
+        SessionExport(session: stored(key), stores: stores, turns: turns.map { $0 }, setAside: setAside)
     }
 
     // MARK: Parts of an append
