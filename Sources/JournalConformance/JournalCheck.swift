@@ -48,7 +48,7 @@ public struct JournalCheck: Sendable, CustomTestStringConvertible {
     ///   - limit: when to give up waiting for a journal that does not answer.
     ///   - open: opens an engine that holds nothing; a later call, after `close`, opens the same one again.
     public func run(
-        reopening: Bool = false, within limit: Duration = .seconds(60),
+        reopening: Bool = false, within limit: Duration = .seconds(600),
         open: @escaping @Sendable () async throws -> any Journal
     ) async throws {
         let journal = try await TestedJournal(reopens: reopening, open: open)

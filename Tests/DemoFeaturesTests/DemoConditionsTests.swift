@@ -3,7 +3,7 @@ import Testing
 
 @testable import DemoFeatures
 
-@Suite(.timeLimit(.minutes(1))) struct DemoConditionsTests {
+@Suite(.timeLimit(.minutes(10))) struct DemoConditionsTests {
     private func outcomes(_ conditions: DemoConditions, _ count: Int) async -> [Bool] {
         var result: [Bool] = []
         for _ in 0..<count {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Start and stop", .timeLimit(.minutes(2)))
 struct LifecycleTests {
-    @Test("a stop tells the streams, answers what waits, and returns", .timeLimit(.minutes(1)))
+    @Test("a stop tells the streams, answers what waits, and returns", .timeLimit(.minutes(10)))
     func gracefulStop() async throws {
         try await TestServer.run(.memory) { server in
             let service = HTTPService(server.assembly)

@@ -3,7 +3,7 @@ import MVI
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct BoundTests {
     let clock = ManualClock()
     let executor = TestExecutor()

@@ -4,7 +4,7 @@ import MVI
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct CommitTests {
     @Test("48: while a commit is in flight nothing runs; what arrives is the next batch, on the batch's own head")
     func batches() async {

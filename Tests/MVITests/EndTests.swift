@@ -2,7 +2,7 @@ import MVI
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct EndTests {
     @Test("31: the end cancels work, then completes states, then labels; a second one does nothing")
     func order() async throws {

@@ -3,7 +3,7 @@ import MVITesting
 import Testing
 import WireJSON
 
-@Suite("Recorded sessions as fixtures", .timeLimit(.minutes(1)))
+@Suite("Recorded sessions as fixtures", .timeLimit(.minutes(10)))
 struct FixtureTests {
     private static func export(
         format: String = "mvi-session/1", schemaVersion: Int = 1, state: String = #"{"count":7,"isLoading":false}"#,

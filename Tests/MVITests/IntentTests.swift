@@ -3,7 +3,7 @@ import MVI
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct IntentTests {
     @Test("10: intents reach execute in order, and each caller is told before accept returns")
     func order() {

@@ -1,7 +1,7 @@
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ManualClockTests {
     @Test("sleepers wake in the order of their deadlines, and only when the clock gets there")
     func order() async {
@@ -88,7 +88,7 @@ struct ManualClockTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct GateTests {
     @Test("a gate lets everybody through once it is open, and tells who waits")
     func open() async throws {
@@ -119,7 +119,7 @@ struct GateTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TestExecutorTests {
     @Test("a paused executor runs one step at a time, in order")
     func steps() async {

@@ -2,7 +2,7 @@ import MVI
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct MiddlewareTests {
     @Test("44: observers see everything once each, in causal order, with the intent's id and the instance")
     func everything() async throws {

@@ -3,7 +3,7 @@ import MVITesting
 import Testing
 import WireJSON
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct RecordingTests {
     @Test("54, 55: a turn's recording has its intent, actions, messages, state and labels")
     func recording() async throws {

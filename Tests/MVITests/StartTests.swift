@@ -2,7 +2,7 @@ import MVI
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct StartTests {
     @Test("1: the state is the initial one before and right after the start, and the first execute reads it")
     func initialState() {

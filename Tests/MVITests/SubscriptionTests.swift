@@ -3,7 +3,7 @@ import MVI
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct SubscriptionTests {
     @Test("21: subscribing gives the state now, then every later one")
     func currentFirst() async throws {

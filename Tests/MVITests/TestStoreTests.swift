@@ -2,7 +2,7 @@ import MVI
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TestStoreTests {
     @Test("53: a test that says all that happens passes")
     func everythingAsserted() async {

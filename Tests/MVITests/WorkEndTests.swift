@@ -2,7 +2,7 @@ import MVI
 import MVITesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct WorkEndTests {
     let clock = ManualClock()
     let executor = TestExecutor()

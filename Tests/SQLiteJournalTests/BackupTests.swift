@@ -12,7 +12,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite(.timeLimit(.minutes(1))) struct BackupTests {
+@Suite(.timeLimit(.minutes(10))) struct BackupTests {
     @Test func `nobody but its owner may read a backup`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()

@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteJournal
 
 /// What is bounded, and what happens at the bounds.
-@Suite(.timeLimit(.minutes(1))) struct BoundsTests {
+@Suite(.timeLimit(.minutes(10))) struct BoundsTests {
     @Test func `an append that cannot be kept fails alone`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import SQLiteJournal
 
-@Suite(.timeLimit(.minutes(1))) struct ExpiryTests {
+@Suite(.timeLimit(.minutes(10))) struct ExpiryTests {
     @Test func `expiry goes in steps, and appends go on in between`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.stepSessions = 3 }

@@ -5,7 +5,7 @@ import Testing
 @testable import SQLiteJournal
 
 /// What tools see.
-@Suite(.timeLimit(.minutes(1))) struct FileTests {
+@Suite(.timeLimit(.minutes(10))) struct FileTests {
     @Test func `beside a server a tool sees what was committed just now`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()

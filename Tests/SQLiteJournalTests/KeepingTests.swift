@@ -6,7 +6,7 @@ import Testing
 @testable import SQLiteJournal
 
 /// What is kept over the end of a process, and what is found at its start.
-@Suite(.timeLimit(.minutes(1))) struct KeepingTests {
+@Suite(.timeLimit(.minutes(10))) struct KeepingTests {
     @Test func `everything is there after closing and opening, and nothing lies beside the database`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()

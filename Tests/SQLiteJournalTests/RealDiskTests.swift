@@ -6,7 +6,7 @@
     @testable import SQLiteJournal
 
     /// Real disks that are full or read-only: small ones in memory, which only root can mount.
-    @Suite(.enabled(if: SmallDisk.canMount), .timeLimit(.minutes(1))) struct RealDiskTests {
+    @Suite(.enabled(if: SmallDisk.canMount), .timeLimit(.minutes(10))) struct RealDiskTests {
         @Test func `a disk that fills up costs nothing that was answered, and when it has room all goes on`()
             async throws
         {

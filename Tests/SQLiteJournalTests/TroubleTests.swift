@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// Disks that fail and files that are damaged. One after the other: there is one faulty disk.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct TroubleTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct TroubleTests {
     init() throws { try FaultyDisk.install() }
 
     @Test func `on a full disk nothing is kept, all can be read, and it goes on by itself`() async throws {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLite
 
-@Suite(.timeLimit(.minutes(1))) struct DatabaseThreadTests {
+@Suite(.timeLimit(.minutes(10))) struct DatabaseThreadTests {
     private func makeThread(limit: Int = 100) throws -> DatabaseThread {
         var connection = try Connection(.memory)
         try connection.script("CREATE TABLE t (a)")
