@@ -1,0 +1,99 @@
+// The benchmark's work on Hummingbird 2: sessions, a counter, answers and event streams, all in memory.
+//
+//   hummingbird-peer PORT
+import FoundationEssentials
+import Glibc
+import HTTPTypes
+import Hummingbird
+import Logging
+
+struct Intent: Decodable {
+    let type: String
+    let amount: Int?
+}
+
+guard CommandLine.arguments.count == 2, let port = Int(CommandLine.arguments[1]) else {
+    print("usage: hummingbird-peer PORT")
+    exit(2)
+}
+
+let table = SessionTable()
+let router = Router(context: BasicRequestContext.self)
+let lastEventID = HTTPField.Name("Last-Event-ID")!
+let acceptsBuffering = HTTPField.Name("X-Accel-Buffering")!
+let json: HTTPFields = [
+    .contentType: "application/json", .cacheControl: "no-store", .vary: "Authorization, Cookie, Origin, Prefer",
+    .xContentTypeOptions: "nosniff",
+]
+let eventStream: HTTPFields = [
+    .connection: "close", .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store, no-transform",
+    acceptsBuffering: "no", .vary: "Authorization, Cookie, Origin", .xContentTypeOptions: "nosniff",
+]
+
+@Sendable func session(of request: Request) throws -> Session {
+    guard let field = request.headers[.authorization], field.hasPrefix("Bearer ") else {
+        throw HTTPError(.unauthorized)
+    }
+    guard let session = table[String(field.dropFirst(7))] else { throw HTTPError(.notFound) }
+    return session
+}
+
+@Sendable func events(_ features: [String], _ request: Request) throws -> Response {
+    guard let stream = try session(of: request).open(features, lastEventID: request.headers[lastEventID]) else {
+        throw HTTPError(.notFound)
+    }
+    return Response(
+        status: .ok,
+        headers: eventStream,
+        body: ResponseBody { writer in
+            for await events in stream { try await writer.write(events) }
+            try await writer.finish(nil)
+        })
+}
+
+router.post("/sessions") { _, _ in
+    let session = Session()
+    table.insert(session)
+    let body = "{\"id\":\"\(session.id)\",\"token\":\"\(session.token)\",\"expiresAt\":\"2100-01-01T00:00:00Z\"}"
+    return Response(status: .created, headers: json, body: ResponseBody(byteBuffer: ByteBuffer(string: body)))
+}
+
+router.post("/features/:id/intents") { request, context in
+    let session = try session(of: request)
+    let feature = try context.parameters.require("id")
+    let body = try await request.body.collect(upTo: 1 << 20)
+    guard let intent = try? JSONDecoder().decode(Intent.self, from: Data(body.readableBytesView)), intent.type == "add",
+        let amount = intent.amount
+    else { throw HTTPError(.unprocessableContent) }
+    guard let accepted = session.add(amount, to: feature) else { throw HTTPError(.notFound) }
+    let answer =
+        "{\"intent\":\"\(accepted.intent)\",\"session\":\"\(session.id)\",\"feature\":\"\(feature)\",\"version\":\(accepted.version)}"
+    return Response(status: .accepted, headers: json, body: ResponseBody(byteBuffer: ByteBuffer(string: answer)))
+}
+
+router.get("/features/:id/events") { request, context in
+    try events([context.parameters.require("id")], request)
+}
+
+router.get("/events") { request, _ in
+    try events(request.uri.queryParameters.getAll("feature"), request)
+}
+
+router.get("/health/ready") { _, _ in HTTPResponse.Status.ok }
+
+let pings = Task {
+    while !Task.isCancelled {
+        try await Task.sleep(for: .seconds(20))
+        let event = ByteBuffer(string: "event: ping\ndata: {\"t\":\(Int(Date().timeIntervalSince1970 * 1000))}\n\n")
+        for session in table.all { session.ping(event) }
+    }
+}
+
+var logger = Logger(label: "hummingbird-peer")
+logger.logLevel = .critical
+let application = Application(
+    router: router,
+    configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port), serverName: nil, backlog: 4096),
+    logger: logger)
+try await application.run()
+pings.cancel()

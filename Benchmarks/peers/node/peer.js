@@ -1,0 +1,209 @@
+// The benchmark's work on Node's http: sessions, a counter, answers and event streams, all in memory.
+//
+//   node peer.js PORT
+//
+// One process, as Node is: `cluster` would give each worker sessions of its own, and a session's posts and streams come
+// over several connections.
+'use strict';
+const http = require('node:http');
+const { randomFillSync } = require('node:crypto');
+
+const keptLabels = 64;
+const streamFields = {
+    Connection: 'close', 'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-store, no-transform',
+    'X-Accel-Buffering': 'no', Vary: 'Authorization, Cookie, Origin', 'X-Content-Type-Options': 'nosniff',
+};
+const sessions = new Map();
+const streams = new Set();
+
+// Random bytes from the kernel, fetched many at a time.
+const pool = Buffer.alloc(8192);
+let used = pool.length;
+function random(bytes) {
+    if (used + bytes > pool.length) {
+        randomFillSync(pool);
+        used = 0;
+    }
+    used += bytes;
+    return pool.toString('hex', used - bytes, used);
+}
+
+class Store {
+    constructor(feature, rest) {
+        this.feature = feature;
+        this.count = 0;
+        this.version = 1;
+        this.intent = null;
+        // The state's JSON after the count.
+        this.rest = rest;
+    }
+
+    // Undefined where no feature has that id.
+    static make(feature) {
+        if (feature === 'counter') return new Store(feature, ',"isLoading":false}');
+        const sized = /^sized:([0-9]{2,7})(-|$)/.exec(feature);
+        const bytes = sized ? Number(sized[1]) : 0;
+        if (bytes < 64 || bytes > 1 << 20) return undefined;
+        return new Store(feature, `,"isLoading":false,"text":"${'x'.repeat(bytes - 45)}"}`);
+    }
+
+    event() {
+        const intent = this.intent ? `,"intent":"${this.intent}"` : '';
+        return `event: state\ndata: {"feature":"${this.feature}","version":${this.version}${intent},"state":{"count":${this.count}${this.rest}}\n\n`;
+    }
+}
+
+class Session {
+    constructor() {
+        this.id = random(8);
+        this.token = random(32);
+        this.epoch = random(8);
+        this.stores = new Map();
+        this.streams = [];
+        this.labels = [];
+        this.sequence = 0;
+    }
+
+    store(feature) {
+        let store = this.stores.get(feature);
+        if (!store && (store = Store.make(feature))) this.stores.set(feature, store);
+        return store;
+    }
+
+    add(amount, store) {
+        store.count += amount;
+        store.version++;
+        store.intent = random(8);
+        const cursor = `${this.epoch}.${++this.sequence}`;
+        let events;
+        if (store.count !== 0 && store.count % 10 === 0) {
+            const label = {
+                feature: store.feature, version: store.version, intent: store.intent, sequence: this.sequence,
+                count: store.count,
+            };
+            if (this.labels.push(label) > keptLabels) this.labels.shift();
+            events = store.event() + this.label(label, cursor, false);
+        } else {
+            events = `id: ${cursor}\n${store.event()}`;
+        }
+        const bytes = Buffer.from(events, 'latin1');
+        for (const stream of this.streams) {
+            if (!stream.features.includes(store.feature)) continue;
+            stream.response.write(bytes);
+            stream.quiet = false;
+        }
+    }
+
+    label(label, cursor, replay) {
+        return `id: ${cursor}\nevent: label\ndata: {"feature":"${label.feature}","version":${label.version},"intent":"${label.intent}","id":"${this.epoch}.${label.sequence}.0","replay":${replay},"label":{"type":"milestone","count":${label.count}}}\n\n`;
+    }
+
+    open(stores, features, lastEventID, response) {
+        const head = `${this.epoch}.${this.sequence}`;
+        const resumed = lastEventID !== undefined && lastEventID.startsWith(this.epoch + '.');
+        const start = resumed ? lastEventID : head;
+        const from = Number(start.slice(this.epoch.length + 1));
+        const labels = this.labels.filter(label => label.sequence > from && features.includes(label.feature));
+        const shown = [
+            `: ok\nretry: 2750\n\nid: ${start}\nevent: hello\ndata: {"session":"${this.id}","epoch":"${this.epoch}","resumed":${resumed},"cursor":"${start}","heartbeat":20,"features":${JSON.stringify(features)}}\n\n`,
+        ];
+        stores.forEach((store, index) => {
+            const isLast = index === stores.length - 1 && labels.length === 0;
+            shown.push(isLast ? `id: ${head}\n${store.event()}` : store.event());
+        });
+        labels.forEach((label, index) => {
+            shown.push(this.label(label, index === labels.length - 1 ? head : `${this.epoch}.${label.sequence}`, true));
+        });
+        const stream = { response, features, quiet: false };
+        this.streams.push(stream);
+        streams.add(stream);
+        response.on('close', () => {
+            this.streams.splice(this.streams.indexOf(stream), 1);
+            streams.delete(stream);
+        });
+        response.writeHead(200, streamFields);
+        response.write(Buffer.from(shown.join(''), 'latin1'));
+    }
+}
+
+function answer(response, status, text) {
+    response.writeHead(status, {
+        'Content-Type': 'application/json', 'Cache-Control': 'no-store', Vary: 'Authorization, Cookie, Origin, Prefer',
+        'X-Content-Type-Options': 'nosniff', 'Content-Length': Buffer.byteLength(text),
+    });
+    response.end(text);
+}
+
+function refuse(response, status, title) {
+    answer(response, status, `{"type":"about:blank","title":"${title}","status":${status}}`);
+}
+
+// The session of the request's token, or undefined, and then it is answered.
+function sessionOf(request, response) {
+    const field = request.headers.authorization;
+    if (!field || !field.startsWith('Bearer ')) return void refuse(response, 401, 'no credential');
+    const session = sessions.get(field.slice(7));
+    if (!session) refuse(response, 404, 'no such session');
+    return session;
+}
+
+function takeIntent(session, store, response, body) {
+    let intent;
+    try {
+        intent = JSON.parse(body);
+    } catch {
+        return refuse(response, 400, 'not JSON');
+    }
+    if (intent === null || intent.type !== 'add' || !Number.isSafeInteger(intent.amount)) {
+        return refuse(response, 422, 'no intent of this feature');
+    }
+    session.add(intent.amount, store);
+    answer(
+        response, 202,
+        `{"intent":"${store.intent}","session":"${session.id}","feature":"${store.feature}","version":${store.version}}`);
+}
+
+function openStream(session, features, request, response) {
+    const stores = features.map(feature => session.store(feature));
+    if (stores.includes(undefined)) return refuse(response, 404, 'no such feature');
+    session.open(stores, features, request.headers['last-event-id'], response);
+}
+
+const server = http.createServer((request, response) => {
+    const { method, url } = request;
+    if (method === 'POST' && url === '/sessions') {
+        const session = new Session();
+        sessions.set(session.token, session);
+        return answer(response, 201, `{"id":"${session.id}","token":"${session.token}","expiresAt":"2100-01-01T00:00:00Z"}`);
+    }
+    if (url === '/health/ready') return answer(response, 200, '{}');
+    const session = sessionOf(request, response);
+    if (!session) return;
+    if (method === 'POST' && url.startsWith('/features/') && url.endsWith('/intents')) {
+        const store = session.store(url.slice(10, -8));
+        if (!store) return refuse(response, 404, 'no such feature');
+        let body = '';
+        request.setEncoding('utf8');
+        request.on('data', part => { body += part; });
+        request.on('end', () => takeIntent(session, store, response, body));
+    } else if (method === 'GET' && url.startsWith('/features/') && url.endsWith('/events')) {
+        openStream(session, [url.slice(10, -7)], request, response);
+    } else if (method === 'GET' && url.startsWith('/events?')) {
+        openStream(session, new URLSearchParams(url.slice(8)).getAll('feature'), request, response);
+    } else {
+        refuse(response, 404, 'no such resource');
+    }
+});
+
+setInterval(() => {
+    const ping = `event: ping\ndata: {"t":${Date.now()}}\n\n`;
+    for (const stream of streams) {
+        if (stream.quiet) stream.response.write(ping);
+        stream.quiet = true;
+    }
+}, 20000).unref();
+
+server.keepAliveTimeout = 0;
+server.requestTimeout = 0;
+server.listen({ port: Number(process.argv[2]), host: '127.0.0.1', backlog: 4096 });
+process.on('SIGTERM', () => process.exit(0));
