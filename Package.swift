@@ -103,6 +103,14 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        // For script/bench: the server with states of any size, and pieces of the hot path to count instructions of.
+        .executableTarget(
+            name: "sized-server", dependencies: ["MVI", "MVIServer"], path: "Benchmarks/Sources/sized",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "micro", dependencies: ["EventStream", "MVI", "WireJSON"], path: "Benchmarks/Sources/micro",
+            swiftSettings: settings),
+
         // What several test targets share.
         .target(
             name: "TestSupport", dependencies: ["SessionJournal", "Locking", "MVITesting"],

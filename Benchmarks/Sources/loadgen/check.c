@@ -85,10 +85,10 @@ static void take_state(
     static const char *const state_names[] = {"count"};
     json values[4], count_text, intent;
     int64_t version, count;
-    if (!json_members(event->data, names, values, 4) || !is_plain(values[0], "counter")
+    if (!json_members(event->data, names, values, 4) || !is_plain(values[0], session->feature)
         || !json_integer(values[1], &version) || !json_members(values[3], state_names, &count_text, 1)
         || !json_integer(count_text, &count)) {
-        VIOLATION("not a state of counter: %.*s", session->index, (int)event->data.length, event->data.bytes);
+        VIOLATION("not a state of %s: %.*s", session->index, session->feature, (int)event->data.length, event->data.bytes);
         return;
     }
     tally->states++;
@@ -127,11 +127,11 @@ static void take_label(checker *checker, session *session, tally *tally, const s
     static const char *const label_names[] = {"type", "count"};
     json values[6], members[2], id, intent;
     int64_t version, count;
-    if (!json_members(event->data, names, values, 6) || !is_plain(values[0], "counter")
+    if (!json_members(event->data, names, values, 6) || !is_plain(values[0], session->feature)
         || !json_integer(values[1], &version) || !json_plain_string(values[2], &intent)
         || !json_plain_string(values[3], &id) || !json_members(values[5], label_names, members, 2)
         || !is_plain(members[0], "milestone") || !json_integer(members[1], &count)) {
-        VIOLATION("not a milestone of counter: %.*s", session->index, (int)event->data.length, event->data.bytes);
+        VIOLATION("not a milestone of %s: %.*s", session->index, session->feature, (int)event->data.length, event->data.bytes);
         return;
     }
     tally->labels++;

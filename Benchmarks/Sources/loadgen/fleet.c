@@ -18,7 +18,13 @@ void fleet_open(fleet *fleet, const options *options, tally *tally, unsigned ses
     fleet->tally = tally;
     fleet->session_count = sessions;
     fleet->sessions = allocate(sessions, sizeof *fleet->sessions);
-    for (unsigned i = 0; i < sessions; i++) fleet->sessions[i].index = i;
+    snprintf(fleet->intents, sizeof fleet->intents, "/features/%s/intents", options->feature);
+    for (unsigned i = 0; i < sessions; i++) {
+        fleet->sessions[i].index = i;
+        fleet->sessions[i].feature = options->feature;
+        fleet->sessions[i].intents = fleet->intents;
+    }
+    fleet->active = options->active && options->active < sessions ? options->active : sessions;
     fleet->poster_count = options->connections;
     fleet->posters = allocate(options->connections, sizeof *fleet->posters);
     for (unsigned i = 0; i < fleet->poster_count; i++) poster_open(&fleet->posters[i], &fleet->network, tally, fleet);

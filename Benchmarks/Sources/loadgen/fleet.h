@@ -14,7 +14,9 @@ struct fleet {
     network network;
     tally *tally;
     session *sessions;
-    unsigned session_count;
+    /// Intents go to the first `active` of them.
+    unsigned session_count, active;
+    char intents[96];
     poster *posters;
     unsigned poster_count;
     // Of the request that is going round.

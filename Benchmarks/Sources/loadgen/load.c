@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "common.h"
+#include "measure.h"
 #include "modes.h"
-#include "pacer.h"
-#include "report.h"
+#include "process.h"
 #include "stream.h"
 
 static void open_streams(fleet *fleet, stream *streams, unsigned count) {
@@ -45,8 +45,9 @@ int run_load(const options *options) {
     static tally tally;
     fleet fleet;
     // A session may have all its share of the connections under way, answers and events mixed.
-    sessions_set_window(4 * (options->connections / options->streams + 4));
+    sessions_set_window(16 * (options->connections / options->streams + 4));
     fleet_open(&fleet, options, &tally, options->streams, options->streams);
+    measurement found = {.empty_kib = process_rss_kib(options->pid)};
     if (options->tokens) fleet_take_sessions(&fleet, options->tokens);
     else fleet_make_sessions(&fleet);
     if (options->keep) fleet_keep_sessions(&fleet, options->keep);
@@ -54,33 +55,12 @@ int run_load(const options *options) {
     open_streams(&fleet, streams, options->streams);
     fprintf(stderr, "loadgen: %u streams open\n", options->streams);
 
-    double cpu_before = own_cpu_seconds();
-    pacer pacer;
-    if (options->warmup > 0) {
-        pacer_start(&pacer, &fleet, options->rate, options->warmup);
-        while (pacer_turn(&pacer, pacer.end_ns + 60000000000ull)) {}
-        pacer_free(&pacer);
-        tally_forget_latencies(&tally);
-    }
-    uint64_t accepted_before = tally.accepted;
-    double started = unix_seconds();
-    pacer_start(&pacer, &fleet, options->rate, options->seconds);
-    bool stuck = false;
-    while (!stuck && pacer_turn(&pacer, pacer.end_ns + 30000000000ull)) stuck = now_ns() > pacer.end_ns + 30000000000ull;
-    double ended = unix_seconds(), cpu = own_cpu_seconds() - cpu_before;
-    if (stuck) tally_violation(&tally, "%u intents were not answered in 30 s", fleet.poster_count - pacer.free_count);
-    double accepted = (double)(tally.accepted - accepted_before);
+    measure(&found, &fleet, options);
     drain(&fleet, streams, options->streams, options->drain);
     for (unsigned i = 0; i < options->streams; i++) check_finish(&streams[i].checker, streams[i].session, &tally);
 
-    figure figures[] = {
-        {"streams", options->streams, ""},
-        {"startedAt", started, "unix s"},
-        {"endedAt", ended, "unix s"},
-        {"intentsPerSecond", accepted / (ended - started), "accepted"},
-        {"latestSendMs", (double)pacer.latest_ns / 1e6, "after it was due"},
-        {"generatorCPU", cpu, "s"},
-    };
+    figure figures[measured_figures];
+    measure_figures(&found, options->streams, figures);
     bool all_matched = options->may_conflate || tally.matched == tally.accepted;
     if (!all_matched) {
         tally_violation(
@@ -88,10 +68,9 @@ int run_load(const options *options) {
             (unsigned long long)tally.matched);
     }
     bool passed = tally_faults(&tally, options->may_conflate) + tally.resets + tally.goaways == 0 && tally.accepted > 0;
-    int code = report(options, &tally, figures, sizeof figures / sizeof *figures, passed);
+    int code = report(options, &tally, figures, measured_figures, passed);
     for (unsigned i = 0; i < options->streams; i++) stream_close(&streams[i]);
     free(streams);
-    pacer_free(&pacer);
     fleet_close(&fleet);
     return code;
 }

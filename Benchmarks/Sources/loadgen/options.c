@@ -13,6 +13,9 @@ static const char usage[] =
     "  load     a session and a stream each, intents round robin over them; every event must come once, in order\n"
     "  vanish   clients that open a stream, read a little and vanish, over and over, while intents flow\n"
     "  slow     one session with two streams, one of which stops reading for a while\n"
+    "  fanout   one session with many streams: an intent once all of them have shown the one before\n"
+    "  storm    streams that all come back at once with their cursors, for what happened while they were away\n"
+    "  multiplex  sessions with a stream of several features each\n"
     "  survive  sessions that count on while the server is killed and started again, until SIGTERM: every intent is\n"
     "           repeated until it is answered, every stream comes back, and in the end all must fit together\n"
     "\n"
@@ -24,6 +27,12 @@ static const char usage[] =
     "  --warmup N           load: seconds before latencies count (1)\n"
     "  --drain N            seconds that outstanding answers and events have at the end (10, survive 30)\n"
     "  --streams N          load: sessions and streams (100)\n"
+    "  --active N           load: intents go to so many of the sessions, the others are idle (all)\n"
+    "  --feature ID         what is asked and shown (counter)\n"
+    "  --features N         multiplex: features of each stream, ID-1, ID-2, ... (10)\n"
+    "  --at-once N          storm: streams that may be opening at a time (all)\n"
+    "  --nchan              fanout: the server is nchan, with /publish/1 and /subscribe/1\n"
+    "  --pid N              the server's process, whose processor time and memory go into the report\n"
     "  --may-conflate       load: a skipped state is no fault, as the contract has it\n"
     "  --keep FILE          load: its sessions' ids and tokens go there\n"
     "  --tokens FILE        load: sessions that were kept so, instead of new ones\n"
@@ -62,7 +71,7 @@ static unsigned whole(const char *name, const char *value, double least, double 
 static options defaults(const char *mode) {
     options o = {
         .host = "127.0.0.1", .streams = 100, .connections = 8, .clients = 1000, .rounds = 10, .sessions = 250,
-        .seconds = 10, .warmup = 1, .drain = 10, .seed = 1,
+        .seconds = 10, .warmup = 1, .drain = 10, .seed = 1, .feature = "counter", .features = 10,
     };
     if (strcmp(mode, "load") == 0) {
         o.mode = mode_load;
@@ -81,6 +90,19 @@ static options defaults(const char *mode) {
         o.sessions = 32;
         o.seconds = 3600;
         o.drain = 30;
+    } else if (strcmp(mode, "fanout") == 0) {
+        o.mode = mode_fanout;
+        o.connections = 1;
+        o.streams = 10000;
+        o.rate = 0;
+    } else if (strcmp(mode, "storm") == 0) {
+        o.mode = mode_storm;
+        o.connections = 64;
+        o.rate = 0;
+    } else if (strcmp(mode, "multiplex") == 0) {
+        o.mode = mode_multiplex;
+        o.connections = 64;
+        o.rate = 2000;
     } else {
         wrong("no mode '%s%s'", mode, "");
     }
@@ -103,6 +125,10 @@ options options_parse(int count, char *arguments[]) {
             o.expect_overflow = true;
             continue;
         }
+        if (strcmp(name, "--nchan") == 0) {
+            o.nchan = true;
+            continue;
+        }
         if (i + 1 == count) wrong("no option '%s', or its value is missing%s", name, "");
         const char *value = arguments[++i];
         if (strcmp(name, "--host") == 0) o.host = value;
@@ -119,6 +145,11 @@ options options_parse(int count, char *arguments[]) {
         else if (strcmp(name, "--clients") == 0) o.clients = whole(name, value, 1, 20000);
         else if (strcmp(name, "--rounds") == 0) o.rounds = whole(name, value, 1, 10000);
         else if (strcmp(name, "--seed") == 0) o.seed = (uint64_t)whole(name, value, 0, 4294967295.0);
+        else if (strcmp(name, "--feature") == 0) o.feature = value;
+        else if (strcmp(name, "--active") == 0) o.active = whole(name, value, 1, 200000);
+        else if (strcmp(name, "--features") == 0) o.features = whole(name, value, 1, 32);
+        else if (strcmp(name, "--at-once") == 0) o.at_once = whole(name, value, 1, 200000);
+        else if (strcmp(name, "--pid") == 0) o.pid = whole(name, value, 1, 4194304);
         else if (strcmp(name, "--sessions") == 0) o.sessions = whole(name, value, 1, 100000);
         else wrong("no option '%s' (value '%s')", name, value);
     }

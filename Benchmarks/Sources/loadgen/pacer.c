@@ -47,12 +47,12 @@ static void pump(pacer *pacer) {
         if (intended >= pacer->end_ns || intended > now) return;
         if (now - intended > pacer->latest_ns) pacer->latest_ns = now - intended;
         poster *poster = pacer->free[--pacer->free_count];
-        session *session = &pacer->fleet->sessions[pacer->next++ % pacer->fleet->session_count];
+        session *session = &pacer->fleet->sessions[pacer->next++ % pacer->fleet->active];
         poster->owner = pacer;
         poster->item = session;
         poster->intended_ns = intended;
         pacer->fleet->tally->posted++;
-        poster_send(poster, "POST", "/features/counter/intents", session->token, intent, take_answer);
+        poster_send(poster, "POST", session->intents, session->token, intent, take_answer);
     }
 }
 

@@ -48,7 +48,7 @@ void poster_send(
     poster->handler = handler;
     poster->body.length = 0;
     http_reset(&poster->response);
-    request_append(&poster->out, method, path, token, body);
+    request_append_with(&poster->out, method, path, token, poster->fields ? poster->fields : "", body);
     if (!poster->writing) flush(poster);
 }
 

@@ -22,6 +22,8 @@ struct poster {
     /// The caller's: what the request under way is about.
     void *owner, *item;
     uint64_t intended_ns;
+    /// Header lines more; null for none.
+    const char *fields;
     bool busy, writing;
 };
 

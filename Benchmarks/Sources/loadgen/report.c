@@ -6,7 +6,7 @@
 
 #include "common.h"
 
-static const char *const mode_names[] = {"load", "vanish", "slow", "survive"};
+static const char *const mode_names[] = {"load", "vanish", "slow", "survive", "fanout", "storm", "multiplex"};
 
 double own_cpu_seconds(void) {
     struct rusage usage;

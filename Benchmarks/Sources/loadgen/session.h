@@ -12,6 +12,8 @@ typedef struct {
 
 typedef struct {
     char token[96], id[96];
+    /// Its feature, and where that one's intents go.
+    const char *feature, *intents;
     pending_intent *pending;
     /// The highest version that an answer has named.
     uint64_t answered_version;

@@ -1,6 +1,7 @@
 #include "stream.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -14,7 +15,9 @@ static void take_event(void *context, const sse_event *event) {
 
 static void take_body(void *context, const char *bytes, size_t length) {
     stream *self = context;
-    if (self->response.status == 200) sse_feed(&self->parser, bytes, length, take_event, self);
+    if (self->response.status == 200) sse_feed(
+            &self->parser, bytes, length, self->handler ? self->handler : take_event,
+            self->handler ? self->context : self);
 }
 
 static void end(stream *self, const char *why) {
@@ -26,7 +29,11 @@ static void end(stream *self, const char *why) {
 
 static void request(stream *self) {
     buffer out = {0};
-    request_append(&out, "GET", "/features/counter/events", self->session->token, NULL);
+    char path[96];
+    snprintf(path, sizeof path, "/features/%s/events", self->session->feature);
+    const char *token = self->session->token[0] ? self->session->token : NULL;
+    request_append_with(
+        &out, "GET", self->path ? self->path : path, token, self->fields ? self->fields : "", NULL);
     ssize_t sent = send(self->source.fd, out.bytes, out.length, MSG_NOSIGNAL);
     size_t length = out.length;
     buffer_free(&out);
@@ -55,11 +62,15 @@ static void ready(source *source, uint32_t events) {
         self->tally->http_errors++;
         return end(self, "the answer is no event stream");
     }
-    if (self->response.state > http_header && !self->response.chunked) end(self, "the stream is not chunked");
+    if (self->response.state > http_header && !self->response.chunked && !self->may_be_unframed) end(self, "the stream is not chunked");
 }
 
 void stream_open(stream *stream, network *network, session *session, tally *tally, socket_kind kind) {
     memset(stream, 0, sizeof *stream);
+    stream_open_as_set(stream, network, session, tally, kind);
+}
+
+void stream_open_as_set(stream *stream, network *network, session *session, tally *tally, socket_kind kind) {
     stream->network = network;
     stream->session = session;
     stream->tally = tally;

@@ -1,0 +1,1 @@
+../../../../Sources/MVIServer/Answers/AnswerFields.swift

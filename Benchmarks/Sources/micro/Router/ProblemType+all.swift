@@ -1,0 +1,1 @@
+../../../../Sources/MVIServer/Problems/ProblemType+all.swift

@@ -1,0 +1,93 @@
+// One piece of the hot path, over and over, for valgrind to count its instructions:
+//
+//   micro PIECE TIMES
+//
+// Two runs with different TIMES and the difference between them give the cost of one, without that of the start
+// (script/lib/bench/micro does so). Without arguments it names the pieces.
+import EventStream
+import Glibc
+import MVI
+import WireJSON
+
+/// As large as a small screen's state.
+struct Card: Codable, Equatable, Sendable {
+    struct Row: Codable, Equatable, Sendable {
+        var id: Int
+        var title: String
+        var price: Double?
+        var isSelected: Bool
+    }
+
+    var title = "Tennis, 90 minutes"
+    var status = "confirmed"
+    var fee = 24.5
+    var isLoading = false
+    var rows = (1...3).map { Row(id: $0, title: "Court \($0)", price: $0 == 2 ? nil : 12, isSelected: $0 == 1) }
+}
+
+/// Keeps the optimiser from leaving out what has no effect.
+@inline(never)
+func use<T>(_ value: T) {}
+
+struct Piece {
+    let name: String
+    let run: (Int) throws -> Void
+}
+
+let intent = Array(#"{"type":"add","amount":1}"#.utf8)
+let card = try WireJSON.encode(Card())
+let path = Array("/features/order-detail:42/intents".utf8)
+
+let pieces = [
+    Piece(name: "decode-intent") { times in
+        for _ in 0..<times { use(try WireJSON.decode(Tally.Intent.self, from: intent)) }
+    },
+    Piece(name: "decode-card") { times in
+        for _ in 0..<times { use(try WireJSON.decode(Card.self, from: card)) }
+    },
+    Piece(name: "encode-state") { times in
+        var output: [UInt8] = []
+        for count in 0..<times {
+            output.removeAll(keepingCapacity: true)
+            try WireJSON.encode(Tally.State(count: count), into: &output)
+        }
+        use(output)
+    },
+    Piece(name: "encode-card") { times in
+        let value = Card()
+        var output: [UInt8] = []
+        for _ in 0..<times {
+            output.removeAll(keepingCapacity: true)
+            try WireJSON.encode(value, into: &output)
+        }
+        use(output)
+    },
+    Piece(name: "encode-event") { times in
+        var output: [UInt8] = []
+        for _ in 0..<times {
+            output.removeAll(keepingCapacity: true)
+            try EventEncoder.append(event: "state", id: "a5a5rt2y6gyfq.41", data: card, to: &output)
+        }
+        use(output)
+    },
+    Piece(name: "route") { times in
+        let router = Router()
+        for _ in 0..<times { use(router.route(method: "POST", path: path)) }
+    },
+    Piece(name: "store-turn") { times in
+        let store = Store(Tally())
+        store.start()
+        let id = IntentID("a5a5rt2y6gyfq")
+        for _ in 0..<times { store.accept(.add(amount: 1), id: id) }
+        use(store.state)
+    },
+]
+
+let arguments = CommandLine.arguments
+guard arguments.count == 3, let times = Int(arguments[2]),
+    let piece = pieces.first(where: { $0.name == arguments[1] })
+else {
+    for piece in pieces { print(piece.name) }
+    exit(arguments.count == 1 ? 0 : 2)
+}
+try piece.run(times)
