@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # the parts of script/bench share their variables
+# Instructions of one piece of the hot path, from two runs under callgrind: they repeat to the digit.
+
+thresholds=$root/Benchmarks/thresholds.txt
+
+# instructions PIECE TIMES: of the whole process.
+instructions() {
+    # Hashing is seeded anew in each process otherwise.
+    SWIFT_DETERMINISTIC_HASHING=1 valgrind --tool=callgrind --callgrind-out-file=/dev/null "$micro" "$1" "$2" 2>&1 \
+        >/dev/null | sed -nE 's/.*Collected : ([0-9]+).*/\1/p'
+}
+
+run_micro() {
+    local piece few many each most over=0
+    command -v valgrind >/dev/null || "$root/script/bootstrap" bench
+    swift build --package-path "$root" -c release --product micro >&2
+    micro=$(swift build --package-path "$root" -c release --show-bin-path)/micro
+    [[ -z $write ]] || {
+        echo "# Instructions of one run of each piece that script/bench micro lets pass: what was measured and a twentieth more."
+        echo "# Another compiler counts differently: make the file anew with script/bench micro --write and say why."
+    } >"$thresholds"
+    for piece in $("$micro"); do
+        few=$(instructions "$piece" 1000) many=$(instructions "$piece" 3000)
+        each=$(((many - few) / 2000))
+        if [[ -n $write ]]; then
+            echo "$piece $((each * 21 / 20))" >>"$thresholds"
+            printf '%-14s %8d\n' "$piece" "$each"
+            continue
+        fi
+        most=$(awk -v piece="$piece" '$1 == piece { print $2 }' "$thresholds")
+        printf '%-14s %8d instructions, at most %d\n' "$piece" "$each" "${most:-0}"
+        if ((each > ${most:-0})); then
+            echo "FAULT: $piece takes $each instructions and may take ${most:-none: it is not in $thresholds}" >&2
+            over=$((over + 1))
+        fi
+    done
+    mkdir -p "$results"
+    ((over == 0)) || die_with 1 "$over pieces are over their threshold"
+}
