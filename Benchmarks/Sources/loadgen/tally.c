@@ -1,6 +1,5 @@
 #include "tally.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -74,9 +73,9 @@ static void write_latency(const char *name, const histogram *histogram, FILE *fi
             (double)histogram_quantile(histogram, quantiles[i].quantile) / 1e6);
     }
     fprintf(file, ",\"max\":%.6f,\"curve\":[", (double)histogram->maximum / 1e6);
-    // For a plot, even steps on a logarithmic scale of what is beyond: 1/2, ..., 1/10, ..., 1/100,000.
-    for (int step = 0; histogram->count && step <= 40; step++) {
-        double beyond = pow(10, -step / 8.0);
+    // For a plot, eight even steps for each digit of what is beyond: 1, ..., 1/10, ..., 1/100,000.
+    double beyond = 1;
+    for (int step = 0; histogram->count && step <= 40; step++, beyond *= 0.7498942093324559) {
         fprintf(
             file, "%s[%.7f,%.6f]", step ? "," : "", 1 - beyond,
             (double)histogram_quantile(histogram, 1 - beyond) / 1e6);

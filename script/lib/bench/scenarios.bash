@@ -78,5 +78,5 @@ timing() { echo "--seconds $seconds --warmup $warmup"; }
 }
 
 write_report() {
-    python3 "$root/script/lib/bench/report.py" "$results" "$root/Benchmarks"
+    python3 "$root/script/lib/bench/report.py" "$results" "$(or "$root/Benchmarks" "$results")"
 }

@@ -36,9 +36,8 @@ build() {
     bin=$(swift build --package-path "$root" -c release --show-bin-path)
     tools=$(swift build --package-path "$root/Benchmarks" -c release --show-bin-path)
     hummingbird=$(swift build --package-path "$peers/hummingbird2" -c release --show-bin-path)/hummingbird-peer
-    local sized
-    sized=$(find /usr/lib/nginx /usr/lib64/nginx -name ngx_nchan_module.so 2>/dev/null | head -n 1)
-    nchan_module=$sized
+    nchan_module=$(find /usr/lib -name ngx_nchan_module.so 2>/dev/null | head -n 1 || true)
+    [[ -n $nchan_module ]] || die "no ngx_nchan_module.so below /usr/lib; script/bootstrap bench installs libnginx-mod-nchan"
     ulimit -n "$(ulimit -Hn)"
 }
 

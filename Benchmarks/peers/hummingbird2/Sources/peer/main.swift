@@ -93,7 +93,8 @@ var logger = Logger(label: "hummingbird-peer")
 logger.logLevel = .critical
 let application = Application(
     router: router,
-    configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port), serverName: nil, backlog: 4096),
+    configuration: ApplicationConfiguration(
+        address: .hostname("127.0.0.1", port: port), serverName: nil, backlog: 4096),
     logger: logger)
 try await application.run()
 pings.cancel()

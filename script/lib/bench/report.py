@@ -1,0 +1,355 @@
+#!/usr/bin/env python3
+"""Writes Benchmarks/REPORT.md and its plots from the results of script/bench.
+
+    report.py RESULTS BENCHMARKS
+"""
+
+import json
+import statistics
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import plot  # noqa: E402
+
+NAMES = {
+    "limit": "libmicrohttpd in C", "mvi": "mvi-server, memory", "mvi-sized": "mvi-server, memory",
+    "mvi-sqlite": "mvi-server, SQLite", "hummingbird": "Hummingbird 2", "node": "Node http", "nchan": "nchan",
+}
+ORDER = list(NAMES)
+
+
+class Results:
+    """The medians of each figure, with what they were taken from."""
+
+    def __init__(self, folder):
+        self.runs = defaultdict(list)
+        for path in sorted(Path(folder).glob("*.*.*.*.json")):
+            scenario, variant, server, _, _ = path.name.split(".")
+            try:
+                self.runs[scenario, variant, server].append(json.loads(path.read_text()))
+            except json.JSONDecodeError:
+                print(f"report: {path} is not whole and is left out", file=sys.stderr)
+
+    def variants(self, scenario):
+        found = {variant for one, variant, _ in self.runs if one == scenario}
+        return sorted(found, key=lambda variant: (int(variant) if variant.isdigit() else 0, variant))
+
+    def servers(self, scenario, variant):
+        return sorted((s for a, v, s in self.runs if (a, v) == (scenario, variant)), key=ORDER.index)
+
+    def values(self, scenario, variant, server, figure):
+        found = []
+        for run in self.runs.get((scenario, variant, server), []):
+            value = run
+            for part in figure.split("/"):
+                value = value.get(part) if isinstance(value, dict) else None
+            if value is not None:
+                found.append(value)
+        return found
+
+    def median(self, *where):
+        values = self.values(*where)
+        return statistics.median(values) if values else None
+
+    def spread(self, *where):
+        values = self.values(*where)
+        return (min(values), max(values)) if values else None
+
+    def all_held(self, scenario, variant, server):
+        return all(run["passed"] for run in self.runs[scenario, variant, server])
+
+
+def text(value, digits=None):
+    if value is None:
+        return "–"
+    if digits is None:
+        digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{digits}f}"
+
+
+def with_spread(results, *where, scale=1):
+    value, spread = results.median(*where), results.spread(*where)
+    if value is None:
+        return "–"
+    if len(results.values(*where)) < 2:
+        return text(value * scale)
+    return f"{text(value * scale)} ({text(spread[0] * scale)}–{text(spread[1] * scale)})"
+
+
+def ratio(one, other):
+    return one / other if one is not None and other else None
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|---" + "|---:" * (len(header) - 1) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+def idle_variants(results):
+    variants = [v for v in results.variants("idle") if v.isdigit()]
+    return (variants[0], variants[-1]) if len(variants) > 1 else (None, None)
+
+
+def targets(results):
+    """(what, measured, bound, 'least' or 'most')."""
+    found = []
+    closed = results.variants("closed")
+    ends = [closed[0], closed[-1]] if closed else []
+    for streams in dict.fromkeys(ends):
+        def rate(server):
+            return results.median("closed", streams, server, "intentsPerSecond")
+
+        def cost(server):
+            return results.median("closed", streams, server, "cpuPerIntent")
+
+        where = f"{int(streams):,} streams"
+        found.append((f"intents/s, memory journal, of the C server's, {where}", ratio(rate("mvi"), rate("limit")), 0.7, "least"))
+        found.append((f"CPU per intent, memory journal, of the C server's, {where}", ratio(cost("mvi"), cost("limit")), 1.5, "most"))
+        for peer in ("hummingbird", "node"):
+            found.append((f"intents/s, memory journal, of {NAMES[peer]}'s, {where}", ratio(rate("mvi"), rate(peer)), 1.7, "least"))
+        for peer in ("hummingbird", "node"):
+            found.append((
+                f"intents/s, SQLite, answered after commit, of {NAMES[peer]}'s in memory, {where}",
+                ratio(rate("mvi-sqlite"), rate(peer)), 1.0, "least"))
+    for quantile in ("p50", "p99"):
+        of_ours, of_limit = (results.median("steady", "all", s, f"eventMs/{quantile}") for s in ("mvi", "limit"))
+        found.append((f"POST-to-event {quantile} at 2,000/s, memory journal, of the C server's", ratio(of_ours, of_limit), 1.5, "most"))
+    few, many = idle_variants(results)
+    if many:
+        for server in ("mvi", "mvi-sqlite"):
+            each = per_stream(results, "idle", many, server)
+            found.append((f"KiB for an idle session with a store and a stream, {NAMES[server]}", each, 2.0, "most"))
+        for server in ("mvi", "mvi-sqlite"):
+            growth = ratio(*(results.median("idle", v, server, "cpuPerIntent") for v in (many, few)))
+            found.append((f"CPU per intent beside {int(many):,} streams, of that beside {int(few):,}, {NAMES[server]}", growth, 1.15, "most"))
+    return found
+
+
+def per_stream(results, scenario, variant, server):
+    """KiB above the empty server."""
+    empty, opened = (results.median(scenario, variant, server, f) for f in ("rssEmpty", "rssOpen"))
+    return (opened - empty) / int(variant) if opened is not None else None
+
+
+def target_section(results):
+    rows = []
+    for what, value, bound, kind in targets(results):
+        sign = "at least" if kind == "least" else "at most"
+        if value is None:
+            verdict = "not measured"
+        else:
+            held = value >= bound if kind == "least" else value <= bound
+            verdict = "met" if held else "**missed**"
+        rows.append((what, f"{sign} {bound:g}", text(value, 2), verdict))
+    return ["## Targets", ""] + table(("target", "bound", "measured", ""), rows)
+
+
+def load_rows(results, scenario, variant, servers=None):
+    rows = []
+    for server in servers or results.servers(scenario, variant):
+        where = (scenario, variant, server)
+        limit = results.median(scenario, variant, "limit", "intentsPerSecond")
+        rate = results.median(*where, "intentsPerSecond")
+        rows.append((
+            NAMES[server] + ("" if results.all_held(*where) else " †"),
+            with_spread(results, *where, "intentsPerSecond"),
+            text(ratio(rate, limit), 2),
+            with_spread(results, *where, "cpuPerIntent"),
+            text(results.median(*where, "serverCores"), 2),
+            text(results.median(*where, "generatorCores"), 2),
+            *(text(results.median(*where, f"{which}Ms/{q}"), 2) for which in ("answer", "event") for q in ("p50", "p99")),
+        ))
+    return rows
+
+
+LOAD_HEADER = (
+    "server", "intents/s", "of C", "CPU µs an intent", "its cores", "generator's", "answer p50 ms", "p99", "event p50 ms", "p99",
+)
+
+
+def closed_section(results, plots):
+    variants = results.variants("closed")
+    if not variants:
+        return []
+    lines = [
+        "## Closed loop", "",
+        "64 connections, each posting again as soon as it is answered, over sessions with a stream each.", "",
+        f"![Throughput against streams]({plots}/throughput.svg)", "",
+    ]
+    for variant in variants:
+        lines += [f"### {int(variant):,} streams", ""] + table(LOAD_HEADER, load_rows(results, "closed", variant))
+    return lines
+
+
+def steady_section(results, plots):
+    if not results.variants("steady"):
+        return []
+    streams = results.median("steady", "all", results.servers("steady", "all")[0], "streams")
+    return [
+        "## 2,000 intents a second", "",
+        f"Over {streams:,.0f} streams. Each intent is sent when it is due whatever became of those before it, and its latency counts from then.", "",
+        f"![Latency from the POST to the event]({plots}/latency.svg)", "",
+    ] + table(LOAD_HEADER, load_rows(results, "steady", "all"))
+
+
+def fanout_section(results, _):
+    rows = []
+    for server in results.servers("fanout", "all"):
+        where = ("fanout", "all", server)
+        rows.append((
+            NAMES[server] + ("" if results.all_held(*where) else " †"),
+            with_spread(results, *where, "eventsPerSecond"),
+            text(ratio(results.median(*where, "eventsPerSecond"), results.median("fanout", "all", "limit", "eventsPerSecond")), 2),
+            with_spread(results, *where, "cpuPerEvent"),
+            text(results.median(*where, "lastP50")), text(results.median(*where, "lastP99")),
+            text(results.median(*where, "generatorCores"), 2),
+        ))
+    if not rows:
+        return []
+    streams = results.median("fanout", "all", results.servers("fanout", "all")[0], "streams")
+    return [
+        "## Fan-out", "",
+        f"One session with {streams:,.0f} streams; the next intent is sent when all have shown the one before. nchan only forwards what is posted.", "",
+    ] + table(("server", "events/s", "of C", "CPU µs an event", "to the last stream p50 ms", "p99", "generator's cores"), rows)
+
+
+def idle_section(results, plots):
+    few, many = idle_variants(results)
+    if not many:
+        return []
+    rows = []
+    for server in results.servers("idle", many):
+        costs = [results.median("idle", v, server, "cpuPerIntent") for v in (few, many)]
+        rates = [results.median("idle", v, server, "intentsPerSecond") for v in (few, many)]
+        rows.append((
+            NAMES[server], text(results.median("idle", many, server, "rssEmpty") / 1024),
+            text(results.median("idle", many, server, "rssOpen") / 1024), text(per_stream(results, "idle", many, server), 2),
+            *(with_spread(results, "idle", v, server, "cpuPerIntent") for v in (few, many)), text(ratio(costs[1], costs[0]), 2),
+            text(rates[0]), text(rates[1]),
+        ))
+    return [
+        "## Idle streams", "",
+        f"Intents for 100 sessions in a closed loop, beside {int(many):,} sessions with an idle stream each, and beside none.", "",
+        f"![Memory against streams]({plots}/memory.svg)", "",
+    ] + table((
+        "server", "MiB empty", f"MiB with {int(many):,}", "KiB each", f"CPU µs an intent, {int(few):,}", f"{int(many):,}", "growth",
+        f"intents/s, {int(few):,}", f"{int(many):,}"), rows)
+
+
+def storm_section(results, _):
+    rows = []
+    for server in results.servers("storm", "all"):
+        where = ("storm", "all", server)
+        rows.append((
+            NAMES[server] + ("" if results.all_held(*where) else " †"),
+            with_spread(results, *where, "secondsUntilAllAreBack"), with_spread(results, *where, "streamsPerSecond"),
+            with_spread(results, *where, "cpuPerStream"),
+            *(text(results.median(*where, f"eventMs/{q}")) for q in ("p50", "p99")),
+        ))
+    if not rows:
+        return []
+    streams = results.median("storm", "all", results.servers("storm", "all")[0], "streams")
+    return [
+        "## Reconnecting", "",
+        f"{streams:,.0f} streams come back at once with `Last-Event-ID`; each must resume, show its newest state and the one label that it missed. Times from the first connect.", "",
+    ] + table(("server", "s until all are back", "streams/s", "CPU µs a stream", "p50 ms", "p99 ms"), rows)
+
+
+def size_section(results, _):
+    lines = []
+    for variant in results.variants("size"):
+        lines += [f"### {int(variant):,} bytes", ""] + table(LOAD_HEADER, load_rows(results, "size", variant))
+    if not lines:
+        return []
+    return ["## State sizes", "", "Closed loop over 100 streams; streams may skip states here, as slow readers are allowed to.", ""] + lines
+
+
+def multiplex_section(results, _):
+    if not results.variants("multiplex"):
+        return []
+    streams = results.median("multiplex", "all", results.servers("multiplex", "all")[0], "streams")
+    return [
+        "## Multiplexed", "", f"{streams:,.0f} sessions with a stream of ten features each, states of 200 bytes, closed loop.", "",
+    ] + table(LOAD_HEADER, load_rows(results, "multiplex", "all"))
+
+
+def draw(results, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    closed = [v for v in results.variants("closed") if v.isdigit()]
+    if len(closed) > 1:
+        series = []
+        for server in results.servers("closed", closed[0]):
+            line = [(int(v), results.median("closed", v, server, "intentsPerSecond")) for v in closed]
+            series.append((server, NAMES[server], [(x, y) for x, y in line if y]))
+        ticks = [int(v) for v in closed]
+        (folder / "throughput.svg").write_text(plot.chart(
+            "Throughput against open streams", "open streams", "intents/s", series, log_x=True, x_ticks=ticks,
+            x_names={tick: f"{tick:,}" for tick in ticks}))
+    if results.variants("steady"):
+        series = []
+        for server in results.servers("steady", "all"):
+            runs = results.runs["steady", "all", server]
+            curves = [dict((round(q, 7), ms) for q, ms in run["eventMs"]["curve"]) for run in runs]
+            # One in 10,000 is as far as a few thousand intents can tell.
+            shares = [q for q in curves[0] if 1 - q >= 0.99e-4]
+            line = [(1 / (1 - q), statistics.median(curve[q] for curve in curves if q in curve)) for q in shares]
+            series.append((server, NAMES[server], [(x, max(y, 0.01)) for x, y in line if y > 0]))
+        names = {1: "0", 10: "90 %", 100: "99 %", 1000: "99.9 %", 10000: "99.99 %"}
+        (folder / "latency.svg").write_text(plot.chart(
+            "POST to event at 2,000 intents a second", "share of intents that were at least as fast", "ms", series,
+            log_x=True, log_y=True, x_ticks=list(names), x_names=names, markers=False))
+    points = defaultdict(dict)
+    for scenario in ("closed", "idle"):
+        for variant in results.variants(scenario):
+            for server in results.servers(scenario, variant):
+                opened = results.median(scenario, variant, server, "rssOpen")
+                if opened:
+                    points[server][int(variant)] = opened / 1024
+    series = [(s, NAMES[s], sorted(points[s].items())) for s in ORDER if len(points.get(s, {})) > 1]
+    if series:
+        (folder / "memory.svg").write_text(plot.chart(
+            "Memory against open streams", "sessions with a store and a stream each", "MiB resident", series))
+
+
+def machine_section(machine, results):
+    lines = [
+        "## The machine", "",
+        f"{machine['cpu']}, {machine['cores']} cores, {machine['memoryGiB']} GiB, {machine['system']}, Linux {machine['kernel']}; "
+        f"Swift {machine['swift']}, libmicrohttpd {machine['libmicrohttpd']}, SQLite {machine['sqlite']}, "
+        f"Hummingbird {machine['hummingbird'] or '2'}, Node {machine['node']} (one process: its cluster shares no state), "
+        f"nginx {machine['nginx']} with nchan {machine['nchan'] or 'of its distribution'}. "
+        f"Commit {machine['commit']}, {machine['date']}; load average at the start {machine['load']}.", "",
+        f"Every figure is the median of {machine['rounds']} rounds of {machine['seconds']} s (in brackets the least and the most); "
+        "within a round the servers took turns. "
+        + ("The server had one core and the generator the other." if machine["pinned"] else
+           "Server and generator shared both cores as the scheduler saw fit, all servers alike: where the generator needs a "
+           "whole core, rates are bounded by it, and CPU per intent is the fairer comparison."), "",
+        "CPU is the server process's own, user and kernel, all threads. Memory is resident (smaps_rollup). The generator "
+        "checks that each event came once and in order; † marks a server of which a run did not pass that check.", "",
+    ]
+    if machine["short"]:
+        lines = ["**A short run to see that everything works: its figures mean nothing.**", ""] + lines
+    return lines
+
+
+def main():
+    source, target = Path(sys.argv[1]), Path(sys.argv[2])
+    results = Results(source)
+    if not results.runs:
+        sys.exit(f"report: no results in {source}")
+    machine = json.loads((source / "machine.json").read_text())
+    draw(results, target / "plots")
+    lines = ["# Benchmarks", "", "Written by `script/bench`; do not edit.", ""]
+    lines += target_section(results) + machine_section(machine, results)
+    for section in (
+        closed_section, steady_section, fanout_section, idle_section, storm_section, size_section, multiplex_section,
+    ):
+        lines += section(results, "plots")
+    (target / "REPORT.md").write_text("\n".join(lines).rstrip() + "\n")
+    print(f"wrote {target / 'REPORT.md'}")
+
+
+if __name__ == "__main__":
+    main()
