@@ -65,6 +65,7 @@ fi
 # start_server NAME: runs it and waits until it is ready.
 start_server() {
     local command=()
+    stop_signal=TERM
     port=$(free_port) || exit 2
     rm -rf "$work/data"
     mkdir "$work/data"
@@ -81,6 +82,8 @@ start_server() {
     hummingbird) command=("$hummingbird" "$port") ;;
     node) command=(node "$peers/node/peer.js" "$port") ;;
     nchan)
+        # On SIGTERM this module frees something twice and aborts.
+        stop_signal=KILL
         sed "s|PORT|$port|; s|FOLDER|$work/data|; s|/usr/lib/nginx/modules/ngx_nchan_module.so|$nchan_module|" \
             "$peers/nginx/nchan.conf" >"$work/data/nginx.conf"
         command=(nginx -e stderr -p "$work/data" -c "$work/data/nginx.conf")
@@ -101,7 +104,7 @@ start_server() {
 }
 
 stop_server() {
-    kill -TERM "$server_pid" 2>/dev/null || true
+    kill -"$stop_signal" "$server_pid" 2>/dev/null || true
     for _ in {1..100}; do
         kill -0 "$server_pid" 2>/dev/null || break
         sleep 0.05

@@ -175,7 +175,7 @@ def closed_section(results, plots):
         return []
     lines = [
         "## Closed loop", "",
-        "64 connections, each posting again as soon as it is answered, over sessions with a stream each.", "",
+        "64 connections, each posting again as soon as it is answered, over sessions with a stream each. Where two intents of one session are under way at once its stream may show the newer state only.", "",
         f"![Throughput against streams]({plots}/throughput.svg)", "",
     ]
     for variant in variants:
