@@ -15,7 +15,7 @@ COLOURS = {
 }
 DASHES = {"limit": "7 4", "mvi-sqlite": "2 3"}
 WIDTH, HEIGHT = 760, 420
-LEFT, RIGHT, TOP, BOTTOM = 78, 168, 56, 58
+LEFT, RIGHT, TOP, BOTTOM = 78, 168, 66, 58
 
 
 def number(value):
@@ -116,7 +116,7 @@ def chart(title, x_label, y_label, series, log_x=False, log_y=False, x_ticks=Non
             f'<text x="{x:.1f}" y="{HEIGHT - BOTTOM + 21}" text-anchor="middle">{escape(names.get(tick, number(tick)))}</text>'
         )
     out.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 12}" text-anchor="middle">{escape(x_label)}</text>')
-    out.append(f'<text x="{LEFT - 58}" y="{TOP - 9}">{escape(y_label)}</text>')
+    out.append(f'<text x="{LEFT - 58}" y="{TOP - 15}">{escape(y_label)}</text>')
     labels = []
     for server, label, line in series:
         path = " ".join(f"{x_axis.at(x):.1f},{y_axis.at(y):.1f}" for x, y in line)

@@ -19,16 +19,20 @@ guard CommandLine.arguments.count == 2, let port = Int(CommandLine.arguments[1])
 
 let table = SessionTable()
 let router = Router(context: BasicRequestContext.self)
-let lastEventID = HTTPField.Name("Last-Event-ID")!
-let acceptsBuffering = HTTPField.Name("X-Accel-Buffering")!
+let lastEventID = HTTPField.Name("Last-Event-ID")
 let json: HTTPFields = [
     .contentType: "application/json", .cacheControl: "no-store", .vary: "Authorization, Cookie, Origin, Prefer",
     .xContentTypeOptions: "nosniff",
 ]
-let eventStream: HTTPFields = [
-    .connection: "close", .contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store, no-transform",
-    acceptsBuffering: "no", .vary: "Authorization, Cookie, Origin", .xContentTypeOptions: "nosniff",
-]
+let eventStream: HTTPFields = {
+    var fields: HTTPFields = [
+        .connection: "close", .contentType: "text/event-stream; charset=utf-8",
+        .cacheControl: "no-store, no-transform", .vary: "Authorization, Cookie, Origin",
+        .xContentTypeOptions: "nosniff",
+    ]
+    if let buffering = HTTPField.Name("X-Accel-Buffering") { fields[buffering] = "no" }
+    return fields
+}()
 
 @Sendable func session(of request: Request) throws -> Session {
     guard let field = request.headers[.authorization], field.hasPrefix("Bearer ") else {
@@ -39,7 +43,8 @@ let eventStream: HTTPFields = [
 }
 
 @Sendable func events(_ features: [String], _ request: Request) throws -> Response {
-    guard let stream = try session(of: request).open(features, lastEventID: request.headers[lastEventID]) else {
+    guard let stream = try session(of: request).open(features, lastEventID: lastEventID.flatMap { request.headers[$0] })
+    else {
         throw HTTPError(.notFound)
     }
     return Response(
