@@ -329,6 +329,8 @@ def machine_section(machine, results):
         "CPU is the server process's own, user and kernel, all threads. Memory is resident (smaps_rollup). The generator "
         "checks that each event came once and in order; † marks a server of which a run did not pass that check.", "",
     ]
+    if float(machine["load"]) > machine["cores"] / 2:
+        lines = ["**Others used the machine meanwhile: provisional.**", ""] + lines
     if machine["short"]:
         lines = ["**A short run to see that everything works: its figures mean nothing.**", ""] + lines
     return lines
