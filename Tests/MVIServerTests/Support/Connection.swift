@@ -160,12 +160,12 @@ final class Connection: @unchecked Sendable {
     private func receive() throws -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         #if canImport(Glibc)
-            let ready = Glibc.poll(&poll, 1, 20_000)
+            let ready = Glibc.poll(&poll, 1, 120_000)
         #else
-            let ready = Musl.poll(&poll, 1, 20_000)
+            let ready = Musl.poll(&poll, 1, 120_000)
         #endif
         guard ready == 1 else {
-            throw Failure(description: "nothing came in 20 s after: \(String(decoding: pending, as: UTF8.self))")
+            throw Failure(description: "nothing came in 120 s after: \(String(decoding: pending, as: UTF8.self))")
         }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &buffer, buffer.count, 0)

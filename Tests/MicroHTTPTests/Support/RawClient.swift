@@ -98,8 +98,8 @@ final class RawClient {
     /// Waits until something arrives. False: the server has closed its side, or reset the connection.
     private func receive() throws -> Bool {
         var poll = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard Glibc.poll(&poll, 1, 10_000) == 1 else {
-            throw Failure(description: "nothing came in 10 s after: \(String(decoding: pending, as: UTF8.self))")
+        guard Glibc.poll(&poll, 1, 60_000) == 1 else {
+            throw Failure(description: "nothing came in 60 s after: \(String(decoding: pending, as: UTF8.self))")
         }
         var buffer = [UInt8](repeating: 0, count: 65_536)
         let count = recv(descriptor, &buffer, buffer.count, 0)
