@@ -13,15 +13,18 @@ import Testing
 #endif
 
 @Suite(.timeLimit(.minutes(10))) struct BackupTests {
-    @Test func `nobody but its owner may read a backup`() async throws {
+    @Test func `nobody but its owner may read the journal, its log or a backup`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
-        let path = folder.path + "/backup"
-        try await journal.backup(to: path)
+        try await journal.commit(["1"], of: try await journal.newSession())
+        try await journal.backup(to: folder.path + "/backup")
+        for name in try folder.names() {
+            var status = stat()
+            try #require(stat("\(folder.path)/\(name)", &status) == 0)
+            #expect(status.st_mode & 0o777 == 0o600, "\(name)")
+        }
+        #expect(try folder.names().contains("journal.sqlite-wal"))
         await journal.close()
-        var status = stat()
-        try #require(stat(path, &status) == 0)
-        #expect(status.st_mode & 0o777 == 0o600)
     }
 
     @Test func `a backup under load is a whole journal, and appends go on while it is made`() async throws {

@@ -12,6 +12,7 @@ final class JournalDatabase {
     init(_ files: JournalFiles, migrations: [String]) throws {
         try files.check()
         try files.settleLog()
+        files.createIfMissing()
         connection = try Connection(.file(files.database), busyTimeout: .seconds(1))
         // Before anything is read: a connection that fails now must leave the log as it is.
         try connection.takeOverCheckpoints()

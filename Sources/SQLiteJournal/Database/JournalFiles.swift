@@ -24,6 +24,14 @@ struct JournalFiles: Sendable {
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
+    /// Makes an empty database if there is none, which nobody but its owner may read; SQLite gives its log the same
+    /// rights. Before any connection is open. That it cannot be made is for the connection to find.
+    func createIfMissing() {
+        guard Self.size(of: database) == nil, Self.size(of: log) == nil else { return }
+        let descriptor = open(database, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor >= 0 { close(descriptor) }
+    }
+
     /// Refuses what SQLite would silently replace: beside an empty database it takes a log for a leftover and deletes it.
     func check() throws(JournalFailure) {
         if Self.size(of: database) == 0, let size = Self.size(of: log), size > 0 {
