@@ -141,12 +141,13 @@ profile_sqlite() {
     run_load $((seconds + 60)) load --streams 64 --connections 64 --rate 0 --seconds $((seconds + 1)) --may-conflate \
         >"$work/load.out" || cat "$work/load.out"
     wait "$perf_pid" || true
-    perf report -i "$work/perf.data" --stdio --sort tid,dso -F sample,tid,dso 2>/dev/null | grep -E '^ *[0-9]' | awk '
-        { n = $1; tid = $0; sub(/^ *[0-9]+ +/, "", tid); split(tid, part, ":"); thread = part[1]; gsub(/ /, "", thread)
-          all += n; of[thread] += n; if ($0 ~ /libsqlite3/) { library += n; inside[thread] += n } }
+    # perf's "pid" is the thread's number.
+    perf report -i "$work/perf.data" --stdio --sort pid,dso -F sample,pid,dso 2>/dev/null | grep -E '^ *[0-9]' | awk '
+        { split($2, part, ":"); thread = part[1]; all += $1; of[thread] += $1
+          if (/libsqlite3/) { library += $1; inside[thread] += $1 } }
         END {
             for (thread in inside) if (inside[thread] > most) { most = inside[thread]; writer = thread }
-            if (all) printf "in SQLite                %.0f %% of the processor time in the library, %.0f %% in the writer'"'"'s thread with the kernel\n",
+            if (all) printf "in SQLite                %.0f %% of the processor time in the library, %.0f %% in the writing thread with the kernel\n",
                 library * 100 / all, of[writer] * 100 / all
         }'
     stop_server
