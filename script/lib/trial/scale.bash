@@ -29,8 +29,8 @@ copy_sessions() {
         echo "INSERT INTO n WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < $copies) SELECT i FROM c;"
         while read -r table; do
             # Columns with what a copy has instead.
-            columns=$(sqlite3 "$journal" "SELECT group_concat(name) FROM pragma_table_info('$table')")
-            values=$(sqlite3 "$journal" "SELECT group_concat(CASE
+            columns=$(query "$journal" "SELECT group_concat(name) FROM pragma_table_info('$table')")
+            values=$(query "$journal" "SELECT group_concat(CASE
                 WHEN name IN ('key', 'session') THEN 'pattern.last + n.i'
                 WHEN name = 'token' THEN 'randomblob(32)'
                 WHEN name = 'id' THEN '''copy'' || n.i'
@@ -40,7 +40,7 @@ copy_sessions() {
                 WHERE source.$([[ $table == sessions ]] && echo key || echo session) = pattern.key ORDER BY n.i;"
         done < <(
             echo sessions
-            sqlite3 "$journal" "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c
+            query "$journal" "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c
                 WHERE m.type = 'table' AND c.name = 'session' AND m.name NOT IN ('garbage')"
         )
         echo 'COMMIT; PRAGMA wal_checkpoint(TRUNCATE);'
@@ -50,7 +50,10 @@ copy_sessions() {
         "$(awk -v ms=$(($(now_ms) - began)) 'BEGIN { print ms / 1000 }')" "$(($(stat -c %s "$journal") >> 20))"
 }
 
-count_sessions() { sqlite3 "file:$1?mode=ro" 'SELECT count(*) FROM sessions'; }
+# Waits for whoever else looks at the file.
+query() { sqlite3 -cmd '.timeout 10000' "$@"; }
+
+count_sessions() { query "file:$1?mode=ro" 'SELECT count(*) FROM sessions'; }
 
 # Starts on what is stored; sets $ready_ms, $idle_kib.
 start_stored() {
