@@ -21,7 +21,9 @@ static void take_body(void *context, const char *bytes, size_t length) {
 }
 
 static void end(stream *self, const char *why) {
-    tally_violation(self->tally, "session %u: its stream ended: %s", self->session->index, why);
+    tally_violation(
+        self->tally, "session %u: its stream ended: %s (after %llu bytes)", self->session->index, why,
+        (unsigned long long)self->bytes);
     self->tally->cut++;
     self->finished = true;
     network_close(&self->source, false);
