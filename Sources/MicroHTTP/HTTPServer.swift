@@ -84,6 +84,7 @@ public final class HTTPServer: Sendable {
             finish(running)
             throw HTTPServerError(.cannotListen, "Cannot watch the listening socket: the system refuses it.")
         }
+        WorkerNudge(core) { daemon.add($0, $1, $2) }.start()
         return running
     }
 

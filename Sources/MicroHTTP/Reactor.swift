@@ -26,7 +26,7 @@ struct SocketEvents: OptionSet, Sendable {
 
 /// The kinds of members, counted apart.
 enum ReactorMemberKind: Int, CaseIterable, Sendable {
-    case stream, linger, connection, acceptor
+    case stream, linger, connection, acceptor, nudge
 }
 
 /// The threads that watch sockets which libmicrohttpd no longer has, and every deadline of this layer.

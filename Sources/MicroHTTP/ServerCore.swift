@@ -14,7 +14,7 @@ final class ServerCore: Sendable {
     let timeouts: ConnectionWatch.Timeouts
     let streamTiming: StreamHandle.Timing
     /// Connections accepted and not closed by the library.
-    private let openConnections = Atomic<Int>(0)
+    let openConnections = Atomic<Int>(0)
     /// Requests begun and not completed.
     let openRequests = Atomic<Int>(0)
     /// Every response closes its connection.

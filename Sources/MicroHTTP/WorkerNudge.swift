@@ -1,0 +1,66 @@
+import Glibc
+import Locking
+
+/// Wakes the library's threads now and then.
+///
+/// One that finds as many sockets ready as it asks `epoll_wait` for (128 in 0.9.75) asks again before it looks at them,
+/// with its full timeout: if there were exactly as many, their requests wait until anything else happens on that thread.
+/// A connection that is over as soon as it is given to a thread is such a thing. With fewer connections than fill the
+/// list, beside the descriptors of the library's own, nothing has to happen.
+final class WorkerNudge: ReactorMember {
+    /// What the library asks `epoll_wait` for at most: `MAX_EVENTS` in its `daemon.c`.
+    static let batch = 128
+    /// How long such requests wait at most.
+    private static let interval: UInt64 = 100_000_000
+
+    private let core: ServerCore
+    private let thread: ReactorThread
+    private let id = Lock<UInt64>(0)
+    private let serve: @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool
+
+    init(_ core: ServerCore, serve: @escaping @Sendable (Int32, UnsafePointer<sockaddr>, socklen_t) -> Bool) {
+        self.core = core
+        self.serve = serve
+        thread = core.reactor.thread(for: 0)
+    }
+
+    /// Begins; it ends with the reactor's thread, which is halted before the daemon is stopped.
+    func start() {
+        let number = thread.add(self, .nudge, deadline: monotonicNow() + Self.interval)
+        id.withLock { $0 = number }
+    }
+
+    func ready(_ events: SocketEvents) {}
+    func run() {}
+    func dismissed() { thread.remove(id.withLock { $0 }) }
+
+    func timeReached(_ now: UInt64) -> UInt64? {
+        guard !core.isStopping.load(ordering: .acquiring) else { return nil }
+        if core.openConnections.load(ordering: .relaxed) >= Self.batch - 2 {
+            for worker in 0..<core.configuration.threads { nudge(worker) }
+        }
+        return now + Self.interval
+    }
+
+    /// Gives the thread a connection whose other end is closed. The library chooses the thread by the descriptor's number.
+    private func nudge(_ worker: Int) {
+        var ends: [Int32] = [-1, -1]
+        let kind = SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue
+        guard socketpair(AF_UNIX, Int32(kind), 0, &ends) == 0 else { return }
+        close(ends[1])
+        var descriptor = ends[0]
+        var passedOver: [Int32] = []
+        while descriptor >= 0, Int(descriptor) % core.configuration.threads != worker {
+            passedOver.append(descriptor)
+            descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, descriptor + 1)
+        }
+        for other in passedOver { close(other) }
+        guard descriptor >= 0 else { return }
+        guard core.connectionOpened() else {
+            close(descriptor)
+            return
+        }
+        var address = sockaddr(sa_family: sa_family_t(AF_UNIX), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+        if !serve(descriptor, &address, socklen_t(MemoryLayout<sa_family_t>.size)) { core.connectionClosed() }
+    }
+}
