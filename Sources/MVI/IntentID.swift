@@ -33,10 +33,12 @@ public struct IntentID: Hashable, Sendable, CustomStringConvertible {
 
 /// A permutation of the numbers of 64 bits, from a random start (Steele, Lea, Flood: Fast Splittable Pseudorandom
 /// Number Generators, 2014).
-private struct SplitMix {
-    var state: UInt64
+package struct SplitMix: Sendable {
+    private var state: UInt64
 
-    mutating func next() -> UInt64 {
+    package init(state: UInt64) { self.state = state }
+
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var bits = state
         bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -36,7 +36,7 @@ extension Session {
             core.prepare(batch, feature: feature, number: number, session: self, now: now)
         }
         switch prepared {
-        case .gone: return .failed(CommitFailure(.disposed, "The store was disposed meanwhile."))
+        case .gone: return .failed(.storeIsGone)
         case .nothing: return .committed
         case .append(let append, let store):
             let committed = CommittedAppend(
@@ -57,8 +57,8 @@ extension Session {
             reload(committed)
             return nil
         case .duplicate(let receipt):
-            let clocks = (monotonic: environment.time.monotonic(), sinceEpoch: environment.time.sinceEpoch())
-            core.withLock { $0.receipts.adopt(receipt) { clocks.monotonic - (clocks.sinceEpoch - $0) } }
+            let now = Moment(environment.time)
+            core.withLock { $0.receipts.adopt(receipt, monotonic: now.monotonic) }
             landed()
             return .failed(CommitFailure(.duplicate, "The request was committed before."))
         case .failed(let failure):

@@ -41,14 +41,14 @@ extension Session {
                     landed()
                     return done(.failed(.storeIsGone))
                 }
-                let now = environment.time.monotonic()
+                let now = Moment(environment.time)
                 let (shown, followers) = core.withLock { core in
                     core.appendsInFlight -= 1
-                    let news = core.merge(stored, clocks: clocks)
+                    let news = core.merge(stored, now: now)
                     var shown = core.take(
-                        committed, sequence: core.sequence, now: now, limits: environment.limits)
+                        committed, sequence: core.sequence, now: now.monotonic, limits: environment.limits)
                     shown.wakers += news
-                    return (shown, core.takeFollowers(now: now, limits: environment.limits))
+                    return (shown, core.takeFollowers(now: now.monotonic, limits: environment.limits))
                 }
                 show(shown, committed.feature)
                 show(followers)
@@ -65,24 +65,20 @@ extension Session {
         }
         guard isFirst else { return }
         readNews { [self] stored in
-            let now = environment.time.monotonic()
+            let now = Moment(environment.time)
             let (wakers, followers, isBehind) = core.withLock { core in
                 core.isCatchingUp = false
                 guard let stored else { return ([any StreamWaker](), core.giveUpEarly(), false) }
-                let wakers = core.merge(stored, clocks: clocks)
+                let wakers = core.merge(stored, now: now)
                 // More may have come since the journal was read.
                 return (
-                    wakers, core.takeFollowers(now: now, limits: environment.limits), core.isMissingOthers
+                    wakers, core.takeFollowers(now: now.monotonic, limits: environment.limits), core.isMissingOthers
                 )
             }
             for waker in wakers { waker.wake() }
             show(followers)
             if isBehind { catchUp() }
         }
-    }
-
-    private var clocks: (monotonic: Duration, sinceEpoch: Duration) {
-        (environment.time.monotonic(), environment.time.sinceEpoch())
     }
 
     /// Takes another writer's head for a store's own.

@@ -226,9 +226,7 @@ extension Session {
     }
 
     private func wakeStreams(showing feature: FeatureID) {
-        let wakers = core.withLock { core in
-            core.streams.compactMap { $0.shows(feature) ? $0.waker : nil }
-        }
+        let wakers = core.withLock { $0.wakers(showing: feature) }
         for waker in wakers { waker.wake() }
     }
 

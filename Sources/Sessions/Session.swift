@@ -35,9 +35,8 @@ public final class Session: Sendable {
     /// A session as it was kept; its stores come when they are asked for.
     convenience init(_ stored: StoredSession, environment: SessionEnvironment) {
         self.init(stored.record, key: stored.key, environment: environment)
-        let time = environment.time
-        let clocks = (monotonic: time.monotonic(), sinceEpoch: time.sinceEpoch())
-        core.withLock { $0.restore(stored, clocks, limits: environment.limits) }
+        let moment = Moment(environment.time)
+        core.withLock { $0.restore(stored, moment, limits: environment.limits) }
     }
 
     /// When the session ends if nothing comes any more: time since 1970. It moves with every request.
@@ -127,31 +126,30 @@ public final class Session: Sendable {
 extension SessionCore {
     /// Takes what was kept.
     fileprivate mutating func restore(
-        _ stored: StoredSession, _ clocks: (monotonic: Duration, sinceEpoch: Duration), limits: SessionLimits
+        _ stored: StoredSession, _ now: Moment, limits: SessionLimits
     ) {
-        func monotonic(_ sinceEpoch: Duration) -> Duration { clocks.monotonic - (clocks.sinceEpoch - sinceEpoch) }
         // A clock that was set back must not make a session live for ever.
-        lastTouch = min(monotonic(stored.record.lastSeen), clocks.monotonic)
+        lastTouch = min(now.monotonic(stored.record.lastSeen), now.monotonic)
         keptTouch = lastTouch
         // When the cookie was last set was not kept: it is set again, or the sessions of clients that come now and then
         // would outlive their cookies.
-        cookieSet = clocks.monotonic - limits.sessionLife
+        cookieSet = now.monotonic - limits.sessionLife
         sequence = stored.sequence
         marks = stored.marks
         for summary in stored.stores {
-            var slot = StoreSlot(summary, now: clocks.monotonic)
+            var slot = StoreSlot(summary, now: now.monotonic)
             // What the store had not noted for itself yet; see `keptMarks`.
             slot.marks.droppedSequence = max(slot.marks.droppedSequence, stored.marks.droppedSequence)
             slot.marks.hasUnheard = slot.marks.hasUnheard || stored.marks.hasUnheard
             stores[summary.feature] = slot
         }
-        receipts = ReceiptBook(stored.receipts, lastNumbers: stored.lastNumbers, monotonic: monotonic)
+        receipts = ReceiptBook(stored.receipts, lastNumbers: stored.lastNumbers, monotonic: now.monotonic)
         for label in stored.labels {
-            outbox.append(Outbox.Entry(label, expiry: monotonic(label.label.expiry)))
+            outbox.append(Outbox.Entry(label, expiry: now.monotonic(label.label.expiry)))
         }
         keptFirstLabel = stored.labels.first?.id ?? LabelID(sequence: 0, index: 0)
         // What a crash kept from being noted is done again: the same labels are dropped.
-        _ = trimOutbox(now: clocks.monotonic, limits: limits)
+        _ = trimOutbox(now: now.monotonic, limits: limits)
     }
 }
 

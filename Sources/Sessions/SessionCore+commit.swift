@@ -169,11 +169,10 @@ extension SessionCore {
         slot.marks.hasLabels = slot.marks.hasLabels || hasLabels
         stores[feature] = slot
         if hasLabels { shown.undelivered = trimOutbox(now: now, limits: limits) }
-        if stateChanged || hasLabels {
-            for index in streams.indices where streams[index].shows(feature) {
-                if stateChanged { streams[index].markDirty(feature) }
-                if let waker = streams[index].waker { shown.wakers.append(waker) }
-            }
+        if stateChanged {
+            shown.wakers = markDirty(feature)
+        } else if hasLabels {
+            shown.wakers = wakers(showing: feature)
         }
         return shown
     }
@@ -195,22 +194,19 @@ extension SessionCore {
     }
 
     /// Takes what the journal has beyond what is shown here; returns whom it concerns.
-    mutating func merge(
-        _ stored: StoredSession, clocks: (monotonic: Duration, sinceEpoch: Duration)
-    ) -> [any StreamWaker] {
-        func monotonic(_ sinceEpoch: Duration) -> Duration { clocks.monotonic - (clocks.sinceEpoch - sinceEpoch) }
+    mutating func merge(_ stored: StoredSession, now: Moment) -> [any StreamWaker] {
         for receipt in stored.receipts where receipts[receipt.key]?.outcome == nil {
-            receipts.adopt(receipt, monotonic: monotonic)
+            receipts.adopt(receipt, monotonic: now.monotonic)
         }
         guard stored.sequence > sequence else { return [] }
         var features: Set<FeatureID> = []
         for label in stored.labels where label.id.sequence > sequence {
-            outbox.append(Outbox.Entry(label, expiry: monotonic(label.label.expiry)))
+            outbox.append(Outbox.Entry(label, expiry: now.monotonic(label.label.expiry)))
             features.insert(label.feature)
         }
         sequence = stored.sequence
         for summary in stored.stores where stores[summary.feature]?.handle == nil {
-            var slot = StoreSlot(summary, now: clocks.monotonic)
+            var slot = StoreSlot(summary, now: now.monotonic)
             slot.waiters = stores[summary.feature]?.waiters ?? []
             stores[summary.feature] = slot
         }
@@ -219,12 +215,13 @@ extension SessionCore {
 
     /// A store's view state is to be shown by the streams that show it; returns whom to wake.
     mutating func markDirty(_ feature: FeatureID) -> [any StreamWaker] {
-        var wakers: [any StreamWaker] = []
-        for index in streams.indices where streams[index].shows(feature) {
-            streams[index].markDirty(feature)
-            if let waker = streams[index].waker { wakers.append(waker) }
-        }
-        return wakers
+        for index in streams.indices where streams[index].shows(feature) { streams[index].markDirty(feature) }
+        return wakers(showing: feature)
+    }
+
+    /// Whom to wake of the streams that show the feature.
+    func wakers(showing feature: FeatureID) -> [any StreamWaker] {
+        streams.compactMap { $0.shows(feature) ? $0.waker : nil }
     }
 
     /// Drops what exceeds the outbox's bounds and tells the streams that were owed it; returns how many labels no

@@ -38,8 +38,9 @@ struct SessionCore {
     var keptTouch: Duration
     /// When the session's cookie was last set, on the monotonic clock.
     var cookieSet: Duration
-    /// Where the random bits of tokens come from.
-    var nonces = NonceGenerator()
+    /// Where the random bits of tokens come from. They need not be secret, but new: two sessions of one name in two
+    /// processes start at different places.
+    var nonces = SplitMix(state: .random(in: .min ... .max))
 
     init(now: Duration) {
         lastTouch = now
@@ -80,18 +81,4 @@ struct StoreSlot {
 struct StateWaiter {
     let number: UInt64
     let resume: @Sendable () -> Void
-}
-
-/// Random bits that need not be secret but must be new (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
-/// Generators, 2014): two sessions of one name in two processes start at different places.
-struct NonceGenerator {
-    private var state = UInt64.random(in: .min ... .max)
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var bits = state
-        bits = (bits ^ (bits >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ (bits >> 27)) &* 0x94D0_49BB_1331_11EB
-        return bits ^ (bits >> 31)
-    }
 }

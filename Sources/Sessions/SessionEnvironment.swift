@@ -18,6 +18,24 @@ public struct TimeSource: Sendable {
     }
 }
 
+/// Both times at one moment, to turn one into the other: what is kept bears time since 1970.
+struct Moment: Sendable {
+    let monotonic: Duration
+    let sinceEpoch: Duration
+
+    /// Read before a lock is taken, not under it.
+    init(_ time: TimeSource) {
+        monotonic = time.monotonic()
+        sinceEpoch = time.sinceEpoch()
+    }
+
+    /// A time since 1970 on the monotonic clock.
+    func monotonic(_ sinceEpoch: Duration) -> Duration { monotonic - (self.sinceEpoch - sinceEpoch) }
+
+    /// A time of the monotonic clock since 1970.
+    func sinceEpoch(_ monotonic: Duration) -> Duration { sinceEpoch - (self.monotonic - monotonic) }
+}
+
 /// What all sessions of a server share.
 public final class SessionEnvironment: Sendable {
     /// The features that can be had.

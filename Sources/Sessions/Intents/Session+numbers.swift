@@ -99,9 +99,9 @@ extension Session {
             core.withLock { $0.receipts.complete(key, outcome) }
             return .kept
         case .duplicate(let receipt):
-            let clocks = (monotonic: environment.time.monotonic(), sinceEpoch: environment.time.sinceEpoch())
+            let now = Moment(environment.time)
             let adopted = core.withLock { core in
-                core.receipts.adopt(receipt) { clocks.monotonic - (clocks.sinceEpoch - $0) }
+                core.receipts.adopt(receipt, monotonic: now.monotonic)
                 return core.receipts[key]
             }
             return adopted.map { .before($0) } ?? .failed(.refusalNotKept)
