@@ -28,12 +28,12 @@ struct IntentJob<F: Feature>: Sendable {
     @usableFromInline let intent: F.Intent
     @usableFromInline let id: IntentID
     @usableFromInline let precondition: IntentPrecondition?
-    @usableFromInline let attachment: Attachment?
+    @usableFromInline let attachment: (any AnyObject & Sendable)?
     @usableFromInline let completion: @Sendable (Result<IntentOutcome, IntentRejection>) -> Void
 
     @inlinable
     init(
-        intent: F.Intent, id: IntentID, precondition: IntentPrecondition?, attachment: Attachment?,
+        intent: F.Intent, id: IntentID, precondition: IntentPrecondition?, attachment: (any AnyObject & Sendable)?,
         completion: @escaping @Sendable (Result<IntentOutcome, IntentRejection>) -> Void
     ) {
         self.intent = intent

@@ -5,8 +5,10 @@ extension Store {
     ///
     /// A turn that was under way when the store ended is finished all the same: it is permanent, so `state` takes it
     /// and its caller must not be told otherwise; but nobody is shown it and it launches nothing.
+    ///
+    /// - Parameter version: what the log numbered the last of the batch's view states.
     @inlinable
-    func committed(_ batch: [Ran<F>]) {
+    func committed(_ batch: [Ran<F>], _ version: UInt64) {
         var shown = Shown<F>()
         core.withLock { core in
             for index in batch.indices {
@@ -18,15 +20,19 @@ extension Store {
         if let observers { observe(batch, observers) }
         if shown.hasTrouble { report(batch) }
         for start in shown.started { begin(start) }
+        var turnVersion = version
+        for item in batch where item.record?.viewChanged == true { turnVersion &-= 1 }
         for index in batch.indices {
-            answer(batch[index], isSettled: shown.unsettled.isEmpty || !shown.unsettled.contains(index))
+            if batch[index].record?.viewChanged == true { turnVersion &+= 1 }
+            answer(
+                batch[index], isSettled: shown.unsettled.isEmpty || !shown.unsettled.contains(index), turnVersion)
         }
         for action in shown.settled { action() }
     }
 
     /// The same for one turn that went well, as most do: without the arrays.
     @inlinable
-    func committed(_ item: Ran<F>) {
+    func committed(_ item: Ran<F>, _ version: UInt64) {
         var shown = Shown<F>()
         core.withLock { core in
             core.commit(item, at: 0, labelLimit: environment.labelLimit, shown: &shown)
@@ -35,7 +41,7 @@ extension Store {
         follow(shown)
         if let observers { observe([item], observers) }
         for start in shown.started { begin(start) }
-        answer(item, isSettled: shown.unsettled.isEmpty)
+        answer(item, isSettled: shown.unsettled.isEmpty, version)
         for action in shown.settled { action() }
     }
 
@@ -47,13 +53,13 @@ extension Store {
     }
 
     @inlinable
-    func answer(_ item: Ran<F>, isSettled: Bool) {
+    func answer(_ item: Ran<F>, isSettled: Bool, _ version: UInt64) {
         switch item.job {
         case .intent(let job):
             if let rejection = item.trouble?.rejection {
                 job.completion(.failure(rejection))
             } else {
-                job.completion(.success(IntentOutcome(id: item.intentID, isSettled: isSettled)))
+                job.completion(.success(IntentOutcome(id: item.intentID, isSettled: isSettled, version: version)))
             }
         case .step(let job): job.completion(item.trouble?.stepError)
         case .failure(let job): job.then?()

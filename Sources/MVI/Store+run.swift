@@ -21,17 +21,17 @@ extension Store {
             handToFeature(on: &head, &batch)
             guard commit(batch, conflicts: 0) else { return }
         } else if let log, let record = ran.record {
-            let result = log.commit([record]) { [self] result in
+            let result = log([record]) { [self] result in
                 finish([ran], result, conflicts: 0)
                 run()
             }
             switch result {
             case nil: return
-            case .committed: committed(ran)
+            case .committed(let version): committed(ran, version)
             case .some(let other): finish([ran], other, conflicts: 0)
             }
         } else {
-            committed(ran)
+            committed(ran, 0)
         }
         run()
     }
@@ -77,10 +77,10 @@ extension Store {
     func commit(_ batch: [Ran<F>], conflicts: Int) -> Bool {
         let records = batch.compactMap { $0.record }
         guard !records.isEmpty, let log else {
-            committed(batch)
+            committed(batch, 0)
             return true
         }
-        let result = log.commit(records) { [self] result in
+        let result = log(records) { [self] result in
             finish(batch, result, conflicts: conflicts)
             run()
         }
@@ -92,7 +92,7 @@ extension Store {
     @inlinable
     func finish(_ batch: [Ran<F>], _ result: CommitResult<F>, conflicts: Int) {
         switch result {
-        case .committed: committed(batch)
+        case .committed(let version): committed(batch, version)
         case .conflict(let newer): conflicted(batch, newer, conflicts: conflicts + 1)
         case .failed(let failure): notCommitted(batch, failure)
         }
@@ -148,7 +148,7 @@ extension Store {
     @inlinable
     func execute(
         _ job: Job<F>, _ intentID: IntentID, on head: inout WorkingHead<F>, stage: Failure.Stage?,
-        attachment: Attachment? = nil, _ body: (F, inout Turn<F>) throws -> Void
+        attachment: (any AnyObject & Sendable)? = nil, _ body: (F, inout Turn<F>) throws -> Void
     ) -> Ran<F> {
         let start = ContinuousClock.now
         var turn = Turn(

@@ -12,7 +12,7 @@ public final class Store<F: Feature>: Sendable {
     public let environment: StoreEnvironment
 
     @usableFromInline let middleware: Middleware<F>
-    @usableFromInline let log: (any TurnLog<F>)?
+    @usableFromInline let log: TurnCommit<F>?
     @usableFromInline let observers: ObserverQueue<F>?
     @usableFromInline let core: Lock<StoreCore<F>>
 
@@ -22,9 +22,31 @@ public final class Store<F: Feature>: Sendable {
     ///   - state: the state of an earlier life; nil begins with the feature's initial state.
     ///   - middleware: what is installed for all features; the feature's own comes after it.
     ///   - log: where turns become permanent; nil keeps them in this store alone.
-    public init(
+    public convenience init(
         _ feature: F, state: F.State? = nil, environment: StoreEnvironment = StoreEnvironment(),
         middleware: [any CommonMiddleware] = [], log: (any TurnLog<F>)? = nil
+    ) {
+        var commit: TurnCommit<F>?
+        if let log { commit = { log.commit($0, done: $1) } }
+        self.init(feature, state: state, environment: environment, middleware: middleware, commit: commit)
+    }
+
+    /// The same with a log whose type is known: where the feature's is, too, it is called directly, and each turn is
+    /// spared the detours over the protocol.
+    @inlinable
+    public convenience init(
+        _ feature: F, state: F.State? = nil, environment: StoreEnvironment = StoreEnvironment(),
+        middleware: [any CommonMiddleware] = [], log: some TurnLog<F>
+    ) {
+        self.init(
+            feature, state: state, environment: environment, middleware: middleware,
+            commit: { log.commit($0, done: $1) })
+    }
+
+    @usableFromInline
+    init(
+        _ feature: F, state: F.State?, environment: StoreEnvironment, middleware: [any CommonMiddleware],
+        commit log: TurnCommit<F>?
     ) {
         self.feature = feature
         self.environment = environment
@@ -99,14 +121,14 @@ public final class Store<F: Feature>: Sendable {
     @inlinable
     public func accept(
         _ intent: F.Intent, id: IntentID = .random(), precondition: IntentPrecondition? = nil,
-        attachment: (any Sendable)? = nil,
+        attachment: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<IntentOutcome, IntentRejection>) -> Void = { _ in }
     ) {
         enqueue(
             .intent(
                 IntentJob(
                     intent: intent, id: id, precondition: precondition,
-                    attachment: attachment.map { Attachment($0) }, completion: completion)))
+                    attachment: attachment, completion: completion)))
     }
 
     /// `accept`, and waits for the outcome. Cancelling the caller does not cancel the intent.
@@ -164,11 +186,14 @@ public struct IntentOutcome: Sendable, Equatable {
     public let id: IntentID
     /// Whether no work that it launched is running.
     public let isSettled: Bool
+    /// The number of the view state after the turn, if the store's log numbers them; see `CommitResult.committed`.
+    public let version: UInt64
 
     @inlinable
-    init(id: IntentID, isSettled: Bool) {
+    init(id: IntentID, isSettled: Bool, version: UInt64) {
         self.id = id
         self.isSettled = isSettled
+        self.version = version
     }
 }
 

@@ -14,15 +14,14 @@ public struct TurnRecord<F: Feature>: Sendable {
     public let labels: [F.Label]
     /// Everything that happened in it, in order; empty unless the store is observed or records.
     public let events: [Observation<F>.Event]
-    @usableFromInline let boxed: Attachment?
-
     /// What the caller of `accept` gave along.
-    @inlinable public var attachment: (any Sendable)? { boxed?.value }
+    public let attachment: (any AnyObject & Sendable)?
 
     @inlinable
     init(
         intentID: IntentID, state: F.State, view: F.ViewState, stateChanged: Bool, viewChanged: Bool,
-        labels: [F.Label], events: [Observation<F>.Event], attachment: Attachment?
+        labels: [F.Label], events: [Observation<F>.Event],
+        attachment: (any AnyObject & Sendable)?
     ) {
         self.intentID = intentID
         self.state = state
@@ -31,18 +30,8 @@ public struct TurnRecord<F: Feature>: Sendable {
         self.viewChanged = viewChanged
         self.labels = labels
         self.events = events
-        boxed = attachment
+        self.attachment = attachment
     }
-}
-
-/// What the caller of `accept` gave along, as one reference: an existential inside would keep the compiler from copying
-/// jobs and records by their known layout.
-@usableFromInline
-final class Attachment: Sendable {
-    @usableFromInline let value: any Sendable
-
-    @inlinable
-    init(_ value: any Sendable) { self.value = value }
 }
 
 /// Where turns become permanent. A store has one commit in flight at a time and runs nothing meanwhile.
@@ -59,10 +48,16 @@ public protocol TurnLog<F>: Sendable {
     ) -> CommitResult<F>?
 }
 
+/// `TurnLog.commit`.
+@usableFromInline
+typealias TurnCommit<F: Feature> =
+    @Sendable ([TurnRecord<F>], _ done: @escaping @Sendable (CommitResult<F>) -> Void) -> CommitResult<F>?
+
 /// How a commit ended.
 public enum CommitResult<F: Feature>: Sendable {
-    /// The turns are permanent.
-    case committed
+    /// The turns are permanent. A log that numbers view states says the number of the last one: each turn that changed
+    /// the view state counted one.
+    case committed(version: UInt64 = 0)
     /// Another writer was first and led the store to that state. Nothing of the turns is permanent or may be shown;
     /// they are run again on it.
     indirect case conflict(newer: F.State)

@@ -5,21 +5,45 @@ import SessionJournal
 /// How a store's commit ended, as its log is told.
 @usableFromInline
 enum SessionCommit: Sendable {
-    /// The turns are permanent and shown.
-    case committed
+    /// The turns are permanent and shown; the store's version is this one now.
+    case committed(version: UInt64)
     /// Another writer was first, and this is the head that it left.
     case conflict(StoredStore)
     /// The turns certainly are not permanent.
     case failed(CommitFailure)
 }
 
-/// An append that was committed: what is left to show.
-struct CommittedAppend: Sendable {
+/// An append on its way: what is left to show once it is committed.
+final class CommittedAppend: Sendable {
+    let session: Session
     let batch: EncodedBatch
     let feature: FeatureID
     let number: UInt64
-    let append: StoreAppend
+    /// The store's token and version before.
+    let expecting: StoreToken?
+    let version: UInt64
+    /// Its token from then on.
+    let token: StoreToken
     let done: @Sendable (SessionCommit) -> Void
+
+    init(
+        _ session: Session, _ batch: EncodedBatch, number: UInt64, version: UInt64, _ store: StoreAppend,
+        done: @escaping @Sendable (SessionCommit) -> Void
+    ) {
+        self.session = session
+        self.batch = batch
+        self.number = number
+        self.version = version
+        self.done = done
+        feature = store.feature
+        expecting = store.expecting
+        token = store.token
+    }
+
+    /// The journal's word that came later.
+    func end(_ result: AppendResult) {
+        if let outcome = session.finish(self, result) { done(outcome) }
+    }
 }
 
 extension Session {
@@ -37,19 +61,16 @@ extension Session {
         }
         switch prepared {
         case .gone: return .failed(.storeIsGone)
-        case .nothing: return .committed
-        case .append(let append, let store):
-            let committed = CommittedAppend(
-                batch: batch, feature: feature, number: number, append: store, done: done)
-            let result = environment.journal.append(append) { [self] result in
-                if let outcome = finish(committed, result) { done(outcome) }
-            }
-            return result.flatMap { finish(committed, $0) }
+        case .nothing(let version): return .committed(version: version)
+        case .append(let append, let store, let version):
+            let committed = CommittedAppend(self, batch, number: number, version: version, store, done: done)
+            guard let result = environment.journal.append(append, done: { committed.end($0) }) else { return nil }
+            return finish(committed, result)
         }
     }
 
     /// Takes the journal's word; nil if `done` will be called later.
-    private func finish(_ committed: CommittedAppend, _ result: AppendResult) -> SessionCommit? {
+    fileprivate func finish(_ committed: CommittedAppend, _ result: AppendResult) -> SessionCommit? {
         switch result {
         case .committed(let sequence): return take(committed, sequence)
         case .conflict:
@@ -84,7 +105,7 @@ extension Session {
     /// Shows committed turns, and those that waited for them.
     private func take(_ committed: CommittedAppend, _ sequence: UInt64) -> SessionCommit? {
         let now = environment.time.monotonic()
-        let (outcome, followers, mustCatchUp) = core.withLock {
+        let (shown, followers, mustCatchUp) = core.withLock {
             core -> (SessionCore.Shown?, [(CommittedAppend, SessionCore.Shown)], Bool) in
             guard sequence <= core.sequence + 1 else {
                 // The turns between are another commit's of this session whose result is on its way here, or another
@@ -94,12 +115,13 @@ extension Session {
             }
             core.appendsInFlight -= 1
             let shown = core.take(committed, sequence: sequence, now: now, limits: environment.limits)
+            if core.early.isEmpty { return (shown, [], false) }
             return (shown, core.takeFollowers(now: now, limits: environment.limits), core.isMissingOthers)
         }
-        if let outcome { show(outcome, committed.feature) }
+        if let shown { show(shown, committed.feature) }
         show(followers)
         if mustCatchUp { catchUp() }
-        return outcome.map { $0.isGone ? .failed(.storeIsGone) : .committed }
+        return shown?.commit
     }
 
     func show(_ shown: SessionCore.Shown, _ feature: FeatureID) {
@@ -114,7 +136,7 @@ extension Session {
     func show(_ followers: [(CommittedAppend, SessionCore.Shown)]) {
         for (follower, shown) in followers {
             show(shown, follower.feature)
-            follower.done(shown.isGone ? .failed(.storeIsGone) : .committed)
+            follower.done(shown.commit)
         }
     }
 }

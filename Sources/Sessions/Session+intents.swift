@@ -22,15 +22,19 @@ public struct IntentRequest: Sendable {
     public var ifMatch: (@Sendable (_ version: UInt64) -> Bool)?
     /// How long to wait for the work that the intent launches; nil not to. Capped by the limits.
     public var wait: Duration?
+    /// Whether the reply is to have the view state.
+    public var wantsState: Bool
 
     /// A request with a body.
     public init(
-        body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil
+        body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
+        wantsState: Bool = true
     ) {
         self.body = body
         self.name = name
         self.ifMatch = ifMatch
         self.wait = wait
+        self.wantsState = wantsState
     }
 
     /// What tells a repetition from another request of the same name. A number is good for all features of a session, so
@@ -56,8 +60,9 @@ public struct IntentRequest: Sendable {
 public struct IntentReply: Sendable {
     /// The intent's id.
     public let intentID: IntentID
-    /// The version and view state: after the turn; after the wait if there was one; the present one for a replay.
-    public let state: StateSnapshot
+    /// The version and view state: after the turn; after the wait if there was one; the present one for a replay. Nil
+    /// if the request does not want it.
+    public let state: StateSnapshot?
     /// The store's version after the turn.
     public let version: UInt64
     /// Whether this is the answer to a repeated request, from its receipt.
@@ -109,19 +114,16 @@ extension Session {
         lastWord: (@Sendable (IntentRefusal) -> (status: Int, body: [UInt8])?)? = nil,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
-        IntentRun(
-            session: self, request: request, feature: feature, receipt: request.receiptKey(feature),
-            lastWord: lastWord, completion: completion
-        ).begin()
+        IntentRun(self, request, feature, lastWord: lastWord, completion: completion).begin()
     }
 
     /// The store of the feature instance if it is in memory; it counts as used.
     func storeAtHand(_ feature: FeatureID) -> StoreHandle? {
         core.withLock { core in
-            guard !core.isEnded, let index = core.stores.index(forKey: feature),
-                let handle = core.stores.values[index].handle
+            guard !core.isEnded, let index = core.stores.index(of: feature),
+                let handle = core.stores[index].handle
             else { return nil }
-            core.stores.values[index].lastUse = core.lastTouch
+            core.stores[index].lastUse = core.lastTouch
             return handle
         }
     }

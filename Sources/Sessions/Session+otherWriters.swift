@@ -9,7 +9,7 @@ extension Session {
         let done = committed.done
         loadHead(of: committed) { [self] head in
             guard let head else {
-                if committed.append.expecting == nil {
+                if committed.expecting == nil {
                     // It was there, and is gone again: this one can still be the first.
                     return done(.failed(CommitFailure(.unavailable, "Another writer made and removed the store.")))
                 }
@@ -27,11 +27,11 @@ extension Session {
     func settle(_ committed: CommittedAppend, _ failure: JournalFailure) {
         let done = committed.done
         loadHead(of: committed) { [self] head in
-            guard head?.summary.token == committed.append.token else {
+            guard head?.summary.token == committed.token else {
                 landed()
                 guard
-                    head == nil && committed.append.expecting == nil
-                        || head?.summary.token == committed.append.expecting
+                    head == nil && committed.expecting == nil
+                        || head?.summary.token == committed.expecting
                 else { return reload(committed) }
                 return done(.failed(CommitFailure(.unavailable, failure.detail)))
             }
@@ -52,7 +52,7 @@ extension Session {
                 }
                 show(shown, committed.feature)
                 show(followers)
-                done(shown.isGone ? .failed(.storeIsGone) : .committed)
+                done(shown.commit)
             }
         }
     }
@@ -89,7 +89,6 @@ extension Session {
             slot.version = max(slot.version, head.summary.token.version)
             slot.view = head.view
             slot.intentID = head.viewIntent.map { IntentID($0) }
-            slot.stateEvent = nil
             slot.unwrittenState = nil
             let waiters = slot.waiters
             slot.waiters = []

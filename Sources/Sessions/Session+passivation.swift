@@ -44,15 +44,15 @@ extension Session {
 
 extension SessionCore {
     fileprivate mutating func passivateIdleStores(now: Duration, after patience: Duration) {
-        for (feature, slot) in stores {
+        for (index, slot) in stores.enumerated() {
             // What the journal does not have cannot leave, nor what somebody looks at.
             guard let handle = slot.handle, let token = slot.token, slot.unwrittenState == nil, slot.setsAside == nil,
                 now - slot.lastUse >= patience, slot.waiters.isEmpty,
-                !streams.contains(where: { $0.shows(feature) && !$0.isOver }), handle.passivate()
+                !streams.contains(where: { $0.shows(slot.feature) && !$0.isOver }), handle.passivate()
             else { continue }
-            stores[feature] = StoreSlot(
+            stores[index] = StoreSlot(
                 StoreSummary(
-                    feature: feature, token: token, marks: slot.marks, replacedSequence: slot.replacedSequence),
+                    feature: slot.feature, token: token, marks: slot.marks, replacedSequence: slot.replacedSequence),
                 now: now)
         }
     }
@@ -60,7 +60,7 @@ extension SessionCore {
     /// Whether nothing of the session is in use, and nothing under way.
     fileprivate var isUnused: Bool {
         streams.isEmpty && waits.isEmpty && loading.isEmpty && appendsInFlight == 0 && !isCatchingUp
-            && !receipts.hasPending && stores.values.allSatisfy { $0.handle == nil }
+            && !receipts.hasPending && stores.allSatisfy { $0.handle == nil }
     }
 
     fileprivate mutating func takeTouch(

@@ -119,11 +119,9 @@ extension Session {
         let opening = core.withLock { core in
             core.open(
                 feature, in: environment,
-                waiter: { [weak self] result in
+                waiter: { [self] result in
                     switch result {
-                    case .success:
-                        guard let self else { return completion(.failure(.sessionEnded)) }
-                        openStore(feature, completion: completion)
+                    case .success: openStore(feature, completion: completion)
                     case .failure(let refusal): completion(.failure(refusal))
                     }
                 })
@@ -153,9 +151,11 @@ extension Session {
             // Another thread may have been first.
             if let slot = core.stores[feature] { return (slot.number, []) }
             guard core.stores.count < limit else { throw .tooManyStores(limit: limit) }
-            core.stores[feature] = StoreSlot(
-                handle: handle, number: number, version: core.marks.versionFloor + 1, view: handle.initialView,
-                marks: StoreMarks(core.marks), unwrittenState: handle.unwrittenState, lastUse: core.lastTouch)
+            core.stores.append(
+                StoreSlot(
+                    feature: feature, handle: handle, number: number, version: core.marks.versionFloor + 1,
+                    view: handle.initialView,
+                    marks: StoreMarks(core.marks), unwrittenState: handle.unwrittenState, lastUse: core.lastTouch))
             return (number, core.show(feature))
         }
         guard winner == number else {
@@ -219,7 +219,7 @@ extension Session {
         handle.beginWatching()
         let isOpen = core.withLock { core in
             guard let index = core.index(of: stream), core.stores[feature]?.number == number else { return false }
-            core.streams[index].watched[feature] = (handle, number)
+            core.streams[index].watches(feature, handle: handle, number: number)
             return true
         }
         if !isOpen { handle.endWatching() }
@@ -241,10 +241,8 @@ extension Session {
                 // Labels wait in the outbox, where streams find them.
                 labelLimit: 0, isRecording: environment.limits.recordedTurns > 0, report: environment.report),
             middleware: environment.middleware, stored: stored,
-            commit: { [weak self] batch, done in
-                guard let self else { return .failed(CommitFailure(.disposed, "The session has ended.")) }
-                return commit(batch, feature: feature, number: number, done: done)
-            },
+            // The session holds the store, too, until it ends or the store leaves memory.
+            commit: { [self] batch, done in commit(batch, feature: feature, number: number, done: done) },
             stateLimit: environment.limits.viewStateBytes, outboxLimit: environment.limits.outboxBytes)
         let handle: StoreHandle?
         do {
@@ -278,13 +276,14 @@ extension SessionCore {
         waiter: @escaping @Sendable (Result<Void, StoreRefusal>) -> Void
     ) -> Opening {
         if isEnded { return .refused(.sessionEnded) }
-        if let index = stores.index(forKey: feature), let handle = stores.values[index].handle {
-            stores.values[index].lastUse = lastTouch
-            return .open(handle, number: stores.values[index].number)
+        let index = stores.index(of: feature)
+        if let index, let handle = stores[index].handle {
+            stores[index].lastUse = lastTouch
+            return .open(handle, number: stores[index].number)
         }
         if isEvicted { return .refused(.evicted) }
         guard environment.features.definition(for: feature) != nil else { return .refused(.featureNotFound) }
-        if stores[feature] != nil {
+        if index != nil {
             let isFirst = loading[feature] == nil
             loading[feature, default: []].append(waiter)
             return isFirst ? .load : .waiting
@@ -302,7 +301,6 @@ extension SessionCore {
         slot.version = stored.summary.token.version
         slot.view = stored.view
         slot.intentID = stored.viewIntent.map { IntentID($0) }
-        slot.stateEvent = nil
         slot.replacedSequence = stored.summary.replacedSequence
         slot.unwrittenState = handle.unwrittenState
         slot.setsAside = handle.setsAside
@@ -323,6 +321,7 @@ extension SessionCore {
 
     /// Streams that show the feature have its state to show; returns their numbers.
     fileprivate mutating func show(_ feature: FeatureID) -> [UInt64] {
+        lastStep = nil
         var watching: [UInt64] = []
         for index in streams.indices where streams[index].shows(feature) {
             streams[index].markDirty(feature)

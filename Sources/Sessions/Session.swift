@@ -50,11 +50,11 @@ public final class Session: Sendable {
 
     /// The feature instances that have a store, sorted.
     public var storeIDs: [FeatureID] {
-        core.withLock { $0.stores.keys.sorted { $0.text < $1.text } }
+        core.withLock { $0.stores.map(\.feature) }.sorted { $0.text < $1.text }
     }
 
     /// Whether the feature instance has a store.
-    public func hasStore(_ feature: FeatureID) -> Bool { core.withLock { $0.stores[feature] != nil } }
+    public func hasStore(_ feature: FeatureID) -> Bool { core.withLock { $0.stores.index(of: feature) != nil } }
 
     /// How many streams are open.
     public var streamCount: Int { core.withLock { $0.streams.count } }
@@ -97,8 +97,8 @@ public final class Session: Sendable {
             guard !core.isEnded else { return ([], [], []) }
             core.isEnded = true
             for index in core.streams.indices { core.streams[index].finish(reason) }
-            let stores = Array(core.stores.values)
-            core.stores = [:]
+            let stores = core.stores
+            core.stores = []
             return (stores, core.streams, Array(core.waits.values))
         }
         for slot in stores { slot.handle?.dispose() }
@@ -110,7 +110,7 @@ public final class Session: Sendable {
     var labelCount: Int { core.withLock { $0.outbox.count } }
 
     /// How many stores are in memory.
-    var liveStoreCount: Int { core.withLock { $0.stores.values.count { $0.handle != nil } } }
+    var liveStoreCount: Int { core.withLock { $0.stores.count { $0.handle != nil } } }
 
     /// Tells every stream that the server goes away, and answers every wait.
     func drain() {
@@ -141,7 +141,7 @@ extension SessionCore {
             // What the store had not noted for itself yet; see `keptMarks`.
             slot.marks.droppedSequence = max(slot.marks.droppedSequence, stored.marks.droppedSequence)
             slot.marks.hasUnheard = slot.marks.hasUnheard || stored.marks.hasUnheard
-            stores[summary.feature] = slot
+            stores.append(slot)
         }
         receipts = ReceiptBook(stored.receipts, lastNumbers: stored.lastNumbers, monotonic: now.monotonic)
         for label in stored.labels {
@@ -157,7 +157,8 @@ extension StoreSlot {
     /// A store that is kept and not in memory.
     init(_ summary: StoreSummary, now: Duration) {
         self.init(
-            handle: nil, number: 0, token: summary.token, version: summary.token.version, view: [],
+            feature: summary.feature, handle: nil, number: 0, token: summary.token, version: summary.token.version,
+            view: [],
             marks: summary.marks, replacedSequence: summary.replacedSequence, lastUse: now)
     }
 }

@@ -7,31 +7,34 @@ extension SessionCore {
         var wakers: [any StreamWaker] = []
         var waiters: [StateWaiter] = []
         var undelivered = 0
-        /// Whether the store was gone already.
-        var isGone = false
+        /// The store's version after it; nil if the store was gone already.
+        var version: UInt64?
+
+        /// What the store is told.
+        var commit: SessionCommit { version.map { .committed(version: $0) } ?? .failed(.storeIsGone) }
     }
 
     enum Prepared {
         case gone
-        case nothing
-        case append(JournalAppend, StoreAppend)
+        case nothing(version: UInt64)
+        /// With the store's version before it.
+        case append(JournalAppend, StoreAppend, version: UInt64)
     }
 
     /// Makes an append of a batch.
     mutating func prepare(
         _ batch: EncodedBatch, feature: FeatureID, number: UInt64, session: Session, now: Duration
     ) -> Prepared {
-        guard var slot = stores[feature], slot.number == number else { return .gone }
-        if batch.isEmpty, slot.unwrittenState == nil {
+        guard let index = stores.index(of: feature), stores[index].number == number else { return .gone }
+        let before = stores[index].version
+        if batch.isEmpty, stores[index].unwrittenState == nil {
             // Nothing that anybody could tell: there is nothing to make permanent.
-            for turn in batch.turns {
-                turn.reply?.committed(PendingReply.Commit(version: slot.version, view: slot.view))
-            }
-            return .nothing
+            for turn in batch.turns { turn.reply?.committed(view: stores[index].view) }
+            return .nothing(version: before)
         }
-        var version = slot.version
+        var version = before
         var view: [UInt8]?
-        var viewIntent = slot.intentID?.text
+        var viewIntent: String?
         var turns: [TurnAppend] = []
         turns.reserveCapacity(batch.turns.count)
         var found: [StoredReceipt] = []
@@ -43,7 +46,7 @@ extension SessionCore {
             }
             var labels: [LabelAppend] = []
             if !turn.labels.isEmpty {
-                slot.marks.hasLabels = true
+                stores[index].marks.hasLabels = true
                 labels = turn.labels.map { label in
                     LabelAppend(
                         version: version, intent: turn.shownIntent?.text, json: label.json,
@@ -62,13 +65,16 @@ extension SessionCore {
             }
         }
         let token = StoreToken(version: version, nonce: nonces.next())
+        if view == nil, stores[index].unwrittenState != nil {
+            view = stores[index].view
+            viewIntent = stores[index].intentID?.text
+        }
         let store = StoreAppend(
-            feature: feature, expecting: slot.token, token: token, schemaVersion: batch.schemaVersion,
-            state: batch.state ?? slot.unwrittenState, view: view ?? (slot.unwrittenState == nil ? nil : slot.view),
-            viewIntent: viewIntent, marks: slot.marks, turns: turns, setsAside: slot.setsAside)
-        stores[feature] = slot
+            feature: feature, expecting: stores[index].token, token: token, schemaVersion: batch.schemaVersion,
+            state: batch.state ?? stores[index].unwrittenState, view: view, viewIntent: viewIntent,
+            marks: stores[index].marks, turns: turns, setsAside: stores[index].setsAside)
         appendsInFlight += 1
-        return .append(housekeeping(session, store, found, now: now), store)
+        return .append(housekeeping(session, store, found, now: now), store, version: before)
     }
 
     /// An append, with everything that the journal is to know beside.
@@ -95,7 +101,7 @@ extension SessionCore {
     /// store does.
     var keptMarks: SessionMarks {
         var kept = marks
-        for slot in stores.values {
+        for slot in stores {
             kept.droppedSequence = max(kept.droppedSequence, slot.marks.droppedSequence)
             if slot.marks.hasUnheard { kept.hasUnheard = true }
         }
@@ -109,7 +115,7 @@ extension SessionCore {
     mutating func giveUpEarly() -> [(CommittedAppend, Shown)] {
         defer { early = [:] }
         appendsInFlight -= early.count
-        return early.values.map { ($0, Shown(isGone: true)) }
+        return early.values.map { ($0, Shown()) }
     }
 
     /// Takes commits that waited for others, as far as it goes.
@@ -133,41 +139,39 @@ extension SessionCore {
         var shown = Shown()
         let isNew = first > sequence
         if isNew { sequence = first + UInt64(batch.turns.count) - 1 }
-        guard var slot = stores[feature], slot.number == committed.number else {
+        guard let index = stores.index(of: feature), stores[index].number == committed.number else {
             // Its labels were published all the same.
             if isNew { publish(committed, from: first, now: now) }
-            shown.isGone = true
             return shown
         }
-        slot.token = committed.append.token
-        if slot.setsAside != nil {
-            slot.setsAside = nil
-            slot.replacedSequence = first
+        stores[index].token = committed.token
+        if stores[index].setsAside != nil {
+            stores[index].setsAside = nil
+            stores[index].replacedSequence = first
         }
-        slot.unwrittenState = nil
+        stores[index].unwrittenState = nil
         var stateChanged = false
         var hasLabels = false
         for turn in batch.turns {
             if let view = turn.view {
-                slot.version += 1
-                slot.view = view
-                slot.intentID = turn.shownIntent
-                slot.stateEvent = nil
+                stores[index].version += 1
+                stores[index].view = view
+                stores[index].intentID = turn.shownIntent
                 stateChanged = true
             }
             if !turn.labels.isEmpty { hasLabels = true }
             if let reply = turn.reply {
-                if let receipt = reply.receipt { receipts.complete(receipt, .ran(version: slot.version)) }
-                reply.committed(PendingReply.Commit(version: slot.version, view: slot.view))
+                if let receipt = reply.receipt { receipts.complete(receipt, .ran(version: stores[index].version)) }
+                reply.committed(view: stores[index].view)
             }
         }
         if hasLabels, isNew { publish(committed, from: first, now: now) }
-        if stateChanged {
-            shown.waiters = slot.waiters
-            slot.waiters = []
+        shown.version = stores[index].version
+        if stateChanged, !stores[index].waiters.isEmpty {
+            shown.waiters = stores[index].waiters
+            stores[index].waiters = []
         }
-        slot.marks.hasLabels = slot.marks.hasLabels || hasLabels
-        stores[feature] = slot
+        if hasLabels { stores[index].marks.hasLabels = true }
         if hasLabels { shown.undelivered = trimOutbox(now: now, limits: limits) }
         if stateChanged {
             shown.wakers = markDirty(feature)
@@ -181,13 +185,14 @@ extension SessionCore {
 extension SessionCore {
     /// Puts a commit's labels into the outbox.
     private mutating func publish(_ committed: CommittedAppend, from first: UInt64, now: Duration) {
+        var version = committed.version
         for (place, turn) in committed.batch.turns.enumerated() {
-            let kept = committed.append.turns[place].labels
+            if turn.view != nil { version += 1 }
             for (index, label) in turn.labels.enumerated() {
                 outbox.append(
                     Outbox.Entry(
                         feature: committed.feature, sequence: first + UInt64(place), index: index,
-                        version: kept[index].version, intentID: turn.shownIntent, json: label.json,
+                        version: version, intentID: turn.shownIntent, json: label.json,
                         expiry: now + label.timeToLive))
             }
         }
@@ -215,8 +220,13 @@ extension SessionCore {
 
     /// A store's view state is to be shown by the streams that show it; returns whom to wake.
     mutating func markDirty(_ feature: FeatureID) -> [any StreamWaker] {
-        for index in streams.indices where streams[index].shows(feature) { streams[index].markDirty(feature) }
-        return wakers(showing: feature)
+        lastStep = nil
+        var wakers: [any StreamWaker] = []
+        for index in streams.indices where streams[index].shows(feature) {
+            streams[index].markDirty(feature)
+            if let waker = streams[index].waker { wakers.append(waker) }
+        }
+        return wakers
     }
 
     /// Whom to wake of the streams that show the feature.

@@ -9,7 +9,8 @@ struct SessionCore {
     var isEvicted = false
     /// Of the last committed turn that is shown, over all stores.
     var sequence: UInt64 = 0
-    var stores: [FeatureID: StoreSlot] = [:]
+    /// In no order. Few, mostly one or two: looking through them takes less time and room than hashing.
+    var stores: [StoreSlot] = []
     /// Whoever waits for a store that is being loaded.
     var loading: [FeatureID: [@Sendable (Result<Void, StoreRefusal>) -> Void]] = [:]
     /// What is known of stores that are gone.
@@ -23,6 +24,8 @@ struct SessionCore {
     var newlyWritten: [LabelID] = []
     /// In the order in which they were opened.
     var streams: [StreamState] = []
+    /// What one of several streams was told last, for the others.
+    var lastStep: SharedStep?
     var receipts = ReceiptBook()
     /// Requests that wait, by number.
     var waits: [UInt64: Wait] = [:]
@@ -52,6 +55,7 @@ struct SessionCore {
 /// A store as its session sees it: the committed head as bytes. Without a handle it is not in memory, and of its head
 /// only the version is known.
 struct StoreSlot {
+    let feature: FeatureID
     var handle: StoreHandle?
     /// Tells this store from an earlier one of the same name.
     var number: UInt64
@@ -61,8 +65,6 @@ struct StoreSlot {
     var view: [UInt8]
     /// The intent that led to `view`; nil when none did.
     var intentID: IntentID?
-    /// The `state` event of `view`, made when a stream first asks for it.
-    var stateEvent: [UInt8]?
     var marks: StoreMarks
     /// The sequence number of the turn with which it took the place of one that could not be read; the largest number
     /// until that turn is committed, 0 if there was none.
@@ -75,6 +77,24 @@ struct StoreSlot {
     var lastUse: Duration
     /// Whoever waits for the view state to change.
     var waiters: [StateWaiter] = []
+}
+
+extension [StoreSlot] {
+    func index(of feature: FeatureID) -> Int? { firstIndex { $0.feature == feature } }
+
+    /// The slot of a feature instance. What is done for every intent goes by `index(of:)` and changes the slot where it
+    /// is.
+    subscript(feature: FeatureID) -> StoreSlot? {
+        get { index(of: feature).map { self[$0] } }
+        set {
+            switch (index(of: feature), newValue) {
+            case (let index?, let slot?): self[index] = slot
+            case (let index?, nil): remove(at: index)
+            case (nil, let slot?): append(slot)
+            case (nil, nil): break
+            }
+        }
+    }
 }
 
 /// A request that waits for a view state to change.

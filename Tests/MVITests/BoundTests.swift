@@ -121,7 +121,7 @@ struct BoundTests {
 
     @Test("49: turns of failures that cannot be committed are kept up to a bound; what is given up is counted")
     func failures() async {
-        let log = PreparedLog<Script>([.committed] + Array(repeating: .unavailable, count: 200))
+        let log = PreparedLog<Script>([.committed()] + Array(repeating: .unavailable, count: 200))
         let script = Script(onExecute: { _, _ in throw Broken() }, onThrow: { _, turn in turn.dispatch("failed") })
         let store = Store(script, environment: environment, log: log)
         store.start()
@@ -137,7 +137,7 @@ struct BoundTests {
 
     @Test("40, 49: whoever waits for work whose failure's turn is given up is told all the same")
     func droppedFailureSettles() async throws {
-        let log = PreparedLog<Script>([.committed] + Array(repeating: .unavailable, count: 64))
+        let log = PreparedLog<Script>([.committed()] + Array(repeating: .unavailable, count: 64))
         let script = Script(
             onExecute: { intent, turn in
                 if intent == "bad" { throw Broken() }
@@ -146,7 +146,7 @@ struct BoundTests {
         let store = Store(script, environment: environment, log: log)
         store.start()
         for _ in 0..<64 { store.accept("bad") }
-        log.next(.committed, .unavailable)
+        log.next(.committed(), .unavailable)
         let outcome = try await store.send("launch")
         await executor.idle()
         await store.settled(outcome.id)

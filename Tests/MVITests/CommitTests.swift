@@ -186,7 +186,7 @@ private final class QueueLog<F: Feature>: TurnLog {
         if others > 0 { overlaps.append(others) }
         queue.async { [self] in
             inFlight.withLock { $0 -= 1 }
-            done(.committed)
+            done(.committed())
         }
         return nil
     }

@@ -185,7 +185,7 @@ struct ConflictTests {
     func countedAnew() async throws {
         let conflict = CommitResult<Script>.conflict(newer: .init(messages: ["theirs"]))
         let seven = Array(repeating: conflict, count: 7)
-        let log = PreparedLog<Script>([.committed] + seven + [.committed] + seven)
+        let log = PreparedLog<Script>([.committed()] + seven + [.committed()] + seven)
         let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
         try await store.send("a")
         try await store.send("b")
@@ -212,7 +212,7 @@ struct ConflictTests {
     func stack() async throws {
         let conflict = CommitResult<Script>.conflict(newer: .init(messages: []))
         let log = PreparedLog<Script>(
-            [.committed] + (0..<20_000).flatMap { _ in [conflict, conflict, CommitResult<Script>.committed] })
+            [.committed()] + (0..<20_000).flatMap { _ in [conflict, conflict, CommitResult<Script>.committed()] })
         let store = Store(
             { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max), log: log)
         let answers = Collected<String>()

@@ -177,7 +177,7 @@ struct FailedCommitTests {
 
     @Test("49: a step that is too large for the log throws into its work, which goes on")
     func tooLarge() async throws {
-        let log = PreparedLog<Script>([.committed, .committed, .tooLarge, .tooLarge])
+        let log = PreparedLog<Script>([.committed(), .committed(), .tooLarge, .tooLarge])
         let caught = Collected<CommitFailure.Code?>()
         let reports = Collected<Failure>()
         var environment = environment

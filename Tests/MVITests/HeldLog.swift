@@ -29,7 +29,7 @@ final class HeldLog<F: Feature>: TurnLog {
     }
 
     /// Ends the commit that is in flight.
-    func end(_ result: CommitResult<F> = .committed) {
+    func end(_ result: CommitResult<F> = .committed()) {
         let next = held.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         next?.done(result)
     }
@@ -49,7 +49,7 @@ final class PreparedLog<F: Feature>: TurnLog {
         _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
     ) -> CommitResult<F>? {
         commits.append(turns)
-        return results.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
+        return results.withLock { $0.isEmpty ? .committed() : $0.removeFirst() }
     }
 }
 

@@ -22,6 +22,7 @@ struct NamesTests {
 
     @Test("48: a turn's record has its intent's id, labels, attachment, and its events where they are recorded")
     func record() throws {
+        let receipt = Gate()
         for isRecording in [false, true] {
             let log = PreparedLog<Script>([])
             let store = Store(
@@ -29,7 +30,7 @@ struct NamesTests {
                     turn.dispatch(intent)
                     turn.publish("label")
                 }, environment: StoreEnvironment(isRecording: isRecording), log: log)
-            store.accept("a", id: IntentID("1"), attachment: "receipt")
+            store.accept("a", id: IntentID("1"), attachment: receipt)
             store.accept("b")
             let records = log.commits.all.dropFirst().joined()
             let first = try #require(records.first)
@@ -37,7 +38,7 @@ struct NamesTests {
             #expect(first.viewChanged)
             #expect(first.view.messages == ["a"])
             #expect(first.labels == ["label"])
-            #expect(first.attachment as? String == "receipt")
+            #expect(first.attachment === receipt)
             #expect(records.last?.attachment == nil)
             #expect(first.events.count == (isRecording ? 3 : 0))
             store.dispose()

@@ -143,7 +143,7 @@ struct Fixture {
 
     func stream(_ features: String..., from start: StreamStart = .unspecified) throws -> TestStream {
         let filter: StreamFilter =
-            features.isEmpty ? .all : .features(Set(try features.map { try #require(FeatureID($0)) }))
+            features.isEmpty ? .all : .features(try features.map { try #require(FeatureID($0)) })
         return try session.opened(filter, from: start)
     }
 }

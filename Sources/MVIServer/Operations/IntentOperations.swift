@@ -33,7 +33,9 @@ struct IntentOperations: Sendable {
         let preferences = Preferences(fields)
         return { body, reply in
             accept(
-                IntentRequest(body: body, name: name, ifMatch: condition, wait: wait(preferences)),
+                IntentRequest(
+                    body: body, name: name, ifMatch: condition, wait: wait(preferences),
+                    wantsState: preferences.wantsState),
                 feature, session, preferences, reply)
         }
     }
@@ -154,9 +156,11 @@ struct IntentOperations: Sendable {
         switch form.status {
         case 204: response = Response(status: 204, fields: AnswerFields.intentEmpty)
         case 200:
-            response = Response(status: 200, fields: AnswerFields.intent, body: .bytes(intent.state.view))
-            response.fields.append(
-                (name: "ETag", value: "\"\(session.entityTag(version: intent.state.version))\""))
+            guard let state = intent.state else {
+                preconditionFailure("an answer shows a state that was not asked for")
+            }
+            response = Response(status: 200, fields: AnswerFields.intent, body: .bytes(state.view))
+            response.fields.append((name: "ETag", value: "\"\(session.entityTag(version: state.version))\""))
         default:
             var object = JSONObject()
             object.add("intent", intent.intentID.text)

@@ -19,7 +19,7 @@ struct StreamOperations: Sendable {
             guard !named.isEmpty else { return .all }
             var ids: Set<FeatureID> = []
             for text in named { ids.insert(try Incoming.feature(text, features)) }
-            return .features(ids)
+            return .features(Array(ids))
         }
     }
 

@@ -15,6 +15,9 @@ struct Preferences: Sendable, Equatable {
     /// Ours: a stream that is refused for now answers with a problem, not with 200.
     var problem = false
 
+    /// Whether an intent may be answered with the view state; see `AnswerForm`.
+    var wantsState: Bool { wait != nil || self.return == .representation }
+
     init() {}
 
     init(_ fields: HeaderFields) {

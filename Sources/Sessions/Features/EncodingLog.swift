@@ -45,7 +45,7 @@ struct EncodingLog<F: Feature>: TurnLog {
     @inlinable
     static func result(_ outcome: SessionCommit, _ feature: F) -> CommitResult<F> {
         switch outcome {
-        case .committed: return .committed
+        case .committed(let version): return .committed(version: version)
         case .failed(let failure): return .failed(failure)
         case .conflict(let head):
             do {

@@ -88,7 +88,7 @@ struct EncodedLabel: Sendable {
 /// existential on the way of an intent. All that leads here is `@inlinable`, so that it is known in the module of the
 /// feature's author, too.
 @usableFromInline
-struct StoreHandle: Sendable {
+final class StoreHandle: Sendable {
     /// An intent that was understood, ready to be accepted.
     @usableFromInline
     typealias Accept =

@@ -4,7 +4,7 @@ import SessionJournal
 import WireJSON
 
 /// One request with an intent on its way through its session.
-struct IntentRun: Sendable {
+final class IntentRun: Sendable {
     let session: Session
     let request: IntentRequest
     let feature: FeatureID
@@ -12,15 +12,30 @@ struct IntentRun: Sendable {
     let lastWord: (@Sendable (IntentRefusal) -> (status: Int, body: [UInt8])?)?
     let completion: @Sendable (IntentResult) -> Void
 
+    init(
+        _ session: Session, _ request: IntentRequest, _ feature: FeatureID,
+        lastWord: (@Sendable (IntentRefusal) -> (status: Int, body: [UInt8])?)?,
+        completion: @escaping @Sendable (IntentResult) -> Void
+    ) {
+        self.session = session
+        self.request = request
+        self.feature = feature
+        receipt = request.receiptKey(feature)
+        self.lastWord = lastWord
+        self.completion = completion
+    }
+
     private var environment: SessionEnvironment { session.environment }
 
     /// Looks at the body and at the request's name before any store is made: a body that is no intent makes none.
     func begin() {
         let handle = session.storeAtHand(feature)
-        let decoded = handle?.decode(request.body)
+        var accept: StoreHandle.Accept?
         let fault: WireDecodingError?
-        switch decoded {
-        case .success?: fault = nil
+        switch handle?.decode(request.body) {
+        case .success(let understood)?:
+            accept = understood
+            fault = nil
         case .failure(let error)?: fault = error
         case nil:
             guard let definition = environment.features.definition(for: feature) else {
@@ -38,7 +53,7 @@ struct IntentRun: Sendable {
         if let receipt, !reserve(receipt, id, fault) { return }
         if let fault {
             refuse(fault: fault)
-        } else if let handle, case .success(let accept)? = decoded {
+        } else if let handle, let accept {
             run(accept, id, handle)
         } else {
             open(id)
@@ -77,7 +92,7 @@ struct IntentRun: Sendable {
 
     /// Makes the store, or brings it back, and runs the intent on it.
     private func open(_ id: IntentID) {
-        session.openStore(feature) { opened in
+        session.openStore(feature) { [self] opened in
             switch opened {
             case .failure(let refusal):
                 release()
@@ -108,14 +123,16 @@ struct IntentRun: Sendable {
     }
 
     private func run(_ accept: StoreHandle.Accept, _ id: IntentID, _ handle: StoreHandle) {
-        let reply = PendingReply(receipt: receipt)
+        let reply =
+            receipt == nil && !request.wantsState
+            ? nil : PendingReply(receipt: receipt, wantsState: request.wantsState)
         let precondition = request.ifMatch.map { ifMatch -> IntentPrecondition in
-            { [weak session, feature] uncommitted in
-                guard let state = session?.existingState(of: feature) else { return .disposed }
+            { [session, feature] uncommitted in
+                guard let state = session.existingState(of: feature) else { return .disposed }
                 return ifMatch(state.version + UInt64(uncommitted)) ? nil : .preconditionFailed
             }
         }
-        accept(id, precondition, reply) { result in
+        accept(id, precondition, reply) { [self] result in
             switch result {
             case .success(let outcome): succeeded(id, outcome, reply, handle)
             // The store left memory between being found and being asked: it comes back.
@@ -127,23 +144,23 @@ struct IntentRun: Sendable {
     }
 
     private func succeeded(
-        _ id: IntentID, _ outcome: IntentOutcome, _ reply: PendingReply, _ handle: StoreHandle
+        _ id: IntentID, _ outcome: IntentOutcome, _ reply: PendingReply?, _ handle: StoreHandle
     ) {
-        guard let commit = reply.committed else { preconditionFailure("an intent succeeded without a commit") }
-        let after = StateSnapshot(version: commit.version, view: commit.view)
+        let version = outcome.version
+        let after = reply?.view.map { StateSnapshot(version: version, view: $0) }
         guard let wait = request.wait else {
             return answer(
-                id, after, version: commit.version, isReplayed: false, isSettled: outcome.isSettled, isGranted: false)
+                id, after, version: version, isReplayed: false, isSettled: outcome.isSettled, isGranted: false)
         }
         session.settle(id, wait, feature, handle, isSettled: outcome.isSettled, fallback: after) {
+            [self]
             isSettled, isGranted, state in
-            answer(
-                id, state, version: commit.version, isReplayed: false, isSettled: isSettled, isGranted: isGranted)
+            answer(id, state, version: version, isReplayed: false, isSettled: isSettled, isGranted: isGranted)
         }
     }
 
     private func answer(
-        _ id: IntentID, _ state: StateSnapshot, version: UInt64, isReplayed: Bool, isSettled: Bool, isGranted: Bool
+        _ id: IntentID, _ state: StateSnapshot?, version: UInt64, isReplayed: Bool, isSettled: Bool, isGranted: Bool
     ) {
         completion(
             .success(
@@ -164,7 +181,7 @@ struct IntentRun: Sendable {
             release()
             return completion(.failure(refusal))
         }
-        session.keepRefusal(receipt, status: word.status, body: word.body) { kept in
+        session.keepRefusal(receipt, status: word.status, body: word.body) { [self] kept in
             switch kept {
             case .kept: completion(.failure(refusal))
             case .before(let receipt): replay(receipt)
@@ -183,7 +200,7 @@ struct IntentRun: Sendable {
         case nil: completion(.failure(.receiptPending))
         case .refused(let status, let body)?: completion(.failure(.replayed(status: status, body: body)))
         case .ran(let version)?:
-            session.state(of: feature) { result in
+            session.state(of: feature) { [self] result in
                 switch result {
                 case .failure(let refusal): completion(.failure(.store(refusal)))
                 case .success(let present): replay(receipt.intentID, version, present)
@@ -196,7 +213,9 @@ struct IntentRun: Sendable {
         guard let wait = request.wait, let handle = session.storeAtHand(feature) else {
             return answer(id, present, version: version, isReplayed: true, isSettled: false, isGranted: false)
         }
-        session.settle(id, wait, feature, handle, isSettled: false, fallback: present) { isSettled, isGranted, state in
+        session.settle(id, wait, feature, handle, isSettled: false, fallback: present) {
+            [self]
+            isSettled, isGranted, state in
             answer(id, state, version: version, isReplayed: true, isSettled: isSettled, isGranted: isGranted)
         }
     }
@@ -213,8 +232,8 @@ extension Session {
     /// Waits until no work that the intent launched is running, at most for `wait`.
     func settle(
         _ id: IntentID, _ wait: Duration, _ feature: FeatureID, _ handle: StoreHandle, isSettled: Bool,
-        fallback: StateSnapshot,
-        then: @escaping @Sendable (_ isSettled: Bool, _ isGranted: Bool, StateSnapshot) -> Void
+        fallback: StateSnapshot?,
+        then: @escaping @Sendable (_ isSettled: Bool, _ isGranted: Bool, StateSnapshot?) -> Void
     ) {
         guard !isSettled else { return then(true, true, fallback) }
         let waiting = beginWait(for: wait) { [self] isSettled in

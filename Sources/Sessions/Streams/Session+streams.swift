@@ -80,8 +80,8 @@ extension Session {
     private func nextStore(_ filter: StreamFilter, after last: FeatureID?) -> FeatureID? {
         let candidates =
             switch filter {
-            case .all: core.withLock { Array($0.stores.keys) }
-            case .features(let features): Array(features)
+            case .all: core.withLock { $0.stores.map(\.feature) }
+            case .features(let features): features
             }
         return candidates.filter { feature in last.map { feature.text > $0.text } ?? true }
             .min { $0.text < $1.text }
@@ -128,24 +128,22 @@ extension SessionCore {
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, session: Session
     ) -> [StoreHandle] {
-        let shown = stores.filter { id, slot in slot.handle != nil && filter.shows(id) }
+        let shown = stores.filter { $0.handle != nil && filter.shows($0.feature) }
+            .sorted { $0.feature.text < $1.feature.text }
         let place = locate(start, filter, shown, epoch: session.epoch)
         var stream = StreamState(
             number: number, filter: filter, startedResumed: place.isReplay, replayThrough: sequence,
             nextLabel: place.label)
-        let features = shown.keys.sorted { $0.text < $1.text }
         StreamEvents.opening(into: &stream.opening)
         StreamEvents.hello(
             session: session.id, epoch: session.epoch, resumed: place.isResumed,
             cursor: Cursor(epoch: session.epoch, sequence: place.sequence),
-            heartbeat: session.environment.heartbeat, features: features, into: &stream.opening)
+            heartbeat: session.environment.heartbeat, features: shown.map(\.feature), into: &stream.opening)
         stream.reset = place.reset
-        for feature in features {
-            if let slot = shown[feature], let handle = slot.handle {
-                stream.watch(feature, handle: handle, number: slot.number)
-            }
+        for slot in shown {
+            if let handle = slot.handle { stream.watch(slot.feature, handle: handle, number: slot.number) }
         }
-        let handles = stream.watched.values.map { $0.handle }
+        let handles = stream.watched.map(\.handle)
         streams.append(stream)
         return handles
     }
@@ -162,7 +160,7 @@ extension SessionCore {
     }
 
     private func locate(
-        _ start: StreamStart, _ filter: StreamFilter, _ shown: [FeatureID: StoreSlot], epoch: String
+        _ start: StreamStart, _ filter: StreamFilter, _ shown: [StoreSlot], epoch: String
     ) -> Place {
         switch start {
         case .now:
@@ -173,7 +171,7 @@ extension SessionCore {
                 sequence: outbox[outbox.firstNumber].sequence - 1, label: outbox.firstNumber, isReplay: true)
         case .unspecified:
             var place = unspecified(filter)
-            let isOwed = shown.values.contains { $0.marks.hasUnheard } || filter == .all && marks.hasUnheard
+            let isOwed = shown.contains { $0.marks.hasUnheard } || filter == .all && marks.hasUnheard
             if isOwed { place.reset = (.overflow, true) }
             return place
         case .cursor(let text):
@@ -181,14 +179,14 @@ extension SessionCore {
                 return reset(.unknownCursor, filter, shown)
             }
             let dropped = max(
-                shown.values.reduce(0) { max($0, $1.marks.droppedSequence) },
+                shown.reduce(0) { max($0, $1.marks.droppedSequence) },
                 filter == .all ? marks.droppedSequence : 0)
             guard dropped <= cursor.sequence else { return reset(.expired, filter, shown) }
             var place = Place(
                 sequence: cursor.sequence, label: firstLabel(after: cursor.sequence), isResumed: true,
                 isReplay: true)
             // What this client showed last was another store's, which could not be read any more.
-            if shown.values.contains(where: { $0.replacedSequence > cursor.sequence }) {
+            if shown.contains(where: { $0.replacedSequence > cursor.sequence }) {
                 place.reset = (.storeReplaced, false)
             }
             return place
@@ -208,10 +206,10 @@ extension SessionCore {
         return Place(sequence: sequence, label: outbox.endNumber)
     }
 
-    private func reset(_ reason: ResetReason, _ filter: StreamFilter, _ shown: [FeatureID: StoreSlot]) -> Place {
+    private func reset(_ reason: ResetReason, _ filter: StreamFilter, _ shown: [StoreSlot]) -> Place {
         var place = unspecified(filter)
         // What was published before the start, to whomever, this client cannot get any more.
-        let published = shown.values.contains { $0.marks.hasLabels } || (filter == .all && marks.hasLabels)
+        let published = shown.contains { $0.marks.hasLabels } || (filter == .all && marks.hasLabels)
         let startsBehindAll = place.label == outbox.firstNumber && outbox.firstNumber == 0
         place.reset = (reason, published && !startsBehindAll)
         return place

@@ -68,7 +68,7 @@ public final class SessionStream: Sendable {
         }
         guard let removed else { return }
         session.environment.leaveStreamPlace()
-        for watched in removed.watched.values { watched.handle.endWatching() }
+        for watched in removed.watched { watched.handle.endWatching() }
     }
 }
 
@@ -80,10 +80,13 @@ extension SessionCore {
 
     fileprivate mutating func nextStep(of number: UInt64, session: Session, now: Duration) -> SessionStreamStep {
         guard let index = index(of: number), !streams[index].isOver else { return .finish([]) }
-        for label in streams[index].handedOut {
-            if let id = outbox.markWritten(label) { newlyWritten.append(id) }
+        if !streams[index].handedOut.isEmpty {
+            for label in streams[index].handedOut {
+                if let id = outbox.markWritten(label) { newlyWritten.append(id) }
+            }
+            streams[index].handedOut = []
         }
-        streams[index].handedOut = []
+        if let shared = sharedStep(index, now: now) { return .write(shared) }
 
         var bytes = streams[index].opening
         streams[index].opening = []
@@ -112,7 +115,7 @@ extension SessionCore {
 
     /// A stream tells its client that labels are lost: nobody else need be told.
     private mutating func heard(_ filter: StreamFilter) {
-        for feature in stores.keys where filter.shows(feature) { stores[feature]?.marks.hasUnheard = false }
+        for index in stores.indices where filter.shows(stores[index].feature) { stores[index].marks.hasUnheard = false }
         if filter == .all { marks.hasUnheard = false }
         marksChanged = true
     }
@@ -120,57 +123,51 @@ extension SessionCore {
     /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of
     /// the batch the batch's: everything that the stream shows up to there has been written with it.
     private mutating func appendBatch(_ index: Int, epoch: String, now: Duration, into bytes: inout [UInt8]) {
+        let place = streams.count > 1 && streams[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
         // Many large states take several steps, so that what waits for a socket is bounded; labels, and the cursor that
         // stands for all of it, come with the last.
-        let dirty = takeDirty(index)
-        let isComplete = streams[index].dirty.isEmpty
+        let dirtyCount = dirtyCount(index)
+        let isComplete = dirtyCount == streams[index].dirty.count
         let labels = isComplete ? takeLabels(index, now: now) : []
         let isCaughtUp = isComplete && streams[index].nextLabel >= outbox.endNumber
-        var remaining = dirty.count
-        for feature in dirty {
-            remaining -= 1
-            guard var slot = stores[feature] else { continue }
-            let event: [UInt8]
-            if let made = slot.stateEvent {
-                event = made
-            } else {
-                event = StreamEvents.state(feature, slot)
-                slot.stateEvent = event
-                stores[feature] = slot
-            }
-            if remaining == 0, labels.isEmpty, isCaughtUp {
+        for position in 0..<dirtyCount {
+            guard let store = stores.index(of: streams[index].dirty[position]) else { continue }
+            bytes.reserveCapacity(bytes.count + stores[store].view.count + 192)
+            if position == dirtyCount - 1, labels.isEmpty, isCaughtUp {
                 StreamEvents.id(epoch: epoch, sequence: sequence, into: &bytes)
             }
-            bytes.append(contentsOf: event)
-            bytes.append(UInt8(ascii: "\n"))
+            StreamEvents.state(stores[store], into: &bytes)
         }
-        for (place, number) in labels.enumerated() {
+        if isComplete {
+            streams[index].dirty = []
+        } else {
+            streams[index].dirty.removeFirst(dirtyCount)
+        }
+        for (position, number) in labels.enumerated() {
             let entry = outbox[number]
-            let isLast = place == labels.count - 1
+            let isLast = position == labels.count - 1
             if isLast {
                 StreamEvents.id(epoch: epoch, sequence: isCaughtUp ? sequence : entry.sequence, into: &bytes)
-            } else if outbox[labels[place + 1]].sequence != entry.sequence {
+            } else if outbox[labels[position + 1]].sequence != entry.sequence {
                 StreamEvents.id(epoch: epoch, sequence: entry.sequence, into: &bytes)
             }
             let isReplay =
                 entry.sequence <= streams[index].replayThrough && (streams[index].startedResumed || entry.isWritten)
             StreamEvents.label(entry, epoch: epoch, isReplay: isReplay, into: &bytes)
-            bytes.append(UInt8(ascii: "\n"))
         }
         streams[index].handedOut = labels
+        if let place, isCaughtUp, !bytes.isEmpty { share(bytes, labels, of: place, with: streams[index]) }
     }
 
-    /// The features whose states to write now: as many as fill a batch, but at least one.
-    private mutating func takeDirty(_ index: Int) -> [FeatureID] {
+    /// How many of the features' states to write now: as many as fill a batch, but at least one.
+    private func dirtyCount(_ index: Int) -> Int {
+        let count = streams[index].dirty.count
         var size = 0
-        let count =
-            streams[index].dirty.firstIndex { feature in
-                defer { size += stores[feature]?.view.count ?? 0 }
-                return size >= Self.batchBytes
-            } ?? streams[index].dirty.count
-        let taken = Array(streams[index].dirty.prefix(count))
-        streams[index].dirty.removeFirst(count)
-        return taken
+        for position in 0..<count where count > 1 {
+            if size >= Self.batchBytes { return position }
+            size += stores[streams[index].dirty[position]]?.view.count ?? 0
+        }
+        return count
     }
 
     /// The numbers of the labels to write now; moves the stream's position behind them. It ends between turns, never

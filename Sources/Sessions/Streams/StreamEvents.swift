@@ -66,22 +66,18 @@ public enum StreamEvents {
         return bytes
     }
 
-    /// The `state` event of a store, from `event:` to the end of its data line: what follows is an `id` or its end.
-    static func state(_ feature: FeatureID, _ slot: StoreSlot) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(slot.view.count + 128)
-        bytes.append(literal: "event: state\ndata: ")
-        storePrefix(feature, version: slot.version, intent: slot.intentID, into: &bytes)
+    /// The `state` event of a store; an `id` line may stand before it.
+    static func state(_ slot: StoreSlot, into bytes: inout [UInt8]) {
+        bytes.append(literal: "event: state\ndata: {\"feature\":\"")
+        head(slot.feature, version: slot.version, intent: slot.intentID, into: &bytes)
         bytes.append(literal: ",\"state\":")
         bytes.append(contentsOf: slot.view)
-        bytes.append(literal: "}\n")
-        return bytes
+        bytes.append(literal: "}\n\n")
     }
 
     static func label(_ entry: Outbox.Entry, epoch: String, isReplay: Bool, into bytes: inout [UInt8]) {
-        bytes.append(literal: "event: label\ndata: ")
-        storePrefix(
-            entry.feature, version: entry.version, intent: entry.intentID, into: &bytes)
+        bytes.append(literal: "event: label\ndata: {\"feature\":\"")
+        head(entry.feature, version: entry.version, intent: entry.intentID, into: &bytes)
         bytes.append(literal: ",\"id\":\"")
         bytes.append(contentsOf: epoch.utf8)
         bytes.append(UInt8(ascii: "."))
@@ -90,7 +86,7 @@ public enum StreamEvents {
         bytes.append(number: UInt64(entry.index))
         bytes.append(literal: isReplay ? "\",\"replay\":true,\"label\":" : "\",\"replay\":false,\"label\":")
         bytes.append(contentsOf: entry.json)
-        bytes.append(literal: "}\n")
+        bytes.append(literal: "}\n\n")
     }
 
     /// An event's `id` line. Session epochs hold nothing that would end it.
@@ -102,10 +98,10 @@ public enum StreamEvents {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    private static func storePrefix(
+    /// What the data of states and labels begin with, after the opening of the first member's value.
+    private static func head(
         _ feature: FeatureID, version: UInt64, intent: IntentID?, into bytes: inout [UInt8]
     ) {
-        bytes.append(literal: "{\"feature\":\"")
         bytes.append(contentsOf: feature.text.utf8)
         bytes.append(literal: "\",\"version\":")
         bytes.append(number: version)

@@ -2,7 +2,7 @@ import MVI
 import SessionJournal
 
 /// What tells a stream's connection that there may be something to write.
-public protocol StreamWaker: Sendable {
+public protocol StreamWaker: AnyObject, Sendable {
     /// Called from any thread, never under a lock; must not block.
     func wake()
 }
@@ -11,8 +11,8 @@ public protocol StreamWaker: Sendable {
 public enum StreamFilter: Sendable, Equatable {
     /// Every store that the session has, and those it makes later.
     case all
-    /// These.
-    case features(Set<FeatureID>)
+    /// These, each once.
+    case features([FeatureID])
 
     func shows(_ feature: FeatureID) -> Bool {
         switch self {
@@ -45,9 +45,19 @@ struct StreamState {
     var isOver = false
     var waker: (any StreamWaker)?
     /// Whom to tell when nobody watches any more.
-    var watched: [FeatureID: (handle: StoreHandle, number: UInt64)] = [:]
+    var watched: [Watched] = []
+
+    struct Watched {
+        let feature: FeatureID
+        let handle: StoreHandle
+        /// The store's.
+        let number: UInt64
+    }
 
     func shows(_ feature: FeatureID) -> Bool { filter.shows(feature) }
+
+    /// Whether it has nothing to tell but states and labels.
+    var isAtRest: Bool { opening.isEmpty && reset == nil && ended.isEmpty && goAway == nil }
 
     mutating func markDirty(_ feature: FeatureID) {
         if !dirty.contains(feature) { dirty.append(feature) }
@@ -55,7 +65,12 @@ struct StreamState {
 
     mutating func watch(_ feature: FeatureID, handle: StoreHandle, number: UInt64) {
         markDirty(feature)
-        watched[feature] = (handle, number)
+        watches(feature, handle: handle, number: number)
+    }
+
+    mutating func watches(_ feature: FeatureID, handle: StoreHandle, number: UInt64) {
+        watched.removeAll { $0.feature == feature }
+        watched.append(Watched(feature: feature, handle: handle, number: number))
     }
 
     /// How many `end`s may wait for a client that does not read; one more and the stream goes.
@@ -63,7 +78,7 @@ struct StreamState {
 
     mutating func storeEnded(_ feature: FeatureID) {
         dirty.removeAll { $0 == feature }
-        watched[feature] = nil
+        watched.removeAll { $0.feature == feature }
         guard !ended.contains(feature) else { return }
         if ended.count >= Self.endLimit {
             finish(.busy)

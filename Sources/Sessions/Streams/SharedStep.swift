@@ -1,0 +1,52 @@
+import SessionJournal
+
+/// Where a stream stands: two of one session that stand at the same place are told the same.
+struct StreamPlace: Equatable {
+    /// Of the session's last turn.
+    let sequence: UInt64
+    let nextLabel: UInt64
+    let dirty: [FeatureID]
+    let filter: StreamFilter
+
+    init(_ core: SessionCore, _ index: Int) {
+        sequence = core.sequence
+        nextLabel = core.streams[index].nextLabel
+        dirty = core.streams[index].dirty
+        filter = core.streams[index].filter
+    }
+}
+
+/// What a stream was told at a place, made once for all streams of the session that come by there: the many that show one
+/// session hold one buffer.
+struct SharedStep {
+    let place: StreamPlace
+    let bytes: [UInt8]
+    /// The numbers of the labels in it.
+    let labels: [UInt64]
+    /// The sequence number of the first of them.
+    let firstLabel: UInt64
+    /// When the first of them is past its time.
+    let expiry: Duration
+}
+
+extension SessionCore {
+    /// What the stream is to be told, if another was told just that; the stream moves on.
+    mutating func sharedStep(_ index: Int, now: Duration) -> [UInt8]? {
+        guard let step = lastStep, streams[index].isAtRest, step.place == StreamPlace(self, index),
+            streams[index].replayThrough < step.firstLabel, now < step.expiry
+        else { return nil }
+        streams[index].dirty = []
+        streams[index].nextLabel = outbox.endNumber
+        streams[index].handedOut = step.labels
+        return step.bytes
+    }
+
+    /// Keeps what a stream was told, unless it is told others in another way: what is new to one may be a repetition to
+    /// another.
+    mutating func share(_ bytes: [UInt8], _ labels: [UInt64], of place: StreamPlace, with stream: StreamState) {
+        let first = labels.first.map { outbox[$0].sequence } ?? .max
+        guard stream.replayThrough < first else { return }
+        let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
+        lastStep = SharedStep(place: place, bytes: bytes, labels: labels, firstLabel: first, expiry: expiry)
+    }
+}
