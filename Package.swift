@@ -108,7 +108,8 @@ let package = Package(
             name: "sized-server", dependencies: ["MVI", "MVIServer"], path: "Benchmarks/Sources/sized",
             swiftSettings: settings),
         .executableTarget(
-            name: "micro", dependencies: ["EventStream", "MVI", "MVIServer", "WireJSON"], path: "Benchmarks/Sources/micro",
+            name: "micro", dependencies: ["EventStream", "MVI", "MVIServer", "WireJSON"],
+            path: "Benchmarks/Sources/micro",
             swiftSettings: settings),
 
         // What several test targets share.

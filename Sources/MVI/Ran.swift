@@ -1,19 +1,40 @@
-/// A job after it ran: what to commit, and whom to tell.
+/// A job after it ran: what to commit, and whom to tell. A class, since it is handed on several times.
 @usableFromInline
-struct Ran<F: Feature>: Sendable {
-    @usableFromInline var job: Job<F>
+final class Ran<F: Feature>: Sendable {
+    @usableFromInline let job: Job<F>
     @usableFromInline let intentID: IntentID
     /// Nil if there is nothing to commit: refused, thrown or dropped.
-    @usableFromInline var record: TurnRecord<F>?
-    @usableFromInline var effects: [Effect<F>] = []
+    @usableFromInline let record: TurnRecord<F>?
+    @usableFromInline let effects: [Effect<F>]
     /// Nil if all went well.
-    @usableFromInline var trouble: Trouble<F>?
+    @usableFromInline let trouble: Trouble<F>?
 
+    /// A job that led to nothing.
     @inlinable
     init(_ job: Job<F>, _ intentID: IntentID, _ trouble: Trouble<F>? = nil) {
         self.job = job
         self.intentID = intentID
+        record = nil
+        effects = []
         self.trouble = trouble
+    }
+
+    /// What another job led to, as that of `job`.
+    init(of other: Ran, as job: Job<F>) {
+        self.job = job
+        intentID = other.intentID
+        record = other.record
+        effects = other.effects
+        trouble = other.trouble
+    }
+
+    @inlinable
+    init(_ job: Job<F>, _ record: TurnRecord<F>, _ effects: [Effect<F>]) {
+        self.job = job
+        intentID = record.intentID
+        self.record = record
+        self.effects = effects
+        trouble = nil
     }
 }
 

@@ -7,9 +7,8 @@ extension Store {
     /// `conflicts` is how often in a row this batch was too slow, this time included.
     @usableFromInline
     func conflicted(_ batch: [Ran<F>], _ newer: F.State, conflicts: Int) {
-        var batch = batch
         // The state is not this store's initial one any more: another writer began the store's life.
-        for index in batch.indices where batch[index].job.isBootstrap { batch[index].job = .bootstrap(.restored) }
+        let batch = batch.map { $0.job.isBootstrap ? Ran(of: $0, as: .bootstrap(.restored)) : $0 }
         let view = feature.view(newer)
         // Only the runner, which is us, changes the head: what was read stays true until it is replaced.
         let viewChanged = view != self.view

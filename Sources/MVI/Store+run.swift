@@ -174,15 +174,11 @@ extension Store {
             }
             head.state = turn.state
         }
-        var ran = Ran(job, intentID)
-        if !turn.effects.isEmpty {
-            head.note(turn.effects)
-            ran.effects = turn.effects
-        }
-        ran.record = TurnRecord<F>(
+        if !turn.effects.isEmpty { head.note(turn.effects) }
+        let record = TurnRecord<F>(
             intentID: intentID, state: turn.state, view: head.view, stateChanged: turn.hasMessages,
             viewChanged: changed, labels: turn.labels, events: turn.observations, attachment: attachment)
-        return ran
+        return Ran(job, record, turn.effects)
     }
 
     /// What is to be told of a turn that threw; nothing else of it is left.

@@ -175,6 +175,12 @@ extension IntentID {
     /// What bootstrap and its work go by. Not ASCII, so that no key that a client sends can be it.
     public static let bootstrap = IntentID("‹bootstrap›")
     @usableFromInline static let end = IntentID("end")
+
+    /// Whether it is `bootstrap`. Its first byte is no other's: comparing texts of two forms takes ten times as long.
+    package var isBootstrap: Bool {
+        guard let first = text.utf8.first, first > 0x7F else { return false }
+        return self == .bootstrap
+    }
 }
 
 /// Asked when an intent is about to run; see `Store.accept`.

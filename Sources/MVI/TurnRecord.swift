@@ -1,5 +1,5 @@
 /// A turn that has run and is to be committed.
-public struct TurnRecord<F: Feature>: Sendable {
+public final class TurnRecord<F: Feature>: Sendable {
     /// The intent that led to it.
     public let intentID: IntentID
     /// The state after it.

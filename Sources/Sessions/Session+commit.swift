@@ -27,17 +27,17 @@ final class CommittedAppend: Sendable {
     let done: @Sendable (SessionCommit) -> Void
 
     init(
-        _ session: Session, _ batch: EncodedBatch, number: UInt64, version: UInt64, _ store: StoreAppend,
-        done: @escaping @Sendable (SessionCommit) -> Void
+        _ session: Session, _ batch: EncodedBatch, _ feature: FeatureID, number: UInt64, version: UInt64,
+        expecting: StoreToken?, token: StoreToken, done: @escaping @Sendable (SessionCommit) -> Void
     ) {
         self.session = session
         self.batch = batch
         self.number = number
         self.version = version
         self.done = done
-        feature = store.feature
-        expecting = store.expecting
-        token = store.token
+        self.feature = feature
+        self.expecting = expecting
+        self.token = token
     }
 
     /// The journal's word that came later.
@@ -62,8 +62,10 @@ extension Session {
         switch prepared {
         case .gone: return .failed(.storeIsGone)
         case .nothing(let version): return .committed(version: version)
-        case .append(let append, let store, let version):
-            let committed = CommittedAppend(self, batch, number: number, version: version, store, done: done)
+        case .append(let append, let version, let token):
+            let committed = CommittedAppend(
+                self, batch, feature, number: number, version: version, expecting: append.store?.expecting,
+                token: token, done: done)
             guard let result = environment.journal.append(append, done: { committed.end($0) }) else { return nil }
             return finish(committed, result)
         }

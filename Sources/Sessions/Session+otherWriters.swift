@@ -47,7 +47,7 @@ extension Session {
                     let news = core.merge(stored, now: now)
                     var shown = core.take(
                         committed, sequence: core.sequence, now: now.monotonic, limits: environment.limits)
-                    shown.wakers += news
+                    for waker in news { shown.wakers.append(waker) }
                     return (shown, core.takeFollowers(now: now.monotonic, limits: environment.limits))
                 }
                 show(shown, committed.feature)
@@ -68,7 +68,7 @@ extension Session {
             let now = Moment(environment.time)
             let (wakers, followers, isBehind) = core.withLock { core in
                 core.isCatchingUp = false
-                guard let stored else { return ([any StreamWaker](), core.giveUpEarly(), false) }
+                guard let stored else { return (ShortList<any StreamWaker>(), core.giveUpEarly(), false) }
                 let wakers = core.merge(stored, now: now)
                 // More may have come since the journal was read.
                 return (
@@ -83,7 +83,7 @@ extension Session {
 
     /// Takes another writer's head for a store's own.
     private func adopt(_ head: StoredStore, _ committed: CommittedAppend) {
-        let (wakers, waiters) = core.withLock { core -> ([any StreamWaker], [StateWaiter]) in
+        let (wakers, waiters) = core.withLock { core -> (ShortList<any StreamWaker>, [StateWaiter]) in
             guard var slot = core.stores[committed.feature], slot.number == committed.number else { return ([], []) }
             slot.token = head.summary.token
             slot.version = max(slot.version, head.summary.token.version)

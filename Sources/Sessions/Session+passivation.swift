@@ -48,7 +48,7 @@ extension SessionCore {
             // What the journal does not have cannot leave, nor what somebody looks at.
             guard let handle = slot.handle, let token = slot.token, slot.unwrittenState == nil, slot.setsAside == nil,
                 now - slot.lastUse >= patience, slot.waiters.isEmpty,
-                !streams.contains(where: { $0.shows(slot.feature) && !$0.isOver }), handle.passivate()
+                !streams.contains(where: { $0.shows(slot.feature) && !$0.isOver }), handle.store.passivate()
             else { continue }
             stores[index] = StoreSlot(
                 StoreSummary(

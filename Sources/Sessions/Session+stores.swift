@@ -56,7 +56,7 @@ extension Session {
     /// The view state that a new store of the feature would have, whether the session has one or not; nothing is kept:
     /// for a `HEAD`. Throws `featureNotFound` where the feature or its instance does not exist.
     public func initialState(of feature: FeatureID) throws(StoreRefusal) -> [UInt8] {
-        try makeHandle(feature, number: 0, stored: nil).initialView
+        try make(feature, number: 0, stored: nil).view
     }
 
     private func snapshot(of feature: FeatureID, number: UInt64?) -> StateSnapshot? {
@@ -104,7 +104,7 @@ extension Session {
             return (slot, wakers)
         }
         guard let slot else { return [] }
-        slot.handle?.dispose()
+        slot.handle?.store.dispose()
         return slot.waiters.map(\.resume) + wakers.map { waker in { waker.wake() } }
     }
 
@@ -145,7 +145,7 @@ extension Session {
     private func makeStore(_ feature: FeatureID) throws(StoreRefusal) -> (handle: StoreHandle, number: UInt64) {
         let limit = environment.limits.storesPerSession
         let number = environment.nextNumber()
-        let handle = try makeHandle(feature, number: number, stored: nil)
+        let made = try make(feature, number: number, stored: nil)
         let (winner, watching) = try core.withLock { core throws(StoreRefusal) -> (UInt64, [UInt64]) in
             if core.isEnded { throw .sessionEnded }
             // Another thread may have been first.
@@ -153,25 +153,25 @@ extension Session {
             guard core.stores.count < limit else { throw .tooManyStores(limit: limit) }
             core.stores.append(
                 StoreSlot(
-                    feature: feature, handle: handle, number: number, version: core.marks.versionFloor + 1,
-                    view: handle.initialView,
-                    marks: StoreMarks(core.marks), unwrittenState: handle.unwrittenState, lastUse: core.lastTouch))
+                    feature: feature, handle: made.handle, number: number, version: core.marks.versionFloor + 1,
+                    view: made.view,
+                    marks: StoreMarks(core.marks), unwrittenState: made.unwrittenState, lastUse: core.lastTouch))
             return (number, core.show(feature))
         }
         guard winner == number else {
-            handle.dispose()
+            made.handle.store.dispose()
             let found = core.withLock { $0.stores[feature]?.handle }
             guard let found else { throw .evicted }
             return (found, winner)
         }
-        begin(feature, handle, number, watching)
-        return (handle, number)
+        begin(feature, made.handle, number, watching)
+        return (made.handle, number)
     }
 
     /// A store comes back from the journal.
     private func loaded(_ feature: FeatureID, _ result: Result<[StoredStore], JournalFailure>) {
         var outcome = Result<Void, StoreRefusal>.success(())
-        var started: (handle: StoreHandle, number: UInt64, watching: [UInt64])?
+        var started: (made: MadeStore, number: UInt64, watching: [UInt64])?
         switch result {
         case .failure(let failure):
             outcome = .failure(failure.code == .gone ? .sessionEnded : .notKept(failure))
@@ -183,46 +183,46 @@ extension Session {
             }
             do throws(StoreRefusal) {
                 let number = environment.nextNumber()
-                let handle = try makeHandle(feature, number: number, stored: stored)
+                let made = try make(feature, number: number, stored: stored)
                 let watching = core.withLock { core -> [UInt64]? in
-                    core.install(stored, handle, number: number) ? core.show(feature) : nil
+                    core.install(stored, made, number: number) ? core.show(feature) : nil
                 }
                 if let watching {
-                    started = (handle, number, watching)
+                    started = (made, number, watching)
                 } else {
-                    handle.dispose()
+                    made.handle.store.dispose()
                 }
             } catch {
                 outcome = .failure(error)
             }
         }
         if let started {
-            if let reason = started.handle.setsAside {
+            if let reason = started.made.setsAside {
                 environment.report(.stateSetAside(reason: reason, instance: feature.text))
             }
-            begin(feature, started.handle, started.number, started.watching)
+            begin(feature, started.made.handle, started.number, started.watching)
         }
         let waiters = core.withLock { $0.loading.removeValue(forKey: feature) ?? [] }
         for waiter in waiters { waiter(outcome) }
     }
 
     private func begin(_ feature: FeatureID, _ handle: StoreHandle, _ number: UInt64, _ watching: [UInt64]) {
-        handle.start()
-        for stream in watching { watch(feature, handle, number, from: stream) }
+        handle.store.start()
+        for stream in watching { watch(feature, handle.store, number, from: stream) }
         // Its first turn is bootstrap, whose commit wakes the streams; with a slow journal they need not wait.
         wakeStreams(showing: feature)
     }
 
     /// Notes that a stream watches a store that was made after it. The stream may have closed meanwhile; what began first
     /// is then ended here.
-    private func watch(_ feature: FeatureID, _ handle: StoreHandle, _ number: UInt64, from stream: UInt64) {
-        handle.beginWatching()
+    private func watch(_ feature: FeatureID, _ store: any UntypedStore, _ number: UInt64, from stream: UInt64) {
+        store.beginWatching()
         let isOpen = core.withLock { core in
             guard let index = core.index(of: stream), core.stores[feature]?.number == number else { return false }
-            core.streams[index].watches(feature, handle: handle, number: number)
+            core.streams[index].watches(feature, store, number: number)
             return true
         }
-        if !isOpen { handle.endWatching() }
+        if !isOpen { store.endWatching() }
     }
 
     private func wakeStreams(showing feature: FeatureID) {
@@ -230,9 +230,9 @@ extension Session {
         for waker in wakers { waker.wake() }
     }
 
-    private func makeHandle(
+    private func make(
         _ feature: FeatureID, number: UInt64, stored: StoredStore?
-    ) throws(StoreRefusal) -> StoreHandle {
+    ) throws(StoreRefusal) -> MadeStore {
         guard let definition = environment.features.definition(for: feature) else { throw .featureNotFound }
         let seed = StoreSeed(
             environment: StoreEnvironment(
@@ -244,17 +244,17 @@ extension Session {
             // The session holds the store, too, until it ends or the store leaves memory.
             commit: { [self] batch, done in commit(batch, feature: feature, number: number, done: done) },
             stateLimit: environment.limits.viewStateBytes, outboxLimit: environment.limits.outboxBytes)
-        let handle: StoreHandle?
+        let made: MadeStore?
         do {
-            handle = try definition.make(feature.key, seed)
+            made = try definition.make(feature.key, seed)
         } catch {
             environment.report(
                 .failure(
                     Failure(stage: .bootstrap, intentID: .bootstrap, error: error), instance: feature.text))
             throw .failed
         }
-        guard let handle else { throw .featureNotFound }
-        return handle
+        guard let made else { throw .featureNotFound }
+        return made
     }
 }
 
@@ -293,25 +293,25 @@ extension SessionCore {
     }
 
     /// Puts a store that was loaded in its place; false if that is not there any more, or taken.
-    fileprivate mutating func install(_ stored: StoredStore, _ handle: StoreHandle, number: UInt64) -> Bool {
+    fileprivate mutating func install(_ stored: StoredStore, _ made: MadeStore, number: UInt64) -> Bool {
         guard !isEnded, !isEvicted, var slot = stores[stored.summary.feature], slot.handle == nil else { return false }
-        slot.handle = handle
+        slot.handle = made.handle
         slot.number = number
         slot.token = stored.summary.token
         slot.version = stored.summary.token.version
         slot.view = stored.view
         slot.intentID = stored.viewIntent.map { IntentID($0) }
         slot.replacedSequence = stored.summary.replacedSequence
-        slot.unwrittenState = handle.unwrittenState
-        slot.setsAside = handle.setsAside
+        slot.unwrittenState = made.unwrittenState
+        slot.setsAside = made.setsAside
         slot.lastUse = lastTouch
-        if handle.initialView != stored.view {
+        if made.view != stored.view {
             // Another version of the code shows the same state another way, or the state could not be read.
             slot.version += 1
-            slot.view = handle.initialView
+            slot.view = made.view
             slot.intentID = nil
         }
-        if handle.setsAside != nil {
+        if made.setsAside != nil {
             slot.version = stored.summary.token.version + 1
             slot.replacedSequence = .max
         }

@@ -101,7 +101,7 @@ public final class Session: Sendable {
             core.stores = []
             return (stores, core.streams, Array(core.waits.values))
         }
-        for slot in stores { slot.handle?.dispose() }
+        for slot in stores { slot.handle?.store.dispose() }
         for wait in waits { wait.end(false) }
         for stream in streams { stream.waker?.wake() }
     }

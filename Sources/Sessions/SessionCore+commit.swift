@@ -4,7 +4,7 @@ import SessionJournal
 extension SessionCore {
     /// Whom a commit concerns.
     struct Shown {
-        var wakers: [any StreamWaker] = []
+        var wakers: ShortList<any StreamWaker> = []
         var waiters: [StateWaiter] = []
         var undelivered = 0
         /// The store's version after it; nil if the store was gone already.
@@ -17,8 +17,8 @@ extension SessionCore {
     enum Prepared {
         case gone
         case nothing(version: UInt64)
-        /// With the store's version before it.
-        case append(JournalAppend, StoreAppend, version: UInt64)
+        /// With the store's version before it, and its token from then on.
+        case append(JournalAppend, version: UInt64, token: StoreToken)
     }
 
     /// Makes an append of a batch.
@@ -74,7 +74,7 @@ extension SessionCore {
             state: batch.state ?? stores[index].unwrittenState, view: view, viewIntent: viewIntent,
             marks: stores[index].marks, turns: turns, setsAside: stores[index].setsAside)
         appendsInFlight += 1
-        return .append(housekeeping(session, store, found, now: now), store, version: before)
+        return .append(housekeeping(session, store, found, now: now), version: before, token: token)
     }
 
     /// An append, with everything that the journal is to know beside.
@@ -82,19 +82,22 @@ extension SessionCore {
         _ session: Session, _ store: StoreAppend?, _ found: [StoredReceipt], now: Duration
     ) -> JournalAppend {
         let forgotten = receipts.takeForgotten()
-        var append = JournalAppend(
-            session: session.key, time: now, store: store, receipts: found, forgottenReceipts: forgotten.receipts,
-            forgottenEpochs: forgotten.epochs)
-        let first = outbox.firstID(after: sequence)
-        if outbox.firstNumber > 0, first > keptFirstLabel {
-            append.firstLabel = first
-            keptFirstLabel = first
+        var firstLabel: LabelID?
+        if outbox.firstNumber > 0 {
+            let first = outbox.firstID(after: sequence)
+            if first > keptFirstLabel {
+                firstLabel = first
+                keptFirstLabel = first
+            }
         }
+        var newMarks: SessionMarks?
         if marksChanged {
-            append.marks = keptMarks
+            newMarks = keptMarks
             marksChanged = false
         }
-        return append
+        return JournalAppend(
+            session: session.key, time: now, store: store, receipts: found, forgottenReceipts: forgotten.receipts,
+            forgottenEpochs: forgotten.epochs, firstLabel: firstLabel, marks: newMarks)
     }
 
     /// The session's marks as they are kept: where a label of a store was dropped, the session remembers it until the
@@ -199,7 +202,7 @@ extension SessionCore {
     }
 
     /// Takes what the journal has beyond what is shown here; returns whom it concerns.
-    mutating func merge(_ stored: StoredSession, now: Moment) -> [any StreamWaker] {
+    mutating func merge(_ stored: StoredSession, now: Moment) -> ShortList<any StreamWaker> {
         for receipt in stored.receipts where receipts[receipt.key]?.outcome == nil {
             receipts.adopt(receipt, monotonic: now.monotonic)
         }
@@ -215,23 +218,25 @@ extension SessionCore {
             slot.waiters = stores[summary.feature]?.waiters ?? []
             stores[summary.feature] = slot
         }
-        return streams.filter { stream in features.contains { stream.shows($0) } }.compactMap { $0.waker }
+        return wakers { stream in features.contains { stream.shows($0) } }
     }
 
     /// A store's view state is to be shown by the streams that show it; returns whom to wake.
-    mutating func markDirty(_ feature: FeatureID) -> [any StreamWaker] {
+    mutating func markDirty(_ feature: FeatureID) -> ShortList<any StreamWaker> {
         lastStep = nil
-        var wakers: [any StreamWaker] = []
-        for index in streams.indices where streams[index].shows(feature) {
-            streams[index].markDirty(feature)
-            if let waker = streams[index].waker { wakers.append(waker) }
-        }
-        return wakers
+        for index in streams.indices where streams[index].shows(feature) { streams[index].markDirty(feature) }
+        return wakers(showing: feature)
     }
 
     /// Whom to wake of the streams that show the feature.
-    func wakers(showing feature: FeatureID) -> [any StreamWaker] {
-        streams.compactMap { $0.shows(feature) ? $0.waker : nil }
+    func wakers(showing feature: FeatureID) -> ShortList<any StreamWaker> { wakers { $0.shows(feature) } }
+
+    private func wakers(where isConcerned: (borrowing StreamState) -> Bool) -> ShortList<any StreamWaker> {
+        var wakers: ShortList<any StreamWaker> = []
+        for index in streams.indices where isConcerned(streams[index]) {
+            if let waker = streams[index].waker { wakers.append(waker) }
+        }
+        return wakers
     }
 
     /// Drops what exceeds the outbox's bounds and tells the streams that were owed it; returns how many labels no

@@ -3,7 +3,7 @@ import SessionJournal
 import WireJSON
 
 /// A feature as a server holds it: described, and able to make stores, without its Swift types.
-public struct FeatureDefinition: Sendable {
+public final class FeatureDefinition: Sendable {
     /// The name on the wire.
     public let name: String
     /// One sentence about it.
@@ -19,7 +19,7 @@ public struct FeatureDefinition: Sendable {
     /// The `type`s of the intents, for a refusal of an unknown one.
     public let intentTypes: [String]
 
-    @usableFromInline let make: @Sendable (_ key: String?, _ seed: StoreSeed) throws -> StoreHandle?
+    @usableFromInline let make: @Sendable (_ key: String?, _ seed: StoreSeed) throws -> MadeStore?
     /// Why a body is no intent of the feature; nil if it is one. For where there is no store to decode it.
     @usableFromInline let intentFault: @Sendable (_ body: [UInt8]) -> WireDecodingError?
 
@@ -27,28 +27,28 @@ public struct FeatureDefinition: Sendable {
     ///
     /// Throws `FeatureDefinitionError` when its name or the JSON of its examples is not fit for the wire.
     @inlinable
-    public init<F: Feature>(_ feature: F) throws {
+    public convenience init<F: Feature>(_ feature: F) throws {
         try self.init(
             of: F.self, isKeyed: false, stateExample: feature.view(feature.initialState),
-            make: { key, seed in key == nil ? try StoreHandle(feature, seed: seed) : nil })
+            make: { key, seed in key == nil ? try MadeStore(feature, seed: seed) : nil })
     }
 
     /// A feature with a key: `make` returns the instance for a key, nil if there is none of that key. It is called on
     /// the thread of a request, whenever one names a key of which the session has no store, and must not block.
     @inlinable
-    public init<F: Feature>(keyed make: @escaping @Sendable (_ key: String) throws -> F?) throws {
+    public convenience init<F: Feature>(keyed make: @escaping @Sendable (_ key: String) throws -> F?) throws {
         try self.init(
             of: F.self, isKeyed: true, stateExample: nil,
             make: { key, seed in
                 guard let key, let feature = try make(key) else { return nil }
-                return try StoreHandle(feature, seed: seed)
+                return try MadeStore(feature, seed: seed)
             })
     }
 
     @usableFromInline
     init<F: Feature>(
         of type: F.Type, isKeyed: Bool, stateExample: F.ViewState?,
-        make: @escaping @Sendable (_ key: String?, _ seed: StoreSeed) throws -> StoreHandle?
+        make: @escaping @Sendable (_ key: String?, _ seed: StoreSeed) throws -> MadeStore?
     ) throws {
         guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
         if let fault = Migration.fault(of: F.self) { throw FeatureDefinitionError.migrations(fault) }

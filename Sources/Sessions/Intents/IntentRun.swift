@@ -33,10 +33,10 @@ final class IntentRun: Sendable {
         var accept: StoreHandle.Accept?
         let fault: WireDecodingError?
         switch handle?.decode(request.body) {
-        case .success(let understood)?:
+        case .intent(let understood)?:
             accept = understood
             fault = nil
-        case .failure(let error)?: fault = error
+        case .fault(let error)?: fault = error
         case nil:
             guard let definition = environment.features.definition(for: feature) else {
                 return completion(.failure(.store(.featureNotFound)))
@@ -99,8 +99,8 @@ final class IntentRun: Sendable {
                 completion(.failure(.store(refusal)))
             case .success(let store):
                 switch store.handle.decode(request.body) {
-                case .success(let accept): run(accept, id, store.handle)
-                case .failure(let error): refuse(fault: error)
+                case .intent(let accept): run(accept, id, store.handle)
+                case .fault(let error): refuse(fault: error)
                 }
             }
         }
@@ -240,9 +240,9 @@ extension Session {
             then(isSettled, true, existingState(of: feature) ?? fallback)
         }
         guard let waiting else { return then(false, false, existingState(of: feature) ?? fallback) }
-        let isWaiting = handle.whenSettled(id, waiting.number) { waiting.end(true) }
+        let isWaiting = handle.store.whenSettled(id, id: waiting.number) { waiting.end(true) }
         if isWaiting {
-            waiting.onTimeout { handle.stopWaiting(id, waiting.number) }
+            waiting.onTimeout { handle.store.stopWaiting(for: id, id: waiting.number) }
         } else {
             waiting.end(true)
         }

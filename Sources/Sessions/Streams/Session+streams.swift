@@ -92,7 +92,7 @@ extension Session {
         let number = environment.nextNumber()
         let now = environment.time.monotonic()
         let limit = environment.limits.streamsPerSession
-        let opened = core.withLock { core -> (handles: [StoreHandle], superseded: [any StreamWaker])? in
+        let opened = core.withLock { core -> (stores: [any UntypedStore], superseded: [any StreamWaker])? in
             // Those that were told to go stay until their client has read it, or its time is over: a client that opens
             // streams and reads none must not take every place.
             guard !core.isEnded, !core.isEvicted, core.streams.count < 4 * limit else { return nil }
@@ -105,7 +105,7 @@ extension Session {
             throw isEnded ? .store(.sessionEnded) : .busy
         }
         for waker in opened.superseded { waker.wake() }
-        for handle in opened.handles { handle.beginWatching() }
+        for store in opened.stores { store.beginWatching() }
         return SessionStream(session: self, number: number)
     }
 }
@@ -127,7 +127,7 @@ extension SessionCore {
     /// Adds a stream; returns the stores that it watches.
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, session: Session
-    ) -> [StoreHandle] {
+    ) -> [any UntypedStore] {
         let shown = stores.filter { $0.handle != nil && filter.shows($0.feature) }
             .sorted { $0.feature.text < $1.feature.text }
         let place = locate(start, filter, shown, epoch: session.epoch)
@@ -141,11 +141,11 @@ extension SessionCore {
             heartbeat: session.environment.heartbeat, features: shown.map(\.feature), into: &stream.opening)
         stream.reset = place.reset
         for slot in shown {
-            if let handle = slot.handle { stream.watch(slot.feature, handle: handle, number: slot.number) }
+            if let handle = slot.handle { stream.watch(slot.feature, handle.store, number: slot.number) }
         }
-        let handles = stream.watched.map(\.handle)
+        let watched = stream.watched.map(\.store)
         streams.append(stream)
-        return handles
+        return watched
     }
 
     private struct Place {

@@ -68,7 +68,7 @@ public final class SessionStream: Sendable {
         }
         guard let removed else { return }
         session.environment.leaveStreamPlace()
-        for watched in removed.watched { watched.handle.endWatching() }
+        for watched in removed.watched { watched.store.endWatching() }
     }
 }
 
@@ -136,7 +136,9 @@ extension SessionCore {
             if position == dirtyCount - 1, labels.isEmpty, isCaughtUp {
                 StreamEvents.id(epoch: epoch, sequence: sequence, into: &bytes)
             }
-            StreamEvents.state(stores[store], into: &bytes)
+            StreamEvents.state(
+                stores[store].feature, version: stores[store].version, intent: stores[store].intentID,
+                stores[store].view, into: &bytes)
         }
         if isComplete {
             streams[index].dirty = []

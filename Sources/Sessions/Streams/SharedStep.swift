@@ -5,7 +5,7 @@ struct StreamPlace: Equatable {
     /// Of the session's last turn.
     let sequence: UInt64
     let nextLabel: UInt64
-    let dirty: [FeatureID]
+    let dirty: ShortList<FeatureID>
     let filter: StreamFilter
 
     init(_ core: SessionCore, _ index: Int) {

@@ -38,7 +38,7 @@ public enum StreamEvents {
 
     static func reset(_ reason: ResetReason, labelsLost: Bool, into bytes: inout [UInt8]) {
         var data: [UInt8] = []
-        data.append(literal: "{\"reason\":\"\(reason.rawValue)\",\"labelsLost\":\(labelsLost)}")
+        data.append(text: "{\"reason\":\"\(reason.rawValue)\",\"labelsLost\":\(labelsLost)}")
         append("reset", id: nil, data, to: &bytes)
     }
 
@@ -60,18 +60,20 @@ public enum StreamEvents {
     public static func goAway(_ reason: GoAwayReason) -> [UInt8] {
         let retry = reason.retry()
         var bytes: [UInt8] = []
-        bytes.append(literal: "retry: \(retry)\n")
+        bytes.append(text: "retry: \(retry)\n")
         append(
             "goaway", id: nil, Array("{\"reason\":\"\(reason.rawValue)\",\"retry\":\(retry)}".utf8), to: &bytes)
         return bytes
     }
 
     /// The `state` event of a store; an `id` line may stand before it.
-    static func state(_ slot: StoreSlot, into bytes: inout [UInt8]) {
+    static func state(
+        _ feature: FeatureID, version: UInt64, intent: IntentID?, _ view: [UInt8], into bytes: inout [UInt8]
+    ) {
         bytes.append(literal: "event: state\ndata: {\"feature\":\"")
-        head(slot.feature, version: slot.version, intent: slot.intentID, into: &bytes)
+        head(feature, version: version, intent: intent, into: &bytes)
         bytes.append(literal: ",\"state\":")
-        bytes.append(contentsOf: slot.view)
+        bytes.append(contentsOf: view)
         bytes.append(literal: "}\n\n")
     }
 
@@ -79,7 +81,7 @@ public enum StreamEvents {
         bytes.append(literal: "event: label\ndata: {\"feature\":\"")
         head(entry.feature, version: entry.version, intent: entry.intentID, into: &bytes)
         bytes.append(literal: ",\"id\":\"")
-        bytes.append(contentsOf: epoch.utf8)
+        bytes.append(text: epoch)
         bytes.append(UInt8(ascii: "."))
         bytes.append(number: entry.sequence)
         bytes.append(UInt8(ascii: "."))
@@ -92,7 +94,7 @@ public enum StreamEvents {
     /// An event's `id` line. Session epochs hold nothing that would end it.
     static func id(epoch: String, sequence: UInt64, into bytes: inout [UInt8]) {
         bytes.append(literal: "id: ")
-        bytes.append(contentsOf: epoch.utf8)
+        bytes.append(text: epoch)
         bytes.append(UInt8(ascii: "."))
         bytes.append(number: sequence)
         bytes.append(UInt8(ascii: "\n"))
@@ -102,7 +104,7 @@ public enum StreamEvents {
     private static func head(
         _ feature: FeatureID, version: UInt64, intent: IntentID?, into bytes: inout [UInt8]
     ) {
-        bytes.append(contentsOf: feature.text.utf8)
+        bytes.append(text: feature.text)
         bytes.append(literal: "\",\"version\":")
         bytes.append(number: version)
         if let intent {
@@ -123,19 +125,23 @@ public enum StreamEvents {
 
 extension [UInt8] {
     @inline(__always)
-    mutating func append(literal text: String) { append(contentsOf: text.utf8) }
+    mutating func append(literal text: StaticString) { text.withUTF8Buffer { append(contentsOf: $0) } }
+
+    @inline(__always)
+    mutating func append(text: String) {
+        // A view of its storage: as a sequence a string is copied in several steps.
+        var text = text
+        text.withUTF8 { append(contentsOf: $0) }
+    }
 
     mutating func append(number: UInt64) {
-        if number < 10 {
-            append(UInt8(ascii: "0") + UInt8(number))
-            return
-        }
-        let start = count
+        var divisor: UInt64 = 1
+        while number / divisor >= 10 { divisor *= 10 }
         var rest = number
-        while rest > 0 {
-            append(UInt8(ascii: "0") + UInt8(rest % 10))
-            rest /= 10
+        while divisor > 0 {
+            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
+            rest %= divisor
+            divisor /= 10
         }
-        self[start...].reverse()
     }
 }

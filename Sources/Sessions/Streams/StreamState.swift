@@ -35,7 +35,7 @@ struct StreamState {
     /// The labels handed out last, which the socket may not have taken yet: their numbers.
     var handedOut: [UInt64] = []
     /// Features whose newest state is to be shown, in the order in which they changed first.
-    var dirty: [FeatureID] = []
+    var dirty: ShortList<FeatureID> = []
     /// Features whose store is gone, to be told.
     var ended: [FeatureID] = []
     var reset: (reason: ResetReason, labelsLost: Bool)?
@@ -45,12 +45,11 @@ struct StreamState {
     var isOver = false
     var waker: (any StreamWaker)?
     /// Whom to tell when nobody watches any more.
-    var watched: [Watched] = []
+    var watched: ShortList<Watched> = []
 
     struct Watched {
         let feature: FeatureID
-        let handle: StoreHandle
-        /// The store's.
+        let store: any UntypedStore
         let number: UInt64
     }
 
@@ -63,14 +62,14 @@ struct StreamState {
         if !dirty.contains(feature) { dirty.append(feature) }
     }
 
-    mutating func watch(_ feature: FeatureID, handle: StoreHandle, number: UInt64) {
+    mutating func watch(_ feature: FeatureID, _ store: any UntypedStore, number: UInt64) {
         markDirty(feature)
-        watches(feature, handle: handle, number: number)
+        watches(feature, store, number: number)
     }
 
-    mutating func watches(_ feature: FeatureID, handle: StoreHandle, number: UInt64) {
+    mutating func watches(_ feature: FeatureID, _ store: any UntypedStore, number: UInt64) {
         watched.removeAll { $0.feature == feature }
-        watched.append(Watched(feature: feature, handle: handle, number: number))
+        watched.append(Watched(feature: feature, store: store, number: number))
     }
 
     /// How many `end`s may wait for a client that does not read; one more and the stream goes.
