@@ -1,8 +1,10 @@
 /// What is to run again: a batch that lost against another writer; and what could not be committed and has nobody to be
 /// refused to, which is bootstrap, steps of launched work, turns of failures. The latter wait for a while, then run
 /// again, each in a batch of its own, so that one that never can be committed keeps no other from it.
+///
+/// Used under the store's lock only. A class, so that a store in which nothing was ever retried holds one empty reference.
 @usableFromInline
-struct RetryQueue<F: Feature> {
+final class RetryQueue<F: Feature> {
     /// A bootstrap that is still owed: it must run before the next intent.
     private var bootstrap: Life?
     private var parked: [Job<F>] = []
@@ -15,7 +17,6 @@ struct RetryQueue<F: Feature> {
     /// Whether there is nothing to run before or beside the next intent.
     @usableFromInline private(set) var isQuiet = true
 
-    @usableFromInline
     init() {}
 
     /// Whether there is nothing to run now or later.
@@ -25,7 +26,7 @@ struct RetryQueue<F: Feature> {
     static var failureLimit: Int { 64 }
 
     /// Keeps what is to be retried, and gives back what there is no room for; true if the caller is to set the timer.
-    mutating func park(_ jobs: [Job<F>], bootstrap life: Life?, dropped: inout [FailureJob]) -> Bool {
+    func park(_ jobs: [Job<F>], bootstrap life: Life?, dropped: inout [FailureJob]) -> Bool {
         var failures = (parked + ready).count { if case .failure = $0 { true } else { false } }
         for job in jobs {
             if case .failure(let failure) = job {
@@ -45,27 +46,27 @@ struct RetryQueue<F: Feature> {
     }
 
     /// Keeps the timer's task; false if it was called off or has fired already.
-    mutating func attach(_ task: Task<Void, Never>) -> Bool {
+    func attach(_ task: Task<Void, Never>) -> Bool {
         guard isTimerSet else { return false }
         timer = task
         return true
     }
 
     /// These are to run next, in order, each in a batch of its own.
-    mutating func runAlone(_ jobs: [Job<F>]) {
+    func runAlone(_ jobs: [Job<F>]) {
         ready = jobs + ready
         noteQuiet()
     }
 
     /// These are to run next, as one batch, which another writer was faster than that many times.
-    mutating func runAgain(_ jobs: [Job<F>], conflicts: Int) {
+    func runAgain(_ jobs: [Job<F>], conflicts: Int) {
         again = jobs
         self.conflicts = conflicts
         noteQuiet()
     }
 
     /// The time has come: everything is ready to run, bootstrap first.
-    mutating func wake() {
+    func wake() {
         isTimerSet = false
         timer = nil
         if let life = takeBootstrap() { ready.append(.bootstrap(life)) }
@@ -75,7 +76,7 @@ struct RetryQueue<F: Feature> {
     }
 
     /// The batch to run before all else, and how often in a row another writer was faster than it.
-    mutating func takeReady() -> (jobs: [Job<F>], conflicts: Int)? {
+    func takeReady() -> (jobs: [Job<F>], conflicts: Int)? {
         defer { noteQuiet() }
         if !again.isEmpty {
             let jobs = again
@@ -89,7 +90,7 @@ struct RetryQueue<F: Feature> {
     }
 
     /// A bootstrap that an intent must not overtake.
-    mutating func takeBootstrap() -> Life? {
+    func takeBootstrap() -> Life? {
         defer {
             bootstrap = nil
             noteQuiet()
@@ -97,13 +98,16 @@ struct RetryQueue<F: Feature> {
         return bootstrap
     }
 
-    mutating func removeAll() -> (jobs: [Job<F>], timer: Task<Void, Never>?) {
-        let all = (jobs: again + ready + parked, timer: timer)
-        self = RetryQueue()
-        return all
+    func removeAll() -> (jobs: [Job<F>], timer: Task<Void, Never>?) {
+        defer {
+            (bootstrap, again, ready, parked) = (nil, [], [], [])
+            (conflicts, isTimerSet, timer) = (0, false, nil)
+            noteQuiet()
+        }
+        return (again + ready + parked, timer)
     }
 
-    private mutating func noteQuiet() {
+    private func noteQuiet() {
         isQuiet = bootstrap == nil && ready.isEmpty && again.isEmpty
     }
 }

@@ -127,7 +127,7 @@ extension Store {
     private func runApart(_ batch: [Ran<F>]) {
         let jobs = jobsToRunAgain(of: batch)
         let isDisposed = core.withLock { core in
-            if core.phase != .disposed { core.retry.runAlone(jobs) }
+            if core.phase != .disposed { core.retrying().runAlone(jobs) }
             return core.phase == .disposed
         }
         if isDisposed {
@@ -153,8 +153,8 @@ extension Store {
         let (isDisposed, setsTimer) = core.withLock { core in
             for failure in failures { core.note(failure) }
             guard core.phase != .disposed else { return (true, false) }
-            let setsTimer = core.retry.park(jobs, bootstrap: bootstrap, dropped: &dropped)
-            core.diagnostics.droppedFailures += dropped.count
+            let setsTimer = core.retrying().park(jobs, bootstrap: bootstrap, dropped: &dropped)
+            core.note { $0.droppedFailures += dropped.count }
             return (false, setsTimer)
         }
         for failure in dropped { failure.then?() }
@@ -170,14 +170,14 @@ extension Store {
             guard (try? await clock.sleep(for: .milliseconds(250))) != nil else { return }
             self?.retry()
         }
-        let isKept = core.withLock { $0.retry.attach(task) }
+        let isKept = core.withLock { $0.retry?.attach(task) ?? false }
         if !isKept { task.cancel() }
     }
 
     private func retry() {
         let isRunner = core.withLock { core in
             guard core.phase == .started else { return false }
-            core.retry.wake()
+            core.retry?.wake()
             if core.isRunning { return false }
             core.isRunning = true
             return true

@@ -19,7 +19,7 @@ extension Store {
             core.view = view
             guard core.phase != .disposed else { return ([Mailbox<F>](), true) }
             if viewChanged { core.tellStates(view) }
-            core.retry.runAgain(jobs, conflicts: conflicts)
+            core.retrying().runAgain(jobs, conflicts: conflicts)
             return (Array(core.subscribers.values), false)
         }
         for mailbox in mailboxes { mailbox.drain() }

@@ -227,7 +227,7 @@ extension Store {
 
     @usableFromInline
     func tookLong(_ duration: Duration, _ intentID: IntentID) {
-        core.withLock { $0.diagnostics.slowTurns += 1 }
+        core.withLock { $0.note { $0.slowTurns += 1 } }
         environment.report(.slowTurn(duration, intentID, instance: environment.instance))
     }
 }

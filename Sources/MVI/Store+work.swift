@@ -31,7 +31,7 @@ extension Store {
     ) {
         let failure = core.withLock { core -> Failure? in
             guard core.work.isLive(token) else { return nil }
-            core.diagnostics.failures += 1
+            core.note { $0.failures += 1 }
             return Failure(stage: .work(core.work.id(of: token)), intentID: intentID, error: error)
         }
         guard let failure else {

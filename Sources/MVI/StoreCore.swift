@@ -19,7 +19,8 @@ struct StoreCore<F: Feature> {
     /// Whether some thread runs the queue, or a commit is in flight that will go on with it.
     @usableFromInline var isRunning = false
     @usableFromInline var pending: [Job<F>] = []
-    @usableFromInline var retry = RetryQueue<F>()
+    /// Nil as long as nothing ever was to be retried.
+    @usableFromInline var retry: RetryQueue<F>?
     @usableFromInline var state: F.State
     @usableFromInline var view: F.ViewState
     let life: Life
@@ -28,7 +29,12 @@ struct StoreCore<F: Feature> {
     var nextSubscription: UInt64 = 0
     /// Labels that nobody was there for.
     var undelivered: [F.Label] = []
-    @usableFromInline var diagnostics = StoreDiagnostics()
+    /// Nil as long as there is nothing to tell.
+    private var troubles: Troubles?
+
+    private final class Troubles {
+        var diagnostics = StoreDiagnostics()
+    }
 
     init(state: F.State, view: F.ViewState, life: Life) {
         self.state = state
@@ -36,7 +42,26 @@ struct StoreCore<F: Feature> {
         self.life = life
     }
 
+    /// What the store can tell of its condition, as far as it counts it.
+    var diagnostics: StoreDiagnostics { troubles?.diagnostics ?? StoreDiagnostics() }
+
+    mutating func note(_ change: (inout StoreDiagnostics) -> Void) {
+        let troubles = troubles ?? Troubles()
+        change(&troubles.diagnostics)
+        self.troubles = troubles
+    }
+
     // MARK: The queue
+
+    /// Whether there is nothing to run before or beside the next intent.
+    @inlinable var isQuiet: Bool { retry?.isQuiet ?? true }
+
+    /// Where what is to be retried waits.
+    mutating func retrying() -> RetryQueue<F> {
+        let queue = retry ?? RetryQueue()
+        retry = queue
+        return queue
+    }
 
     @usableFromInline
     enum Entered {
@@ -53,7 +78,7 @@ struct StoreCore<F: Feature> {
         // Not running: nothing waits.
         if phase == .started, !isRunning {
             isRunning = true
-            if retry.isQuiet { return .alone(WorkingHead(state: state, view: view)) }
+            if isQuiet { return .alone(WorkingHead(state: state, view: view)) }
             pending.append(job)
             return .run
         }
@@ -66,7 +91,7 @@ struct StoreCore<F: Feature> {
         case .created, .started: break
         case .passive: return .refused(.passivated)
         case .disposed:
-            diagnostics.droppedAfterEnd += 1
+            note { $0.droppedAfterEnd += 1 }
             return .refused(.disposed)
         }
         if case .intent = job, pending.count >= limit { return .refused(.busy) }
@@ -87,7 +112,7 @@ struct StoreCore<F: Feature> {
 
     @inlinable
     mutating func takeBatch() -> Next {
-        if pending.isEmpty, retry.isQuiet {
+        if pending.isEmpty, isQuiet {
             isRunning = false
             return .idle(announcesEnd: phase == .disposed)
         }
@@ -97,14 +122,14 @@ struct StoreCore<F: Feature> {
     @usableFromInline
     mutating func takeWaiting() -> Next {
         let head = WorkingHead<F>(state: state, view: view)
-        if let (jobs, conflicts) = retry.takeReady() { return .batch(jobs, head, conflicts: conflicts) }
+        if let (jobs, conflicts) = retry?.takeReady() { return .batch(jobs, head, conflicts: conflicts) }
         if pending.isEmpty {
             // A bootstrap is owed, but its time has not come.
             isRunning = false
             return .idle(announcesEnd: phase == .disposed)
         }
         var batch: [Job<F>] = []
-        if let life = retry.takeBootstrap() { batch.append(.bootstrap(life)) }
+        if let life = retry?.takeBootstrap() { batch.append(.bootstrap(life)) }
         if batch.isEmpty, pending.count <= Self.batchLimit {
             swap(&batch, &pending)
         } else {
@@ -147,8 +172,10 @@ struct StoreCore<F: Feature> {
 
     @usableFromInline
     mutating func note(_ failure: Failure) {
-        diagnostics.failures += 1
-        if failure.stage == .bootstrap { diagnostics.bootstrapFailure = failure }
+        note {
+            $0.failures += 1
+            if failure.stage == .bootstrap { $0.bootstrapFailure = failure }
+        }
     }
 
     @inlinable
@@ -174,7 +201,7 @@ struct StoreCore<F: Feature> {
         undelivered.removeFirst(excess)
         // With a bound of zero labels wait elsewhere, in a log's outbox; a copy here would be delivered twice.
         guard labelLimit > 0 else { return }
-        diagnostics.undeliveredLabels += excess
+        note { $0.undeliveredLabels += excess }
         lost += excess
     }
 
@@ -193,7 +220,8 @@ struct StoreCore<F: Feature> {
 
     /// Becomes passive if nothing of the store would be missed.
     mutating func passivate() -> Bool {
-        guard phase == .started, !isRunning, pending.isEmpty, retry.isEmpty, work.isDormant, subscribers.isEmpty,
+        guard phase == .started, !isRunning, pending.isEmpty, retry?.isEmpty != false, work.isDormant,
+            subscribers.isEmpty,
             undelivered.isEmpty
         else { return false }
         phase = .passive
@@ -204,12 +232,17 @@ struct StoreCore<F: Feature> {
         guard phase != .disposed else { return nil }
         phase = .disposed
         let (leaving, waiters) = work.removeAll()
-        let (retried, timer) = retry.removeAll()
+        let (retried, timer) = retry?.removeAll() ?? ([], nil)
         let end = End(
             leaving: leaving, timer: timer, jobs: pending + retried, mailboxes: Array(subscribers.values),
             settleWaiters: waiters, isAnnounced: !isRunning)
-        diagnostics.droppedAfterEnd += end.jobs.count
-        diagnostics.undeliveredLabels += undelivered.count
+        let lost = undelivered.count
+        if !end.jobs.isEmpty || lost > 0 {
+            note {
+                $0.droppedAfterEnd += end.jobs.count
+                $0.undeliveredLabels += lost
+            }
+        }
         pending = []
         subscribers = [:]
         undelivered = []

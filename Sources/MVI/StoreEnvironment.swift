@@ -1,26 +1,30 @@
 /// What a store needs of the world, so that a test can give it another.
+///
+/// Copies share all but the names until one is changed: a server has one environment for very many stores.
 public struct StoreEnvironment: Sendable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     public var instance: String
     /// Whose store it is: the id of the session, empty outside a server.
     public var session: String
-    /// What `debounce`, `throttle`, `timer` and `Work.sleep` wait on.
-    public var clock: any Clock<Duration>
-    /// Where launched work runs; nil for the global pool.
-    public var executor: (any TaskExecutor)?
-    /// How many intents may wait while others run; one more is refused as `busy`.
-    public var queueLimit: Int
-    /// How much work a store may have: pieces that run, wait in a queue or are registered for watchers. A turn that asks
-    /// for more fails as if it had thrown.
-    public var workLimit: Int
-    /// How many labels a store keeps in memory while nobody subscribes; the oldest goes first.
-    public var labelLimit: Int
-    /// A turn that takes longer is reported.
-    public var slowTurn: Duration
-    /// Records the events of each turn even if nobody observes.
-    public var isRecording: Bool
-    /// Told of what should be in somebody's log. Called from any thread, never under a lock; must not block.
-    public var report: @Sendable (StoreReport) -> Void
+    @usableFromInline var shared: Shared
+
+    @usableFromInline
+    final class Shared: Sendable {
+        @usableFromInline let values: Values
+        init(_ values: Values) { self.values = values }
+    }
+
+    @usableFromInline
+    struct Values: Sendable {
+        var clock: any Clock<Duration>
+        var executor: (any TaskExecutor)?
+        @usableFromInline var queueLimit: Int
+        var workLimit: Int
+        @usableFromInline var labelLimit: Int
+        @usableFromInline var slowTurn: Duration
+        @usableFromInline var isRecording: Bool
+        var report: @Sendable (StoreReport) -> Void
+    }
 
     /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 256 waiting labels, 50 ms.
     public init(
@@ -31,14 +35,67 @@ public struct StoreEnvironment: Sendable {
     ) {
         self.instance = instance
         self.session = session
-        self.clock = clock
-        self.executor = executor
-        self.queueLimit = queueLimit
-        self.workLimit = workLimit
-        self.labelLimit = labelLimit
-        self.slowTurn = slowTurn
-        self.isRecording = isRecording
-        self.report = report
+        shared = Shared(
+            Values(
+                clock: clock, executor: executor, queueLimit: queueLimit, workLimit: workLimit, labelLimit: labelLimit,
+                slowTurn: slowTurn, isRecording: isRecording, report: report))
+    }
+
+    private mutating func change(_ body: (inout Values) -> Void) {
+        var values = shared.values
+        body(&values)
+        shared = Shared(values)
+    }
+}
+
+extension StoreEnvironment {
+    /// What `debounce`, `throttle`, `timer` and `Work.sleep` wait on.
+    public var clock: any Clock<Duration> {
+        get { shared.values.clock }
+        set { change { $0.clock = newValue } }
+    }
+
+    /// Where launched work runs; nil for the global pool.
+    public var executor: (any TaskExecutor)? {
+        get { shared.values.executor }
+        set { change { $0.executor = newValue } }
+    }
+
+    /// How many intents may wait while others run; one more is refused as `busy`.
+    public var queueLimit: Int {
+        @inlinable get { shared.values.queueLimit }
+        set { change { $0.queueLimit = newValue } }
+    }
+
+    /// How much work a store may have: pieces that run, wait in a queue or are registered for watchers. A turn that asks
+    /// for more fails as if it had thrown.
+    public var workLimit: Int {
+        get { shared.values.workLimit }
+        set { change { $0.workLimit = newValue } }
+    }
+
+    /// How many labels a store keeps in memory while nobody subscribes; the oldest goes first.
+    public var labelLimit: Int {
+        @inlinable get { shared.values.labelLimit }
+        set { change { $0.labelLimit = newValue } }
+    }
+
+    /// A turn that takes longer is reported.
+    public var slowTurn: Duration {
+        @inlinable get { shared.values.slowTurn }
+        set { change { $0.slowTurn = newValue } }
+    }
+
+    /// Records the events of each turn even if nobody observes.
+    public var isRecording: Bool {
+        @inlinable get { shared.values.isRecording }
+        set { change { $0.isRecording = newValue } }
+    }
+
+    /// Told of what should be in somebody's log. Called from any thread, never under a lock; must not block.
+    public var report: @Sendable (StoreReport) -> Void {
+        get { shared.values.report }
+        set { change { $0.report = newValue } }
     }
 }
 

@@ -234,12 +234,11 @@ extension Session {
         _ feature: FeatureID, number: UInt64, stored: StoredStore?
     ) throws(StoreRefusal) -> MadeStore {
         guard let definition = environment.features.definition(for: feature) else { throw .featureNotFound }
+        var storeEnvironment = environment.stores
+        storeEnvironment.instance = feature.text
+        storeEnvironment.session = id
         let seed = StoreSeed(
-            environment: StoreEnvironment(
-                instance: feature.text, session: id, clock: environment.clock, executor: environment.executor,
-                queueLimit: environment.limits.queuedIntents,
-                // Labels wait in the outbox, where streams find them.
-                labelLimit: 0, isRecording: environment.limits.recordedTurns > 0, report: environment.report),
+            environment: storeEnvironment,
             middleware: environment.middleware, stored: stored,
             // The session holds the store, too, until it ends or the store leaves memory.
             commit: { [self] batch, done in commit(batch, feature: feature, number: number, done: done) },

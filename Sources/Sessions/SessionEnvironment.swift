@@ -57,6 +57,9 @@ public final class SessionEnvironment: Sendable {
     /// Told of what should be in a log; see `StoreEnvironment.report`.
     public let report: @Sendable (StoreReport) -> Void
 
+    /// What every store is made with, but for its names.
+    let stores: StoreEnvironment
+
     private struct Counts {
         var streams = 0
         var waits = 0
@@ -81,6 +84,10 @@ public final class SessionEnvironment: Sendable {
         self.middleware = middleware
         self.heartbeat = heartbeat
         self.report = report
+        stores = StoreEnvironment(
+            clock: clock, executor: executor, queueLimit: limits.queuedIntents,
+            // Labels wait in the outbox, where streams find them.
+            labelLimit: 0, isRecording: limits.recordedTurns > 0, report: report)
     }
 
     /// Streams open now, in all sessions.

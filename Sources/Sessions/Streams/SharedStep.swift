@@ -1,7 +1,7 @@
 import SessionJournal
 
 /// Where a stream stands: two of one session that stand at the same place are told the same.
-struct StreamPlace: Equatable {
+struct StreamPlace: Equatable, Sendable {
     /// Of the session's last turn.
     let sequence: UInt64
     let nextLabel: UInt64
@@ -18,7 +18,7 @@ struct StreamPlace: Equatable {
 
 /// What a stream was told at a place, made once for all streams of the session that come by there: the many that show one
 /// session hold one buffer.
-struct SharedStep {
+final class SharedStep: Sendable {
     let place: StreamPlace
     let bytes: [UInt8]
     /// The numbers of the labels in it.
@@ -27,6 +27,14 @@ struct SharedStep {
     let firstLabel: UInt64
     /// When the first of them is past its time.
     let expiry: Duration
+
+    init(_ place: StreamPlace, _ bytes: [UInt8], labels: [UInt64], firstLabel: UInt64, expiry: Duration) {
+        self.place = place
+        self.bytes = bytes
+        self.labels = labels
+        self.firstLabel = firstLabel
+        self.expiry = expiry
+    }
 }
 
 extension SessionCore {
@@ -47,6 +55,6 @@ extension SessionCore {
         let first = labels.first.map { outbox[$0].sequence } ?? .max
         guard stream.replayThrough < first else { return }
         let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
-        lastStep = SharedStep(place: place, bytes: bytes, labels: labels, firstLabel: first, expiry: expiry)
+        lastStep = SharedStep(place, bytes, labels: labels, firstLabel: first, expiry: expiry)
     }
 }
