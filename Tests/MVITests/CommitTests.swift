@@ -27,6 +27,22 @@ struct CommitTests {
         store.dispose()
     }
 
+    @Test("48: an outcome has its turn's version: the log numbers a batch's last view state, each change counted one")
+    func versions() {
+        let log = HeldLog<Script>()
+        let answers = Collected<String>()
+        let store = Store({ intent, turn in if intent != "none" { turn.dispatch(intent) } }, log: log)
+        log.end(.committed(version: 1))
+        let tell: @Sendable (Result<IntentOutcome, IntentRejection>) -> Void = { result in
+            answers.append((try? result.get()).map { "\($0.version)" } ?? "refused")
+        }
+        for intent in ["a", "none", "b", "none", "c", "d"] { store.accept(intent, completion: tell) }
+        log.end(.committed(version: 2))
+        log.end(.committed(version: 5))
+        #expect(answers.all == ["2", "2", "3", "3", "4", "5"])
+        store.dispose()
+    }
+
     @Test(
         "48: a turn that can never be committed costs the others of its batch nothing: they run again, each alone",
         arguments: [CommitFailure.Code.tooLarge, .invalid, .duplicate])

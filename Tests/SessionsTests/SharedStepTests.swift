@@ -1,0 +1,97 @@
+import Testing
+
+@testable import Sessions
+
+@Suite("Streams of one session that stand at the same place")
+struct SharedStepTests {
+    @Test("are told the same, each of it once, whichever asks first")
+    func same() throws {
+        let fixture = try Fixture()
+        let streams = try (0..<3).map { _ in try fixture.stream("tally") }
+        for stream in streams { _ = try stream.read() }
+        for number in 1...6 {
+            try fixture.send(#"{"type":"shoutMany","texts":["\#(number)"]}"#)
+            if number == 3 { try fixture.send(#"{"type":"add","amount":10}"#) }
+            let told = try (0..<3).map { try streams[($0 + number) % 3].read() }
+            #expect(told[0].names == ["state", "label"])
+            #expect(told[1] == told[0])
+            #expect(told[2] == told[0])
+        }
+        for stream in streams { #expect(try stream.read().isEmpty) }
+    }
+
+    @Test("but show other features are told of theirs")
+    func filters() throws {
+        let fixture = try Fixture()
+        let all = try fixture.stream()
+        let tally = try fixture.stream("tally")
+        let keyed = try fixture.stream("keyed:1")
+        for stream in [all, tally, keyed] { _ = try stream.read() }
+        try fixture.send(#"{"type":"shout","text":"a"}"#)
+        #expect(try keyed.read().isEmpty)
+        #expect(try tally.read().said == ["a"])
+        #expect(try all.read().said == ["a"])
+    }
+
+    @Test("but for one of which it is a repetition are told so, or not, each for itself")
+    func replays() throws {
+        let fixture = try Fixture()
+        let first = try fixture.stream("tally")
+        let start = try #require(try first.read().last?.id)
+        first.stream.closed()
+        // More than goes into one step, so that the last ones come when nothing else is to be told.
+        let text = String(repeating: "x", count: 4000)
+        for _ in 1...40 { try fixture.send(#"{"type":"shout","text":"\#(text)"}"#) }
+        let new = try fixture.stream("tally")
+        let resumed = try fixture.stream("tally", from: .cursor(start))
+        func replays(_ stream: TestStream) throws -> [Bool?] {
+            try stream.read().filter { $0.name == "label" }.map { try $0.json.replay }
+        }
+        #expect(try replays(new) == Array(repeating: false, count: 40))
+        #expect(try replays(resumed) == Array(repeating: true, count: 40))
+    }
+
+    @Test("but ask after a label's time is over are not told of it")
+    func expiry() throws {
+        let fixture = try Fixture()
+        let (early, late) = (try fixture.stream("tally"), try fixture.stream("tally"))
+        for stream in [early, late] { _ = try stream.read() }
+        try fixture.send(#"{"type":"whisper","text":"soon gone"}"#)
+        #expect(try early.read().said == ["soon gone"])
+        fixture.time.advance(by: .seconds(11))
+        #expect(try late.read().said.isEmpty)
+    }
+
+    @Test("hold one buffer of what they are told")
+    func oneBuffer() throws {
+        let fixture = try Fixture()
+        let streams = try (0..<2).map { _ in try fixture.stream("tally") }
+        for stream in streams { _ = try stream.read() }
+        #expect(fixture.session.core.withLock { $0.lastStep } == nil)
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        let told = streams.map { $0.stream.next() }
+        let shared = try #require(fixture.session.core.withLock { $0.lastStep })
+        #expect(told == [.write(shared.bytes), .write(shared.bytes)])
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        #expect(fixture.session.core.withLock { $0.lastStep } == nil, "it is not kept beyond the next turn")
+    }
+}
+
+@Suite("A list that mostly has one element")
+struct ShortListTests {
+    @Test("behaves as an array does")
+    func asArray() {
+        for count in 0...5 {
+            for gone in 0...count {
+                var list: ShortList<Int> = []
+                for element in 0..<count { list.append(element) }
+                #expect(Array(list) == Array(0..<count))
+                list.removeFirst(gone)
+                #expect(Array(list) == Array(gone..<count))
+                list.append(count)
+                list.removeAll { $0.isMultiple(of: 2) }
+                #expect(Array(list) == (gone...count).filter { !$0.isMultiple(of: 2) })
+            }
+        }
+    }
+}
