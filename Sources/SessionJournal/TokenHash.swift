@@ -5,9 +5,12 @@ public struct TokenHash: Hashable, Sendable {
     /// A hash of its 32 bytes; traps on another number of them.
     public init(_ bytes: [UInt8]) {
         precondition(bytes.count == 32, "a SHA-256 has 32 bytes")
-        var words: [UInt64] = [0, 0, 0, 0]
-        for (index, byte) in bytes.enumerated() { words[index / 8] = words[index / 8] << 8 | UInt64(byte) }
-        self.words = (words[0], words[1], words[2], words[3])
+        func word(_ start: Int) -> UInt64 {
+            var word: UInt64 = 0
+            for index in start..<(start + 8) { word = word << 8 | UInt64(bytes[index]) }
+            return word
+        }
+        words = (word(0), word(8), word(16), word(24))
     }
 
     /// The 32 bytes.

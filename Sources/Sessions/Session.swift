@@ -68,6 +68,16 @@ public final class Session: Sendable {
         core.withLock { $0.lastTouch = now }
     }
 
+    /// Notes a request, if the session is neither ended nor expired; false if it is.
+    func use(now: Duration) -> Bool {
+        core.withLock { core in
+            let lives = !core.streams.isEmpty || now - core.lastTouch < environment.limits.sessionLife
+            guard lives, !core.isEnded else { return false }
+            core.lastTouch = now
+            return true
+        }
+    }
+
     /// Whether half of the cookie's life has passed since it was last set; if so it counts as set now.
     public func cookieIsDue() -> Bool {
         let now = environment.time.monotonic()

@@ -131,20 +131,16 @@ public final class SessionTable: Sendable {
     }
 
     private func lookup(_ hash: TokenHash, now: Duration) -> SessionLookup? {
-        let found = shard(hash).withLock { shard -> SessionLookup? in
+        let (found, isAlive) = shard(hash).withLock { shard -> (SessionLookup?, Bool) in
             guard let session = shard.sessions[hash] else {
-                return (shard.tombstones[hash] ?? .zero) > now ? .ended : nil
+                return ((shard.tombstones[hash] ?? .zero) > now ? .ended : nil, false)
             }
             // Under the table's lock, so that it cannot leave memory between this and its use.
-            if session.timeLeft(now: now) > .zero { session.touch() }
-            return .live(session)
+            return (.live(session), session.use(now: now))
         }
-        guard case .live(let session) = found else { return found }
-        if session.timeLeft(now: now) <= .zero || session.isEnded {
-            expire(session)
-            return .ended
-        }
-        return found
+        guard case .live(let session) = found, !isAlive else { return found }
+        expire(session)
+        return .ended
     }
 
     private func loaded(_ hash: TokenHash, _ result: Result<SessionLoad, JournalFailure>) {

@@ -4,14 +4,17 @@ import SessionJournal
 /// A session's secret: 256 random bits, as 43 characters of base64url. Shown to its client once; the server keeps the
 /// hash only.
 public struct SessionToken: Sendable, Equatable {
-    /// The characters.
-    public let text: String
+    private let characters: ArraySlice<UInt8>
+
+    /// A token that a client sent; nil if it cannot be one. Keeps the storage of `characters`, and copies nothing.
+    public init?(_ characters: ArraySlice<UInt8>) {
+        guard characters.count == 43 else { return nil }
+        for character in characters where !Self.isDigit(character) { return nil }
+        self.characters = characters
+    }
 
     /// A token that a client sent; nil if it cannot be one.
-    public init?(_ text: some StringProtocol) {
-        guard text.utf8.count == 43, text.utf8.allSatisfy(Self.isDigit) else { return nil }
-        self.text = String(text)
-    }
+    public init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
 
     private init(random: [UInt8]) {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -21,7 +24,7 @@ public struct SessionToken: Sendable, Equatable {
             let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
             for place in 0...group.count { characters.append(alphabet[bits >> (18 - 6 * place) & 63]) }
         }
-        text = String(decoding: characters, as: UTF8.self)
+        self.characters = characters[...]
     }
 
     /// A new one, from the system's random source.
@@ -30,7 +33,14 @@ public struct SessionToken: Sendable, Equatable {
         return SessionToken(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
-    var hash: TokenHash { TokenHash(Array(SHA256.hash(data: Array(text.utf8)))) }
+    /// The characters.
+    public var text: String { String(decoding: characters, as: UTF8.self) }
+
+    var hash: TokenHash {
+        var hasher = SHA256()
+        hasher.update(data: characters)
+        return hasher.finalize().withUnsafeBytes { TokenHash(Array($0)) }
+    }
 
     private static func isDigit(_ byte: UInt8) -> Bool {
         switch byte {

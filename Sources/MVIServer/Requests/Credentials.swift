@@ -27,6 +27,8 @@ struct PendingCaller: Sendable {
 /// Finds the session that a request's credential names. A bearer token beats the cookie, and one that fails never
 /// falls back to it: what a client says counts, not what its browser adds.
 struct Credentials: Sendable {
+    private static let scheme = Array("bearer".utf8)
+
     let sessions: SessionTable
     let cookies: CookiePolicy
 
@@ -88,10 +90,9 @@ struct Credentials: Sendable {
     /// front; it is passed over.
     private func bearer(_ fields: HeaderFields) throws(Problem) -> SessionToken? {
         guard let value = fields.bytes(of: "authorization") else { return nil }
-        let scheme = value.prefix { $0 != 0x20 }
-        guard scheme.count == 6, zip(scheme, "bearer".utf8).allSatisfy({ $0 | 0x20 == $1 }) else { return nil }
-        let text = value[scheme.endIndex...].drop { $0 == 0x20 }
-        guard let token = SessionToken(String(decoding: text, as: UTF8.self)) else {
+        let schemeEnd = value.firstIndex(of: 0x20) ?? value.endIndex
+        guard value[..<schemeEnd].isCaselessly(Self.scheme) else { return nil }
+        guard let token = SessionToken(value[schemeEnd...].drop { $0 == 0x20 }) else {
             throw Problem(.unauthorized, "The bearer token is not one that this server gives.")
         }
         return token
