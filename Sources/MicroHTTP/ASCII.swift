@@ -37,3 +37,19 @@ extension UInt8 {
         }
     }
 }
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Whether this is a token (RFC 9110 section 5.6.2).
+    var isToken: Bool {
+        for byte in self where !byte.isTokenByte { return false }
+        return !isEmpty
+    }
+
+    /// Whether a field may have this value. Looks at every byte whatever the first ones are, which lets the compiler
+    /// look at sixteen at once.
+    var isFieldValue: Bool {
+        var faults: UInt8 = 0
+        for byte in self { faults |= byte.isValueByte ? 0 : 1 }
+        return faults == 0
+    }
+}

@@ -13,13 +13,12 @@ enum HeadCheck {
 
     /// Names are tokens, values hold no control characters: a bare CR would be a line's end to somebody else.
     static func fields(_ fields: HeaderFields) -> RequestFault? {
-        // One look at the storage instead of a slice for each name and value.
         fields.bytes.withUnsafeBufferPointer { bytes in
             for entry in fields.entries {
-                guard !entry.name.isEmpty, entry.name.allSatisfy({ bytes[$0].isTokenByte }) else {
+                guard UnsafeBufferPointer(rebasing: bytes[entry.name]).isToken else {
                     return RequestFault(.malformedHead, "A field's name has a character that no name may have.")
                 }
-                guard entry.value.allSatisfy({ bytes[$0].isValueByte }) else {
+                guard UnsafeBufferPointer(rebasing: bytes[entry.value]).isFieldValue else {
                     return RequestFault(.malformedHead, "A field's value has a control character.")
                 }
             }
@@ -31,7 +30,7 @@ enum HeadCheck {
     /// header field and to any request message that contains more than one Host header field line or a Host header
     /// field with an invalid field value" (RFC 9112 section 3.2).
     static func host(_ fields: HeaderFields, target: RequestTarget, isHTTP10: Bool) -> RequestFault? {
-        switch fields.occurrences(of: "host") {
+        switch fields.count(of: "host") {
         case 0:
             return isHTTP10 ? nil : RequestFault(.badHost, "The field Host is missing.")
         case 1:
@@ -50,8 +49,8 @@ enum HeadCheck {
 
     /// How long the body is, if that can be read in one way only (RFC 9112 section 6.3).
     static func framing(_ fields: HeaderFields, isHTTP10: Bool) -> Result<Framing, RequestFault> {
-        let lengths = fields.occurrences(of: "content-length")
-        let codings = fields.occurrences(of: "transfer-encoding")
+        let lengths = fields.count(of: "content-length")
+        let codings = fields.count(of: "transfer-encoding")
         guard lengths <= 1, codings <= 1, lengths + codings <= 1 else {
             return ambiguous("The body's length is given more than once.")
         }

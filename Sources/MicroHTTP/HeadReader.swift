@@ -28,10 +28,15 @@ enum HeadReader {
                 isWhole = false
                 return
             }
+            // 0.9 leaves blanks at the value's end.
+            var valueEnd = valueStart + valueSize
+            while valueEnd > valueStart, base.load(fromByteOffset: valueEnd - 1, as: UInt8.self).isBlank {
+                valueEnd -= 1
+            }
             entries.append(
                 HeaderFields.Entry(
                     nameStart: UInt32(nameStart), nameEnd: UInt32(nameStart + nameSize),
-                    valueStart: UInt32(valueStart), valueEnd: UInt32(valueStart + valueSize)))
+                    valueStart: UInt32(valueStart), valueEnd: UInt32(valueEnd)))
         }
     }
 
@@ -65,12 +70,12 @@ enum HeadReader {
                 RequestFault(
                     .malformedHead, "A line of the head is folded, holds a NUL, or does not end in CR and LF."))
         }
-        let method = bytes.prefix { $0 != 0 }
-        guard !method.isEmpty, method.allSatisfy(\.isTokenByte) else {
+        let method = bytes[..<(UnsafeRawPointer(raw.target) - base - 1)]
+        guard method.withUnsafeBufferPointer(\.isToken) else {
             return .failure(RequestFault(.malformedHead, "The method has a character that no method may have."))
         }
         let isHTTP10 = bytes[UnsafeRawPointer(raw.version) - base + 7] == UInt8(ascii: "0")
-        let fields = HeaderFields(bytes: bytes, entries: collector.entries.map { trimmed($0, bytes) })
+        let fields = HeaderFields(bytes: bytes, entries: collector.entries)
         if let fault = HeadCheck.fields(fields) ?? HeadCheck.host(fields, target: target, isHTTP10: isHTTP10) {
             return .failure(fault)
         }
@@ -111,12 +116,5 @@ enum HeadReader {
             && bytes[(end - 2)..<end].allSatisfy {
                 $0 == 0 || $0 == 0x0D || $0 == 0x0A
             }
-    }
-
-    /// Without blanks at the value's end, which 0.9 leaves there.
-    private static func trimmed(_ entry: HeaderFields.Entry, _ bytes: [UInt8]) -> HeaderFields.Entry {
-        var entry = entry
-        while entry.valueEnd > entry.valueStart, bytes[Int(entry.valueEnd) - 1].isBlank { entry.valueEnd -= 1 }
-        return entry
     }
 }

@@ -15,10 +15,16 @@ public struct HeaderFields: Sendable {
 
     let bytes: [UInt8]
     let entries: [Entry]
+    /// Bit n is set if a name has n bytes, modulo 64. Most fields that are looked for are not there, which this says at
+    /// once.
+    private let lengths: UInt64
 
     init(bytes: [UInt8], entries: [Entry]) {
         self.bytes = bytes
         self.entries = entries
+        var lengths: UInt64 = 0
+        for entry in entries { lengths |= 1 << UInt64((entry.nameEnd - entry.nameStart) & 63) }
+        self.lengths = lengths
     }
 
     /// Fields from names and values; for tests and for requests that came from no socket.
@@ -56,7 +62,16 @@ public struct HeaderFields: Sendable {
 
     /// Every value of `name` (lower case), in order. A list across them is for the caller to take apart.
     public func values(of name: StaticString) -> [String] {
-        entries.filter { matches($0, name) }.map { String(decoding: bytes[$0.value], as: UTF8.self) }
+        guard contains(name) else { return [] }
+        return entries.filter { matches($0, name) }.map { String(decoding: bytes[$0.value], as: UTF8.self) }
+    }
+
+    /// How many fields `name` (lower case) there are.
+    public func count(of name: StaticString) -> Int {
+        guard mayContain(name) else { return 0 }
+        var count = 0
+        for entry in entries where matches(entry, name) { count += 1 }
+        return count
     }
 
     /// Every field as sent, in order.
@@ -66,12 +81,15 @@ public struct HeaderFields: Sendable {
         }
     }
 
-    func occurrences(of name: StaticString) -> Int {
-        entries.reduce(0) { matches($1, name) ? $0 + 1 : $0 }
+    private func firstEntry(_ name: StaticString) -> Entry? {
+        guard mayContain(name) else { return nil }
+        for entry in entries where matches(entry, name) { return entry }
+        return nil
     }
 
-    private func firstEntry(_ name: StaticString) -> Entry? {
-        entries.first { matches($0, name) }
+    @inline(__always)
+    private func mayContain(_ name: StaticString) -> Bool {
+        lengths & 1 << UInt64(name.utf8CodeUnitCount & 63) != 0
     }
 
     private func matches(_ entry: Entry, _ name: StaticString) -> Bool {

@@ -9,16 +9,18 @@ public struct FeatureID: Hashable, Sendable, CustomStringConvertible {
     private let nameLength: Int
 
     /// Parses an id; nil if it is not one.
-    public init?(_ text: some StringProtocol) {
-        let bytes = Array(text.utf8)
-        let nameEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.count
+    public init?(_ bytes: ArraySlice<UInt8>) {
+        let nameEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
         guard Self.isName(bytes[..<nameEnd]) else { return nil }
-        if nameEnd < bytes.count {
+        if nameEnd < bytes.endIndex {
             guard Self.isKey(bytes[(nameEnd + 1)...]) else { return nil }
         }
-        self.text = String(text)
-        nameLength = nameEnd
+        text = String(decoding: bytes, as: UTF8.self)
+        nameLength = nameEnd - bytes.startIndex
     }
+
+    /// Parses an id; nil if it is not one.
+    public init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
 
     /// An id of parts that are known to be well formed; traps on others.
     public init(name: String, key: String?) {
@@ -29,12 +31,13 @@ public struct FeatureID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The feature's name.
-    public var name: String { String(text.utf8.prefix(nameLength)) ?? text }
+    public var name: String { hasKey ? String(text.utf8.prefix(nameLength)) ?? text : text }
 
     /// The key, nil for a feature without one.
-    public var key: String? {
-        nameLength == text.utf8.count ? nil : String(text.utf8.dropFirst(nameLength + 1))
-    }
+    public var key: String? { hasKey ? String(text.utf8.dropFirst(nameLength + 1)) : nil }
+
+    /// Whether there is a key.
+    public var hasKey: Bool { nameLength < text.utf8.count }
 
     public var description: String { text }
 

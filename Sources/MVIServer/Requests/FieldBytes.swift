@@ -19,4 +19,16 @@ extension ArraySlice<UInt8> {
         while end > start, isBlank(self[end - 1]) { end -= 1 }
         return self[start..<end]
     }
+
+    /// The number that these digits are; nil if they are none, or it is too large.
+    var decimal: Int? {
+        var number = 0
+        for byte in self {
+            let (shifted, overflow) = number.multipliedReportingOverflow(by: 10)
+            let (sum, carry) = shifted.addingReportingOverflow(Int(byte &- 0x30))
+            guard byte &- 0x30 < 10, !overflow, !carry else { return nil }
+            number = sum
+        }
+        return isEmpty ? nil : number
+    }
 }

@@ -10,7 +10,7 @@ enum IdempotencyKey {
     /// Nil if there is none.
     static func read(_ fields: HeaderFields) throws(Problem) -> String? {
         guard let value = fields.bytes(of: "idempotency-key") else { return nil }
-        guard fields.values(of: "idempotency-key").count == 1 else {
+        guard fields.count(of: "idempotency-key") == 1 else {
             throw Problem(.badRequest, "`Idempotency-Key` is there more than once.")
         }
         guard let key = parse(value), !key.isEmpty else {

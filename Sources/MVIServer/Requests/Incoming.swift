@@ -16,7 +16,10 @@ struct Incoming: Sendable {
 
     /// The feature instance that the path names, if the server has such a feature.
     func feature(_ features: FeatureRegistry) throws(Problem) -> FeatureID {
-        try Self.feature(parameterText, features)
+        let raw = head.path[parameter]
+        // What has no escapes, as nearly all ids have none, is an id as it stands, or none.
+        if let id = FeatureID(raw), features.definition(for: id) != nil { return id }
+        return try Self.feature(parameterText, features)
     }
 
     static func feature(_ text: String?, _ features: FeatureRegistry) throws(Problem) -> FeatureID {
@@ -47,7 +50,8 @@ struct Incoming: Sendable {
 
     /// Refuses a body that says it is too large; one that does not say is cut off by the HTTP layer.
     func checkSize(limit: Int) throws(Problem) {
-        guard let text = fields["content-length"], (Int(text) ?? .max) > limit else { return }
-        throw Problem(.bodyTooLarge, "The body has \(text.prefix(20)) bytes; at most \(limit) are taken.")
+        guard let digits = fields.bytes(of: "content-length"), (digits.decimal ?? .max) > limit else { return }
+        let length = String(decoding: digits.prefix(20), as: UTF8.self)
+        throw Problem(.bodyTooLarge, "The body has \(length) bytes; at most \(limit) are taken.")
     }
 }

@@ -35,8 +35,7 @@ enum IntentName {
     private static func single(
         _ name: StaticString, _ shown: StaticString, _ fields: HeaderFields
     ) throws(Problem) -> String? {
-        let values = fields.values(of: name)
-        guard values.count <= 1 else { throw Problem(.badRequest, "`\(shown)` is there more than once.") }
+        guard fields.count(of: name) <= 1 else { throw Problem(.badRequest, "`\(shown)` is there more than once.") }
         return fields[name]
     }
 }

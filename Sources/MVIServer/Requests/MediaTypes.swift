@@ -2,22 +2,25 @@ import MicroHTTP
 
 /// What a request says of its body's type, and what it would accept.
 enum MediaTypes {
+    private static let json = Array("application/json".utf8)
+    private static let identity = Array("identity".utf8)
+
     /// The body of an intent or a session: JSON, not coded. Parameters are let pass; JSON has none (RFC 8259
     /// section 11), and clients send `charset` all the same.
     static func checkJSON(_ fields: HeaderFields) throws(Problem) {
         // Two of either can be read in two ways.
-        guard fields.values(of: "content-type").count <= 1, fields.values(of: "content-encoding").count <= 1 else {
+        guard fields.count(of: "content-type") <= 1, fields.count(of: "content-encoding") <= 1 else {
             throw Problem(
                 .unsupportedMediaType, "`Content-Type` and `Content-Encoding` may be there once.")
         }
-        guard let value = fields["content-type"] else {
+        guard let value = fields.bytes(of: "content-type") else {
             throw Problem(.unsupportedMediaType, "The body has no `Content-Type`; it must be application/json.")
         }
-        guard essence(value) == "application/json" else {
+        guard essence(value).isCaselessly(json) else {
             throw Problem(
                 .unsupportedMediaType, "The body's `Content-Type` is another than application/json.")
         }
-        if let coding = fields["content-encoding"], coding.lowercased() != "identity" {
+        if let coding = fields.bytes(of: "content-encoding"), !coding.isCaselessly(identity) {
             throw Problem(.unsupportedMediaType, "The body has a `Content-Encoding`; it must come as it is.")
         }
     }
@@ -32,7 +35,7 @@ enum MediaTypes {
             for range in value.split(separator: ",") {
                 hasRange = true
                 let specificity =
-                    switch essence(range) {
+                    switch String(decoding: essence(ArraySlice(range.utf8)), as: UTF8.self).lowercased() {
                     case "\(type)/\(subtype)": 2
                     case "\(type)/*": 1
                     case "*/*": 0
@@ -45,10 +48,9 @@ enum MediaTypes {
         return hasRange ? best.isAccepted : true
     }
 
-    private static func essence(_ value: some StringProtocol) -> String {
-        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-        let bytes = value.utf8.prefix { $0 != UInt8(ascii: ";") }.drop(while: isBlank)
-        return String(decoding: bytes.reversed().drop(while: isBlank).reversed(), as: UTF8.self).lowercased()
+    /// Type and subtype, without parameters.
+    private static func essence(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        value.prefix { $0 != UInt8(ascii: ";") }.trimmingBlanks()
     }
 
     /// `q=0`, `q=0.0` and the like exclude.

@@ -126,7 +126,7 @@ public struct FeatureRegistry: Sendable {
 
     /// The feature that the id names, if it takes a key exactly when the id has one.
     public func definition(for id: FeatureID) -> FeatureDefinition? {
-        guard let definition = byName[id.name], definition.isKeyed == (id.key != nil) else { return nil }
+        guard let definition = byName[id.name], definition.isKeyed == id.hasKey else { return nil }
         return definition
     }
 }
