@@ -3,19 +3,35 @@ import WireJSON
 /// One JSON object, written member by member into the bytes that are sent: for answers whose members the server
 /// knows, which need no encoder.
 struct JSONObject {
-    private(set) var bytes: [UInt8] = [UInt8(ascii: "{")]
+    private(set) var bytes: [UInt8] = []
+
+    init() {
+        // As much as most objects need.
+        bytes.reserveCapacity(192)
+        bytes.append(UInt8(ascii: "{"))
+    }
 
     /// The object, complete.
-    var closed: [UInt8] { bytes + [UInt8(ascii: "}")] }
+    var closed: [UInt8] {
+        consuming get {
+            bytes.append(UInt8(ascii: "}"))
+            return bytes
+        }
+    }
 
     mutating func add(_ name: StaticString, _ text: String) {
         addName(name)
         WireJSON.appendString(text, to: &bytes)
     }
 
-    mutating func add(_ name: StaticString, _ number: some BinaryInteger) {
+    mutating func add(_ name: StaticString, _ number: Int) {
         addName(name)
-        bytes += "\(number)".utf8
+        bytes += String(number).utf8
+    }
+
+    mutating func add(_ name: StaticString, _ number: UInt64) {
+        addName(name)
+        bytes += String(number).utf8
     }
 
     mutating func add(_ name: StaticString, _ flag: Bool) {
@@ -45,7 +61,8 @@ struct JSONObject {
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
         bytes.append(UInt8(ascii: "\""))
         name.withUTF8Buffer { bytes += $0 }
-        bytes += "\":".utf8
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
     }
 }
 

@@ -8,6 +8,16 @@ struct IntentOperations: Sendable {
     let credentials: Credentials
     let crossSite: CrossSiteRule
     let bodyLimit: Int
+    /// The longest wait in seconds.
+    private let cap: Int
+
+    init(sessions: SessionTable, credentials: Credentials, crossSite: CrossSiteRule, bodyLimit: Int) {
+        self.sessions = sessions
+        self.credentials = credentials
+        self.crossSite = crossSite
+        self.bodyLimit = bodyLimit
+        cap = Int(sessions.environment.limits.longestWait.components.seconds)
+    }
 
     func send(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
         let fields = incoming.fields
@@ -63,8 +73,6 @@ struct IntentOperations: Sendable {
         guard let wait = preferences.wait, !sessions.isDraining else { return nil }
         return .seconds(min(wait, cap))
     }
-
-    private var cap: Int { Int(sessions.environment.limits.longestWait.components.seconds) }
 
     private func accept(
         _ request: IntentRequest, _ feature: FeatureID, _ session: Session, _ preferences: Preferences, _ reply: Reply
