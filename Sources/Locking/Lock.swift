@@ -49,16 +49,16 @@ public struct Lock<Value>: @unchecked Sendable {
     public func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        storage.withUnsafeMutablePointerToElements { mutex in
-            let result = pthread_mutex_lock(mutex)
-            precondition(result == 0, "pthread_mutex_lock failed with \(result)")
-        }
-        defer {
-            storage.withUnsafeMutablePointerToElements { mutex in
-                let result = pthread_mutex_unlock(mutex)
-                precondition(result == 0, "pthread_mutex_unlock failed with \(result)")
+        // By its address: as a class's property it would be checked for overlapping access each time, which the mutex
+        // rules out.
+        try storage.withUnsafeMutablePointers { value, mutex throws(Failure) in
+            let locked = pthread_mutex_lock(mutex)
+            precondition(locked == 0, "pthread_mutex_lock failed with \(locked)")
+            defer {
+                let unlocked = pthread_mutex_unlock(mutex)
+                precondition(unlocked == 0, "pthread_mutex_unlock failed with \(unlocked)")
             }
+            return try body(&value.pointee)
         }
-        return try body(&storage.header)
     }
 }
