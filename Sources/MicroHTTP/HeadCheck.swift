@@ -30,11 +30,11 @@ enum HeadCheck {
     /// header field and to any request message that contains more than one Host header field line or a Host header
     /// field with an invalid field value" (RFC 9112 section 3.2).
     static func host(_ fields: HeaderFields, target: RequestTarget, isHTTP10: Bool) -> RequestFault? {
-        switch fields.count(of: "host") {
-        case 0:
+        switch fields.occurrences(of: "host") {
+        case (0, _):
             return isHTTP10 ? nil : RequestFault(.badHost, "The field Host is missing.")
-        case 1:
-            guard let host = fields.bytes(of: "host"), isHost(host) else {
+        case (1, let host?):
+            guard isHost(host) else {
                 return RequestFault(.badHost, "The field Host does not name a host and an optional port.")
             }
             // Whoever routed the request by its target and whoever reads Host must have meant the same server.
@@ -49,12 +49,12 @@ enum HeadCheck {
 
     /// How long the body is, if that can be read in one way only (RFC 9112 section 6.3).
     static func framing(_ fields: HeaderFields, isHTTP10: Bool) -> Result<Framing, RequestFault> {
-        let lengths = fields.count(of: "content-length")
-        let codings = fields.count(of: "transfer-encoding")
+        let (lengths, length) = fields.occurrences(of: "content-length")
+        let (codings, coding) = fields.occurrences(of: "transfer-encoding")
         guard lengths <= 1, codings <= 1, lengths + codings <= 1 else {
             return ambiguous("The body's length is given more than once.")
         }
-        if let length = fields.bytes(of: "content-length") {
+        if let length {
             var value: UInt64 = 0
             for byte in length {
                 let (shifted, overflow) = value.multipliedReportingOverflow(by: 10)
@@ -64,7 +64,7 @@ enum HeadCheck {
             }
             return length.isEmpty ? ambiguous("Content-Length is empty.") : .success(.length(value))
         }
-        guard let coding = fields.bytes(of: "transfer-encoding") else { return .success(.none) }
+        guard let coding else { return .success(.none) }
         guard !isHTTP10 else { return ambiguous("HTTP/1.0 has no Transfer-Encoding.") }
         let names = coding.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
             String(decoding: part.drop(while: \.isBlank).reversed().drop(while: \.isBlank).reversed(), as: UTF8.self)

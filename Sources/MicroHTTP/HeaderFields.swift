@@ -66,12 +66,16 @@ public struct HeaderFields: Sendable {
         return entries.filter { matches($0, name) }.map { String(decoding: bytes[$0.value], as: UTF8.self) }
     }
 
-    /// How many fields `name` (lower case) there are.
-    public func count(of name: StaticString) -> Int {
-        guard mayContain(name) else { return 0 }
+    /// How many fields `name` (lower case) there are, and the bytes of the first one's value.
+    public func occurrences(of name: StaticString) -> (count: Int, first: ArraySlice<UInt8>?) {
+        guard mayContain(name) else { return (0, nil) }
         var count = 0
-        for entry in entries where matches(entry, name) { count += 1 }
-        return count
+        var first: Range<Int>?
+        for entry in entries where matches(entry, name) {
+            count += 1
+            first = first ?? entry.value
+        }
+        return (count, first.map { bytes[$0] })
     }
 
     /// Every field as sent, in order.
@@ -96,9 +100,12 @@ public struct HeaderFields: Sendable {
         guard Int(entry.nameEnd - entry.nameStart) == name.utf8CodeUnitCount else { return false }
         // The pointer is the literal's, valid for ever; the index stays below the count compared above.
         let wanted = name.utf8Start
-        for index in 0..<name.utf8CodeUnitCount where bytes[Int(entry.nameStart) + index].lowercased != wanted[index] {
-            return false
+        return bytes.withUnsafeBufferPointer { bytes in
+            let start = Int(entry.nameStart)
+            for index in 0..<name.utf8CodeUnitCount where bytes[start + index].lowercased != wanted[index] {
+                return false
+            }
+            return true
         }
-        return true
     }
 }

@@ -9,8 +9,9 @@ enum IdempotencyKey {
 
     /// Nil if there is none.
     static func read(_ fields: HeaderFields) throws(Problem) -> String? {
-        guard let value = fields.bytes(of: "idempotency-key") else { return nil }
-        guard fields.count(of: "idempotency-key") == 1 else {
+        let (count, value) = fields.occurrences(of: "idempotency-key")
+        guard let value else { return nil }
+        guard count == 1 else {
             throw Problem(.badRequest, "`Idempotency-Key` is there more than once.")
         }
         guard let key = parse(value), !key.isEmpty else {

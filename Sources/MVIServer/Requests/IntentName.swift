@@ -35,7 +35,8 @@ enum IntentName {
     private static func single(
         _ name: StaticString, _ shown: StaticString, _ fields: HeaderFields
     ) throws(Problem) -> String? {
-        guard fields.count(of: name) <= 1 else { throw Problem(.badRequest, "`\(shown)` is there more than once.") }
-        return fields[name]
+        let (count, value) = fields.occurrences(of: name)
+        guard count <= 1 else { throw Problem(.badRequest, "`\(shown)` is there more than once.") }
+        return value.map { String(decoding: $0, as: UTF8.self) }
     }
 }

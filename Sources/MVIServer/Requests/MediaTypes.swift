@@ -9,18 +9,20 @@ enum MediaTypes {
     /// section 11), and clients send `charset` all the same.
     static func checkJSON(_ fields: HeaderFields) throws(Problem) {
         // Two of either can be read in two ways.
-        guard fields.count(of: "content-type") <= 1, fields.count(of: "content-encoding") <= 1 else {
+        let (types, type) = fields.occurrences(of: "content-type")
+        let (codings, coding) = fields.occurrences(of: "content-encoding")
+        guard types <= 1, codings <= 1 else {
             throw Problem(
                 .unsupportedMediaType, "`Content-Type` and `Content-Encoding` may be there once.")
         }
-        guard let value = fields.bytes(of: "content-type") else {
+        guard let type else {
             throw Problem(.unsupportedMediaType, "The body has no `Content-Type`; it must be application/json.")
         }
-        guard essence(value).isCaselessly(json) else {
+        guard essence(type).isCaselessly(json) else {
             throw Problem(
                 .unsupportedMediaType, "The body's `Content-Type` is another than application/json.")
         }
-        if let coding = fields.bytes(of: "content-encoding"), !coding.isCaselessly(identity) {
+        if let coding, !coding.isCaselessly(identity) {
             throw Problem(.unsupportedMediaType, "The body has a `Content-Encoding`; it must come as it is.")
         }
     }
