@@ -13,8 +13,8 @@ final class ConnectionWatch: ReactorMember {
         /// The first request, or the rest of a head.
         case head
         case body
-        /// The handler's answer; the response is sent if it does not come.
-        case answer(Exchange, Response)
+        /// The handler's answer; the response is made and sent if it does not come.
+        case answer(Exchange, () -> Response)
         /// The client's taking of what is written to it.
         case writing
         /// Nothing that has a deadline of ours: the handler runs, or the socket is a stream's.
@@ -138,15 +138,15 @@ final class ConnectionWatch: ReactorMember {
             case none
             case shut
             case cut
-            case answer(Exchange, Response)
+            case answer(Exchange, () -> Response)
         }
         let action: Action = state.withLock { state in
             let isDue = now >= state.deadline
             guard !state.isClosed, isDue || state.hasHungUp && state.isReading else { return .none }
             if isDue { state.deadline = .max }
-            if case .answer(let exchange, let response) = state.phase {
+            if case .answer(let exchange, let late) = state.phase {
                 state.phase = .none
-                return .answer(exchange, response)
+                return .answer(exchange, late)
             }
             state.hasExpired = state.hasExpired || isDue
             state.isShutting = true
@@ -155,7 +155,7 @@ final class ConnectionWatch: ReactorMember {
         }
         switch action {
         case .none: break
-        case .answer(let exchange, let response): exchange.overrule(response)
+        case .answer(let exchange, let late): exchange.overrule(late())
         case .shut: endInput()
         case .cut: cut()
         }

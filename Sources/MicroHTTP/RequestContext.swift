@@ -117,8 +117,11 @@ final class RequestContext {
         body = []
         userContext = nil
         if let response = exchange.handlerReturned() { return answer(response, connection) }
-        let late = RequestFault(.answerTimeout, "The request could not be answered in time.")
-        watch?.enter(.answer(exchange, core.response(to: late, head: head)))
+        watch?.enter(
+            .answer(exchange) { [core] in
+                core.response(
+                    to: RequestFault(.answerTimeout, "The request could not be answered in time."), head: head)
+            })
         if exchange.suspend(connection) { return .YES }
         let fault = RequestFault(.shuttingDown, "The server is stopping. Try again in a moment.")
         return answer(exchange.answerWithoutSuspending(core.response(to: fault, head: head)), connection)

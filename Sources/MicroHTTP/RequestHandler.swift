@@ -10,7 +10,7 @@ public protocol RequestHandler: Sendable {
     /// Called at most once per accepted request, never when the client left earlier.
     func handle(_ request: Request, _ exchange: Exchange)
 
-    /// Words a refusal that this layer makes, so that it looks like the handler's own.
+    /// Words a refusal that this layer makes, so that it looks like the handler's own. On any thread of this layer.
     ///
     /// The fault's status is sent whatever the response says. `head` is the request's if it was well-formed and has
     /// arrived; a fault that meets a whole connection, or many requests at once, has none.
