@@ -108,7 +108,7 @@ let package = Package(
             name: "sized-server", dependencies: ["MVI", "MVIServer"], path: "Benchmarks/Sources/sized",
             swiftSettings: settings),
         .executableTarget(
-            name: "micro", dependencies: ["EventStream", "MVI", "MVIServer", "WireJSON"],
+            name: "micro", dependencies: ["EventStream", "MVI", "MVIServer", "MicroHTTP", "WireJSON"],
             path: "Benchmarks/Sources/micro",
             swiftSettings: settings),
 

@@ -52,7 +52,7 @@ final class Application: Sendable {
                 return try prepare(operation, incoming, allow: allow, &terms)
             case .unknownMethod(let allow):
                 var problem = Problem(.methodNotAllowed, "The method is none of those that this path has: \(allow).")
-                problem.fields = [(name: "Allow", value: allow)]
+                problem.fields = [ResponseField("Allow", allow)]
                 throw problem
             case .unknownPath:
                 // The server as a whole (RFC 9110 section 9.3.7).
@@ -169,17 +169,17 @@ final class Application: Sendable {
 
     /// `Allow`, and the answer to a CORS preflight, which asks without a credential.
     private func options(_ head: RequestHead, allow: String) -> Response {
-        var fields: [(name: String, value: String)] = [
-            ("Allow", allow), ("Cache-Control", "no-store"), AnswerFields.noSniff,
-        ]
+        var fields = [ResponseField("Allow", allow), ResponseField("Cache-Control", "no-store"), AnswerFields.noSniff]
         if head.fields.contains("access-control-request-method"), crossSite.listedOrigin(head.fields) != nil {
             fields += [
-                ("Access-Control-Allow-Methods", allow), ("Access-Control-Allow-Headers", CORS.allowed),
-                ("Access-Control-Max-Age", CORS.maxAge),
+                ResponseField("Access-Control-Allow-Methods", allow),
+                ResponseField("Access-Control-Allow-Headers", CORS.allowed),
+                ResponseField("Access-Control-Max-Age", CORS.maxAge),
             ]
         }
         if !crossSite.allowedOrigins.isEmpty {
-            fields.append(("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"))
+            fields.append(
+                ResponseField("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"))
         }
         return Response(status: 204, fields: fields)
     }

@@ -10,8 +10,7 @@ enum LastWords {
         if case .bytes(let bytes) = response.body { body = bytes }
         let reason = String(cString: MHD_get_reason_phrase_for(UInt32(response.status)))
         var head = "HTTP/1.1 \(response.status) \(reason)\r\nDate: \(date(time))\r\nConnection: close\r\n"
-        for field in response.fields
-        where !ResponseWriter.isOurs(field.name) && ResponseWriter.isWellFormed(field) {
+        for field in response.fields where field.standing == .sent {
             head += "\(field.name): \(field.value)\r\n"
         }
         return Array((head + "Content-Length: \(body.count)\r\n\r\n").utf8) + body

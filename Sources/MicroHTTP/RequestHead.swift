@@ -1,22 +1,24 @@
 /// A request's line and fields.
-public struct RequestHead: Sendable {
+///
+/// A class, since it goes through many hands, and a structure would have each of its parts counted at each.
+public final class RequestHead: Sendable {
     /// The method as sent; its case matters (RFC 9110 section 9.1).
-    public var method: String
+    public let method: String
 
     /// The path as sent, percent-encoding kept, without the query. Starts with `/`, or is `*`.
-    public var path: [UInt8]
+    public let path: [UInt8]
 
     /// What follows the first `?`, as sent; nil if there is none.
-    public var query: [UInt8]?
+    public let query: [UInt8]?
 
     /// Whether the request is HTTP/1.0, whose client understands no chunks.
-    public var isHTTP10: Bool
+    public let isHTTP10: Bool
 
     /// The fields.
-    public var fields: HeaderFields
+    public let fields: HeaderFields
 
     /// Where the request came from.
-    public var peer: PeerAddress
+    public let peer: PeerAddress
 
     /// The peer's address as text, without port, as a proxy's allow-list would write it. Made anew at each call.
     public var remoteAddress: String { peer.description }

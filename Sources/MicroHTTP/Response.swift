@@ -20,13 +20,13 @@ public struct Response: Sendable {
     /// The fields, in order. `Date`, `Content-Length` and `Transfer-Encoding` are the layer's and are ignored here;
     /// `Connection: close` is obeyed. A name that is no token, or a value with a control character, is left out and
     /// logged.
-    public var fields: [(name: String, value: String)]
+    public var fields: [ResponseField]
 
     /// The body. With 304 give the one that 200 would have: its length is sent, it is not.
     public var body: Body
 
     /// A response from its parts.
-    public init(status: Int, fields: [(name: String, value: String)] = [], body: Body = .empty) {
+    public init(status: Int, fields: [ResponseField] = [], body: Body = .empty) {
         self.status = status
         self.fields = fields
         self.body = body

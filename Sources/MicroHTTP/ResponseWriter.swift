@@ -11,8 +11,8 @@ enum ResponseWriter {
         guard let made = make(response, stream) else { return .NO }
         // The library counts its own reference while it sends.
         defer { MHD_destroy_response(made) }
-        for field in response.fields where !isOurs(field.name) {
-            if !isWellFormed(field) || !add(field, to: made) {
+        for field in response.fields where field.standing != .ours {
+            if field.standing == .malformed || !add(field, to: made) {
                 logger.error(
                     "A response's field is left out: it is not well-formed", metadata: ["name": "\(field.name)"])
             }
@@ -46,25 +46,9 @@ enum ResponseWriter {
     }
 
     /// A `String` that is passed as a C string is copied for it; its own bytes end in a NUL already.
-    private static func add(_ field: (name: String, value: String), to response: OpaquePointer) -> Bool {
+    private static func add(_ field: ResponseField, to response: OpaquePointer) -> Bool {
         field.name.withCString { name in
             field.value.withCString { value in MHD_add_response_header(response, name, value) == .YES }
         }
-    }
-
-    /// Fields that say how the message is framed, which only this layer knows.
-    static func isOurs(_ name: String) -> Bool {
-        func isCaselessly(_ other: String) -> Bool { zip(name.utf8, other.utf8).allSatisfy { $0.lowercased == $1 } }
-        switch name.utf8.count {
-        case 4: return isCaselessly("date")
-        case 14: return isCaselessly("content-length")
-        case 17: return isCaselessly("transfer-encoding")
-        default: return false
-        }
-    }
-
-    static func isWellFormed(_ field: (name: String, value: String)) -> Bool {
-        var (name, value) = field
-        return name.withUTF8(\.isToken) && value.withUTF8(\.isFieldValue)
     }
 }

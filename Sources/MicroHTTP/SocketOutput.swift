@@ -18,7 +18,7 @@ enum SocketOutput {
     /// (RFC 9112 section 7.1). Without frames the payload goes as it is, and the connection's end is the body's.
     static func write(_ payload: [UInt8], to descriptor: Int32, framed: Bool, last: Bool) -> Result {
         guard framed else { return payload.isEmpty ? .taken : write(payload, from: 0, to: descriptor) }
-        let head = payload.isEmpty ? [] : Array(String(payload.count, radix: 16).utf8) + [0x0D, 0x0A]
+        let head = payload.isEmpty ? [] : chunkHead(payload.count)
         let tail: StaticString = payload.isEmpty ? "0\r\n\r\n" : last ? "\r\n0\r\n\r\n" : "\r\n"
         let tailCount = payload.isEmpty && !last ? 0 : tail.utf8CodeUnitCount
         let sent = head.withUnsafeBytes { head in
@@ -42,6 +42,20 @@ enum SocketOutput {
         rest += payload.dropFirst(max(0, sent - head.count))
         rest += bytes(tail, tailCount).dropFirst(max(0, sent - head.count - payload.count))
         return .left(rest)
+    }
+
+    /// The size in hexadecimal, and CRLF.
+    private static func chunkHead(_ size: Int) -> [UInt8] {
+        let digitCount = (Int.bitWidth - size.leadingZeroBitCount + 3) / 4
+        return [UInt8](unsafeUninitializedCapacity: digitCount + 2) { head, count in
+            for place in 0..<digitCount {
+                let digit = UInt8(size >> (4 * (digitCount - 1 - place)) & 15)
+                head[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            }
+            head[digitCount] = 0x0D
+            head[digitCount + 1] = 0x0A
+            count = digitCount + 2
+        }
     }
 
     /// Writes `bytes` from `start` on, as they are.

@@ -59,7 +59,7 @@ extension MicroHTTPSuites {
 
         @Test func `The handler's wish to close is obeyed`() async throws {
             let handler = TestHandler { _, exchange in
-                exchange.respond(Response(status: 200, fields: [("Connection", "close")]))
+                exchange.respond(Response(status: 200, fields: [ResponseField("Connection", "close")]))
             }
             try await withServer(handler) { server in
                 let client = try RawClient(port: server.port)
@@ -76,8 +76,10 @@ extension MicroHTTPSuites {
                     Response(
                         status: 200,
                         fields: [
-                            ("Content-Length", "999"), ("transfer-encoding", "chunked"), ("Date", "never"),
-                            ("X-Split", "a\r\nX-Injected: b"), ("X Name", "v"), ("X-Nul", "a\u{0}b"), ("X-Good", "v"),
+                            ResponseField("Content-Length", "999"), ResponseField("transfer-encoding", "chunked"),
+                            ResponseField("Date", "never"), ResponseField("X-Split", "a\r\nX-Injected: b"),
+                            ResponseField("X Name", "v"), ResponseField("X-Nul", "a\u{0}b"),
+                            ResponseField("X-Good", "v"),
                         ],
                         body: .bytes(Array("body".utf8))))
             }

@@ -9,7 +9,9 @@ extension MicroHTTPSuites {
         @Test func `A request is answered with the handler's status, fields and body`() async throws {
             let handler = TestHandler { request, exchange in
                 exchange.respond(
-                    Response(status: 201, fields: [("X-Name", "value")], body: .bytes(TestHandler.describe(request))))
+                    Response(
+                        status: 201, fields: [ResponseField("X-Name", "value")],
+                        body: .bytes(TestHandler.describe(request))))
             }
             try await withServer(handler) { server in
                 let client = try RawClient(port: server.port)

@@ -1,7 +1,7 @@
 import MicroHTTP
 
-/// The way back to one request's client.
-struct Reply: Sendable {
+/// The way back to one request's client. A class, since it goes from closure to closure.
+final class Reply: Sendable {
     /// What the request's head says of its answer, whatever that will be.
     struct Terms: Sendable {
         /// The path as it was asked for, for problems.
@@ -11,13 +11,13 @@ struct Reply: Sendable {
         /// Whether answers differ by `Origin` although nobody's session is behind them.
         let variesByOrigin: Bool
         /// A cookie to set anew.
-        var cookie: (name: String, value: String)?
+        var cookie: ResponseField?
         /// What problems vary by, behind a session; good answers say it themselves.
         var vary: String?
 
         func response(to problem: Problem) -> Response {
             var response = problem.response(instance: path)
-            if let vary { response.fields.append((name: "Vary", value: vary)) }
+            if let vary { response.fields.append(ResponseField("Vary", vary)) }
             return finish(response)
         }
 
@@ -28,10 +28,10 @@ struct Reply: Sendable {
             var response = response
             func has(_ name: String) -> Bool { response.fields.contains { $0.name == name } }
             if let cookie, !has(cookie.name) { response.fields.append(cookie) }
-            if variesByOrigin, !has("Vary") { response.fields.append((name: "Vary", value: "Origin")) }
+            if variesByOrigin, !has("Vary") { response.fields.append(ResponseField("Vary", "Origin")) }
             if let origin {
-                response.fields.append((name: "Access-Control-Allow-Origin", value: origin))
-                response.fields.append((name: "Access-Control-Expose-Headers", value: CORS.exposed))
+                response.fields.append(ResponseField("Access-Control-Allow-Origin", origin))
+                response.fields.append(ResponseField("Access-Control-Expose-Headers", CORS.exposed))
             }
             return response
         }
@@ -40,6 +40,11 @@ struct Reply: Sendable {
     let terms: Terms
     /// Sends the answer; once.
     let send: @Sendable (Response) -> Void
+
+    init(terms: Terms, send: @escaping @Sendable (Response) -> Void) {
+        self.terms = terms
+        self.send = send
+    }
 
     func answer(_ response: Response) { send(terms.finish(response)) }
 

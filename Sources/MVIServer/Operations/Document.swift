@@ -4,15 +4,15 @@ import MicroHTTP
 struct Document: Sendable {
     private let bytes: [UInt8]
     private let tag: String
-    private let fields: [(name: String, value: String)]
+    private let fields: [ResponseField]
 
-    init(_ bytes: [UInt8], contentType: String, extra: [(name: String, value: String)] = []) {
+    init(_ bytes: [UInt8], contentType: String, extra: [ResponseField] = []) {
         self.bytes = bytes
         tag = Self.hash(bytes)
         fields =
             [
-                (name: "Content-Type", value: contentType), (name: "Cache-Control", value: "no-cache"),
-                (name: "ETag", value: "\"\(tag)\""), AnswerFields.noSniff,
+                ResponseField("Content-Type", contentType), ResponseField("Cache-Control", "no-cache"),
+                ResponseField("ETag", "\"\(tag)\""), AnswerFields.noSniff,
             ] + extra
     }
 

@@ -37,21 +37,21 @@ struct DocumentOperations: Sendable {
                 Response(
                     status: 200,
                     fields: [
-                        (name: "Content-Type", value: "text/plain; charset=utf-8"),
-                        (name: "Cache-Control", value: "no-cache"), AnswerFields.noSniff,
+                        ResponseField("Content-Type", "text/plain; charset=utf-8"),
+                        ResponseField("Cache-Control", "no-cache"), AnswerFields.noSniff,
                     ], body: .bytes(Array(type.page.utf8))))
         }
     }
 
     /// What a page may load and where it may send: its own server. It is shown in no frame, and tells no other site
     /// where a reader comes from.
-    private static let pageSecurity: [(name: String, value: String)] = [
-        (
+    private static let pageSecurity: [ResponseField] = [
+        ResponseField(
             "Content-Security-Policy",
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
                 + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         ),
-        ("Referrer-Policy", "no-referrer"),
+        ResponseField("Referrer-Policy", "no-referrer"),
     ]
 
     /// A copy of what is in the program's read-only data, where it stays as long as the process.

@@ -2,8 +2,8 @@ import MicroHTTP
 import Sessions
 
 /// `POST /features/{id}/intents`, the path that most requests take: no task, no actor, and nothing made before it is
-/// known to be needed.
-struct IntentOperations: Sendable {
+/// known to be needed. A class, so that what goes on after the head takes one reference to it along and no copy.
+final class IntentOperations: Sendable {
     let sessions: SessionTable
     let credentials: Credentials
     let crossSite: CrossSiteRule
@@ -38,10 +38,10 @@ struct IntentOperations: Sendable {
             condition = try self.condition(fields, session)
         } catch {
             guard let name = try? IntentName.read(fields), case .sequence = name else { throw error }
-            return { _, reply in useUp(name, session, error, feature, reply) }
+            return { [self] _, reply in useUp(name, session, error, feature, reply) }
         }
         let preferences = Preferences(fields)
-        return { body, reply in
+        return { [self] body, reply in
             accept(
                 IntentRequest(
                     body: body, name: name, ifMatch: condition, wait: wait(preferences),
@@ -77,12 +77,14 @@ struct IntentOperations: Sendable {
     private func accept(
         _ request: IntentRequest, _ feature: FeatureID, _ session: Session, _ preferences: Preferences, _ reply: Reply
     ) {
-        session.accept(request, for: feature, lastWord: { lastWord($0, feature, reply.terms.path) }) { result in
+        session.accept(
+            request, for: feature, lastWord: { [self] in lastWord($0, feature, reply.terms.path) }
+        ) { [self] result in
             switch result {
             case .success(let intent): reply.answer(answer(intent, feature, session, preferences))
             case .failure(.replayed(let status, let body)):
                 var response = Response(status: status, fields: AnswerFields.problem, body: .bytes(body))
-                response.fields.append((name: "Idempotency-Replayed", value: "true"))
+                response.fields.append(ResponseField("Idempotency-Replayed", "true"))
                 reply.answer(response)
             case .failure(let refusal): refuse(refusal, feature, session, reply)
             }
@@ -118,7 +120,7 @@ struct IntentOperations: Sendable {
     private func useUp(
         _ name: IntentRequest.Name, _ session: Session, _ problem: Problem, _ feature: FeatureID, _ reply: Reply
     ) {
-        session.useUp(name, status: problem.type.status, body: problem.body(instance: reply.terms.path)) { use in
+        session.useUp(name, status: problem.type.status, body: problem.body(instance: reply.terms.path)) { [self] use in
             switch use {
             case .none, .used: reply.refuse(problem)
             case .before: reply.refuse(problem.replayed)
@@ -142,7 +144,7 @@ struct IntentOperations: Sendable {
             let feature = try? incoming.feature(sessions.environment.features)
         else { return problem }
         if case .live(let session)? = sessions.lookup(token) { return cutOff(incoming, session, feature, problem) }
-        sessions.find(token) { found in
+        sessions.find(token) { [self] found in
             if case .live(let session) = found { _ = cutOff(incoming, session, feature, problem) }
         }
         return problem
@@ -168,7 +170,7 @@ struct IntentOperations: Sendable {
                 preconditionFailure("an answer shows a state that was not asked for")
             }
             response = Response(status: 200, fields: AnswerFields.intent, body: .bytes(state.view))
-            response.fields.append((name: "ETag", value: "\"\(session.entityTag(version: state.version))\""))
+            response.fields.append(ResponseField("ETag", "\"\(session.entityTag(version: state.version))\""))
         default:
             var object = JSONObject()
             object.add("intent", intent.intentID.text)
@@ -177,8 +179,8 @@ struct IntentOperations: Sendable {
             object.add("version", intent.version)
             response = Response(status: 202, fields: AnswerFields.intent, body: .bytes(object.closed))
         }
-        if let applied = form.applied { response.fields.append((name: "Preference-Applied", value: applied)) }
-        if intent.isReplayed { response.fields.append((name: "Idempotency-Replayed", value: "true")) }
+        if let applied = form.applied { response.fields.append(ResponseField("Preference-Applied", applied)) }
+        if intent.isReplayed { response.fields.append(ResponseField("Idempotency-Replayed", "true")) }
         return response
     }
 }
@@ -187,7 +189,7 @@ extension Problem {
     /// The same as the answer to a repetition.
     fileprivate var replayed: Problem {
         var problem = self
-        problem.fields.append((name: "Idempotency-Replayed", value: "true"))
+        problem.fields.append(ResponseField("Idempotency-Replayed", "true"))
         return problem
     }
 }

@@ -47,7 +47,7 @@ struct SessionOperations: Sendable {
             switch result {
             case .success(let made):
                 var response = response(201, made.session, made.token)
-                response.fields.append((name: "Location", value: "/sessions/current"))
+                response.fields.append(ResponseField("Location", "/sessions/current"))
                 reply.answer(response)
             case .failure(let refusal): reply.refuse(Problem(refusal))
             }

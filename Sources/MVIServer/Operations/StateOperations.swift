@@ -42,7 +42,7 @@ struct StateOperations: Sendable {
                 switch result {
                 case .success(let state):
                     var response = answer(state, session, known)
-                    response.fields.append((name: "Preference-Applied", value: "wait=\(seconds)"))
+                    response.fields.append(ResponseField("Preference-Applied", "wait=\(seconds)"))
                     reply.answer(response)
                 case .failure(let refusal): reply.refuse(Problem(refusal, feature))
                 }
@@ -52,7 +52,7 @@ struct StateOperations: Sendable {
     private func answer(_ state: StateSnapshot, _ session: Session, _ known: EntityTags?) -> Response {
         let tag = session.entityTag(version: state.version)
         var fields = AnswerFields.state
-        fields.append((name: "ETag", value: "\"\(tag)\""))
+        fields.append(ResponseField("ETag", "\"\(tag)\""))
         return Response(status: known?.matchesWeakly(tag) == true ? 304 : 200, fields: fields, body: .bytes(state.view))
     }
 

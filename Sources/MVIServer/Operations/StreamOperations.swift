@@ -123,7 +123,7 @@ struct StreamOperations: Sendable {
             return Response(status: 200, fields: AnswerFields.stream, body: .bytes(farewell))
         }
         var problem = problem
-        problem.fields.append((name: "Preference-Applied", value: "problem"))
+        problem.fields.append(ResponseField("Preference-Applied", "problem"))
         throw problem
     }
 

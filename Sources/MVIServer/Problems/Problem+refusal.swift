@@ -1,3 +1,4 @@
+import MicroHTTP
 import MVI
 import Sessions
 import WireJSON
@@ -61,7 +62,7 @@ extension Problem {
                 retryAfter: retryAfter)
         case .outOfSequence(let expected):
             self.init(.outOfSequence, "`Intent-Seq` \(expected) is to come first in this `Intent-Epoch`.")
-            fields.append((name: "Expected-Seq", value: "\(expected)"))
+            fields.append(ResponseField("Expected-Seq", "\(expected)"))
         case .receiptExpired:
             self.init(
                 .receiptExpired, "This `Intent-Seq` was used, and what came of it is not remembered any more.")

@@ -15,7 +15,7 @@ struct Problem: Error, Sendable {
     let detail: String
     var issues: [Issue] = []
     /// What the answer's head says beside the usual, such as `Retry-After`.
-    var fields: [(name: String, value: String)] = []
+    var fields: [ResponseField] = []
 
     init(_ type: ProblemType, _ detail: String) {
         self.type = type
@@ -26,7 +26,7 @@ struct Problem: Error, Sendable {
     init(_ type: ProblemType, _ detail: String, retryAfter: Duration) {
         self.init(type, detail)
         let (seconds, rest) = retryAfter.components
-        fields = [(name: "Retry-After", value: "\(max(1, rest > 0 ? seconds + 1 : seconds))")]
+        fields = [ResponseField("Retry-After", "\(max(1, rest > 0 ? seconds + 1 : seconds))")]
     }
 
     /// `application/problem+json`, RFC 9457.
@@ -55,11 +55,11 @@ struct Problem: Error, Sendable {
     /// The answer, without what `Answer` adds for the request's origin.
     func response(instance: [UInt8]) -> Response {
         var fields = self.fields
-        fields.append((name: "Content-Type", value: "application/problem+json"))
-        fields.append((name: "Cache-Control", value: "no-store"))
-        fields.append((name: "X-Content-Type-Options", value: "nosniff"))
+        fields.append(ResponseField("Content-Type", "application/problem+json"))
+        fields.append(ResponseField("Cache-Control", "no-store"))
+        fields.append(ResponseField("X-Content-Type-Options", "nosniff"))
         // RFC 9110 section 15.5.2: a 401 says how to authenticate.
-        if type.status == 401 { fields.append((name: "WWW-Authenticate", value: "Bearer realm=\"mvi\"")) }
+        if type.status == 401 { fields.append(ResponseField("WWW-Authenticate", "Bearer realm=\"mvi\"")) }
         return Response(status: type.status, fields: fields, body: .bytes(body(instance: instance)))
     }
 }

@@ -26,10 +26,10 @@ struct CookiePolicy: Sendable {
     }
 
     /// The field that gives the browser the token, for as long as the session lives.
-    func set(_ token: String) -> (name: String, value: String) {
-        ("Set-Cookie", "\(name)=\(token)\(suffix); Max-Age=\(life)")
+    func set(_ token: String) -> ResponseField {
+        ResponseField("Set-Cookie", "\(name)=\(token)\(suffix); Max-Age=\(life)")
     }
 
     /// The field that takes it away.
-    var clear: (name: String, value: String) { ("Set-Cookie", "\(name)=\(suffix); Max-Age=0") }
+    var clear: ResponseField { ResponseField("Set-Cookie", "\(name)=\(suffix); Max-Age=0") }
 }

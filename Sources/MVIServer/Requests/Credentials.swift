@@ -7,7 +7,7 @@ struct Caller: Sendable {
     /// Whether the browser sent the credential by itself.
     let isByCookie: Bool
     /// Set-Cookie anew, when half of its life has passed.
-    let refresh: (name: String, value: String)?
+    let refresh: ResponseField?
 }
 
 /// A request's session, or the way to it.

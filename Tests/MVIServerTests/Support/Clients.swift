@@ -39,7 +39,7 @@ struct MemoryClient: Client {
             }
         }
         return TestResponse(
-            status: response.status, fields: response.fields,
+            status: response.status, fields: response.fields.map { ($0.name, $0.value) },
             body: request.method == "HEAD" || response.status == 304 ? [] : bytes(response.body))
     }
 

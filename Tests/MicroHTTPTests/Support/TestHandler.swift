@@ -18,7 +18,7 @@ struct TestHandler: RequestHandler {
     func handle(_ request: Request, _ exchange: Exchange) { onHandle(request, exchange) }
     func response(to fault: RequestFault, head: RequestHead?) -> Response {
         Response(
-            status: 418, fields: [("Content-Type", "application/problem+json")],
+            status: 418, fields: [ResponseField("Content-Type", "application/problem+json")],
             body: .bytes(Array("\(fault.reason)".utf8)))
     }
 
