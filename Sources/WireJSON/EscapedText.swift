@@ -2,15 +2,48 @@
 enum EscapedText {
     /// Appends a string in quotes. Escaped is what must be: quote, backslash, control characters.
     static func append(_ string: String, to output: inout [UInt8]) {
-        output.append(UInt8(ascii: "\""))
-        // Copied first and looked at afterwards: a block copy and a loop over an array are much faster than the
-        // string's iterator, and nearly no text holds anything to escape.
-        let start = output.count
-        output.append(contentsOf: string.utf8)
-        if output[start...].contains(where: mustBeEscaped) {
-            output.removeSubrange(start...)
-            for byte in string.utf8 { append(byte, to: &output) }
+        string.withUTF8Span { text in
+            guard isPlain(text) else { return appendEscaped(text, to: &output) }
+            output.append(addingCapacity: text.count + 2) { output in
+                output.append(UInt8(ascii: "\""))
+                for index in text.indices { output.append(text[index]) }
+                output.append(UInt8(ascii: "\""))
+            }
         }
+    }
+
+    /// Appends a member's name with its colon, behind a comma if it is not the first.
+    static func append(name: String, isFirst: Bool, to output: inout [UInt8]) {
+        name.withUTF8Span { text in
+            guard isPlain(text) else {
+                if !isFirst { output.append(UInt8(ascii: ",")) }
+                appendEscaped(text, to: &output)
+                return output.append(UInt8(ascii: ":"))
+            }
+            output.append(addingCapacity: text.count + 4) { output in
+                if !isFirst { output.append(UInt8(ascii: ",")) }
+                output.append(UInt8(ascii: "\""))
+                for index in text.indices { output.append(text[index]) }
+                output.append(UInt8(ascii: "\""))
+                output.append(UInt8(ascii: ":"))
+            }
+        }
+    }
+
+    /// Whether nothing in a text must be escaped.
+    private static func isPlain(_ text: Span<UInt8>) -> Bool {
+        // Without an early exit the compiler turns this into vector code; nearly no text holds anything to escape.
+        var found: UInt8 = 0
+        for index in text.indices {
+            let byte = text[index]
+            found |= (byte < 0x20 ? 1 : 0) | (byte == UInt8(ascii: "\"") ? 1 : 0) | (byte == UInt8(ascii: "\\") ? 1 : 0)
+        }
+        return found == 0
+    }
+
+    private static func appendEscaped(_ text: Span<UInt8>, to output: inout [UInt8]) {
+        output.append(UInt8(ascii: "\""))
+        for index in text.indices { append(text[index], to: &output) }
         output.append(UInt8(ascii: "\""))
     }
 
@@ -58,10 +91,6 @@ enum EscapedText {
 
     private static func codeUnit(_ digits: ArraySlice<UInt8>) -> UInt16 {
         digits.reduce(0) { $0 << 4 | UInt16(hexValue($1) ?? 0) }
-    }
-
-    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
-        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     private static func append(_ byte: UInt8, to output: inout [UInt8]) {

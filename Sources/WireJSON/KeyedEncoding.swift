@@ -6,31 +6,52 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     var codingPath: [any CodingKey] { encoder.codingPath }
 
-    func encodeNil(forKey key: Key) throws { try member(key) { $0.append(contentsOf: "null".utf8) } }
-    func encode(_ value: Bool, forKey key: Key) throws {
-        try member(key) { $0.append(contentsOf: (value ? "true" : "false").utf8) }
+    func encodeNil(forKey key: Key) throws {
+        try begin(key)
+        LiteralText.appendNull(to: &encoder.session.bytes)
     }
-    func encode(_ value: String, forKey key: Key) throws { try member(key) { EscapedText.append(value, to: &$0) } }
-    func encode(_ value: Double, forKey key: Key) throws { try finite(value, key) }
-    func encode(_ value: Float, forKey key: Key) throws { try finite(value, key) }
-    func encode(_ value: Int, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int8, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int16, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int32, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int64, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt8, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt16, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt32, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt64, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: Bool, forKey key: Key) throws {
+        try begin(key)
+        LiteralText.append(value, to: &encoder.session.bytes)
+    }
+    func encode(_ value: String, forKey key: Key) throws {
+        try begin(key)
+        EscapedText.append(value, to: &encoder.session.bytes)
+    }
+    func encode(_ value: Double, forKey key: Key) throws {
+        guard value.isFinite else { return try refuse(key) }
+        try begin(key)
+        NumberText.append(finite: value, to: &encoder.session.bytes)
+    }
+    func encode(_ value: Float, forKey key: Key) throws {
+        guard value.isFinite else { return try refuse(key) }
+        try begin(key)
+        NumberText.append(finite: value, to: &encoder.session.bytes)
+    }
+    func encode(_ value: Int, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int8, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int16, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int32, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int64, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: UInt, forKey key: Key) throws { try integer(UInt64(value), key) }
+    func encode(_ value: UInt8, forKey key: Key) throws { try integer(UInt64(value), key) }
+    func encode(_ value: UInt16, forKey key: Key) throws { try integer(UInt64(value), key) }
+    func encode(_ value: UInt32, forKey key: Key) throws { try integer(UInt64(value), key) }
+    func encode(_ value: UInt64, forKey key: Key) throws { try integer(UInt64(value), key) }
     func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
         try beginning(key) { try $0.encode(value) }
     }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-    func encode(_ value: Int128, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: Int128, forKey key: Key) throws {
+        try begin(key)
+        NumberText.append(wide: value, to: &encoder.session.bytes)
+    }
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-    func encode(_ value: UInt128, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: UInt128, forKey key: Key) throws {
+        try begin(key)
+        NumberText.append(wide: value, to: &encoder.session.bytes)
+    }
 
     func nestedContainer<Nested: CodingKey>(
         keyedBy type: Nested.Type, forKey key: Key
@@ -48,30 +69,25 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder() -> any Encoder { nestedEncoder(named: "super") }
     func superEncoder(forKey key: Key) -> any Encoder { nestedEncoder(key) }
 
-    private func integer<Integer: FixedWidthInteger>(_ value: Integer, _ key: Key) throws {
-        try member(key) { NumberText.append(value, to: &$0) }
+    private func integer(_ value: Int64, _ key: Key) throws {
+        try begin(key)
+        NumberText.append(value.magnitude, isNegative: value < 0, to: &encoder.session.bytes)
     }
 
-    private func finite<Value: BinaryFloatingPoint & CustomStringConvertible>(_ value: Value, _ key: Key) throws {
-        try beginning(key) { session in
-            guard NumberText.append(value, to: &session.bytes) else {
-                throw session.error(ValueEncoder.notFinite).thrown
-            }
-        }
+    private func integer(_ value: UInt64, _ key: Key) throws {
+        try begin(key)
+        NumberText.append(value, to: &encoder.session.bytes)
     }
 
-    private func member(_ key: Key, _ write: (inout [UInt8]) -> Void) throws {
-        try begin(name(key))
-        write(&encoder.session.bytes)
-    }
+    private func begin(_ key: Key) throws { try encoder.session.beginMember(name(key), of: encoder) }
 
-    /// As `member`, for values that may fail: then the member is as if it had never been begun.
+    /// As `begin`, for values that may fail: then the member is as if it had never been begun.
     private func beginning(_ key: Key, _ write: (EncodingSession) throws -> Void) throws {
         let name = try name(key)
-        guard encoder.session.isCurrent(encoder) else { throw tooLate }
+        guard encoder.session.isCurrent(encoder) else { throw encoder.session.tooLate }
         let mark = encoder.session.mark()
         do {
-            try begin(name)
+            try encoder.session.beginMember(name, of: encoder)
             try write(encoder.session)
         } catch {
             encoder.session.restore(mark)
@@ -79,16 +95,10 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
         }
     }
 
-    private func begin(_ name: String) throws {
-        let session = encoder.session
-        guard session.isCurrent(encoder), session.current.form == .object else { throw tooLate }
-        if session.current.count > 0 { session.bytes.append(UInt8(ascii: ",")) }
-        session.current.count += 1
-        EscapedText.append(name, to: &session.bytes)
-        session.bytes.append(UInt8(ascii: ":"))
+    /// The error for NaN and the infinities, which JSON does not know.
+    private func refuse(_ key: Key) throws {
+        try beginning(key) { throw $0.error(ValueEncoder.notFinite).thrown }
     }
-
-    private var tooLate: EncodingError { encoder.session.error(ValueEncoder.usedTooLate).thrown }
 
     private func nestedEncoder(_ key: Key) -> ValueEncoder {
         do {
@@ -100,7 +110,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     private func nestedEncoder(named name: String) -> ValueEncoder {
         do {
-            try begin(name)
+            try encoder.session.beginMember(name, of: encoder)
         } catch {
             return failed(error)
         }
@@ -128,7 +138,7 @@ extension KeyedEncoding {
             session.payloadKeys = ObjectIdentifier(type)
         }
         do {
-            try begin(EnumShape.discriminator)
+            try session.beginMember(EnumShape.discriminator, of: encoder)
             EscapedText.append(key.stringValue, to: &session.bytes)
         } catch {
             session.failure = session.failure ?? WireEncodingError(inside: error)
@@ -142,7 +152,7 @@ extension KeyedEncoding {
         let name = key.stringValue
         guard isPayload else { return name }
         let session = encoder.session
-        guard session.isCurrent(encoder) else { throw tooLate }
+        guard session.isCurrent(encoder) else { throw session.tooLate }
         if EnumShape.isUnlabelled(name) {
             if session.current.hasUnlabelled { throw session.error(KeyCheck.twoUnlabelled).thrown }
             if session.current.hasValueLabel { throw session.error(KeyCheck.twoValues).thrown }

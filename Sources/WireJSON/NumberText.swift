@@ -6,42 +6,43 @@ enum NumberText {
     }
 
     /// Appends an integer in decimal digits.
-    @inline(__always)
-    static func append<Integer: FixedWidthInteger>(_ value: Integer, to output: inout [UInt8]) {
-        if value < 0 { output.append(UInt8(ascii: "-")) }
-        if let magnitude = UInt64(exactly: value.magnitude) {
+    static func append(_ magnitude: UInt64, isNegative: Bool = false, to output: inout [UInt8]) {
+        // The largest has twenty digits.
+        output.append(addingCapacity: 21) { output in
+            if isNegative { output.append(UInt8(ascii: "-")) }
             append(digitsOf: magnitude, to: &output)
+        }
+    }
+
+    /// Appends an integer of any width in decimal digits.
+    static func append(wide value: some FixedWidthInteger, to output: inout [UInt8]) {
+        output.append(contentsOf: String(value).utf8)
+    }
+
+    private static func append(digitsOf value: UInt64, to output: inout OutputSpan<UInt8>) {
+        if value >= 10 { append(digitsOf: value / 10, to: &output) }
+        output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
+    }
+
+    /// Appends the shortest digits that read back as the same finite value; a whole number is written without a point.
+    static func append(finite value: Double, to output: inout [UInt8]) {
+        // So far every whole number is exact, and its shortest digits are all of its digits.
+        if value.magnitude < 0x1p53, value == value.rounded(.towardZero), value != 0 || value.sign == .plus {
+            append(UInt64(value.magnitude), isNegative: value < 0, to: &output)
         } else {
-            output.append(contentsOf: String(value.magnitude).utf8)
+            append(description: value.description, to: &output)
         }
     }
 
-    private static func append(digitsOf value: UInt64, to output: inout [UInt8]) {
-        if value < 10 { return output.append(UInt8(ascii: "0") + UInt8(value)) }
-        let end = output.count
-        var rest = value
-        repeat {
-            output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-            rest /= 10
-        } while rest > 0
-        // The digits came last first.
-        var (low, high) = (end, output.count - 1)
-        while low < high {
-            output.swapAt(low, high)
-            low += 1
-            high -= 1
-        }
+    /// Appends the shortest digits that read back as the same finite value, of all values of this type.
+    static func append(finite value: Float, to output: inout [UInt8]) {
+        append(description: value.description, to: &output)
     }
 
-    /// Appends the shortest digits that read back as the same value; false, and nothing, for NaN and the infinities,
-    /// which JSON does not know.
-    static func append<Value: BinaryFloatingPoint & CustomStringConvertible>(
-        _ value: Value, to output: inout [UInt8]
-    ) -> Bool {
-        guard value.isFinite else { return false }
-        let text = value.description
-        output.append(contentsOf: text.hasSuffix(".0") ? text.dropLast(2).utf8 : text[...].utf8)
-        return true
+    /// What `description` gives for a finite number is JSON; the wire does without the `.0` of a whole one.
+    private static func append(description: String, to output: inout [UInt8]) {
+        output.append(contentsOf: description.utf8)
+        if output.suffix(2).elementsEqual(".0".utf8) { output.removeLast(2) }
     }
 
     /// An integer of plain digits, perhaps with a minus.

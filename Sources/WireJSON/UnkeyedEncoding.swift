@@ -5,21 +5,38 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     var codingPath: [any CodingKey] { encoder.codingPath }
     var count: Int { encoder.session.isCurrent(encoder) ? encoder.session.current.count : 0 }
 
-    func encodeNil() throws { try element { $0.append(contentsOf: "null".utf8) } }
-    func encode(_ value: Bool) throws { try element { $0.append(contentsOf: (value ? "true" : "false").utf8) } }
-    func encode(_ value: String) throws { try element { EscapedText.append(value, to: &$0) } }
-    func encode(_ value: Double) throws { try finite(value) }
-    func encode(_ value: Float) throws { try finite(value) }
-    func encode(_ value: Int) throws { try integer(value) }
-    func encode(_ value: Int8) throws { try integer(value) }
-    func encode(_ value: Int16) throws { try integer(value) }
-    func encode(_ value: Int32) throws { try integer(value) }
-    func encode(_ value: Int64) throws { try integer(value) }
-    func encode(_ value: UInt) throws { try integer(value) }
-    func encode(_ value: UInt8) throws { try integer(value) }
-    func encode(_ value: UInt16) throws { try integer(value) }
-    func encode(_ value: UInt32) throws { try integer(value) }
-    func encode(_ value: UInt64) throws { try integer(value) }
+    func encodeNil() throws {
+        try begin()
+        LiteralText.appendNull(to: &encoder.session.bytes)
+    }
+    func encode(_ value: Bool) throws {
+        try begin()
+        LiteralText.append(value, to: &encoder.session.bytes)
+    }
+    func encode(_ value: String) throws {
+        try begin()
+        EscapedText.append(value, to: &encoder.session.bytes)
+    }
+    func encode(_ value: Double) throws {
+        guard value.isFinite else { return try refuse() }
+        try begin()
+        NumberText.append(finite: value, to: &encoder.session.bytes)
+    }
+    func encode(_ value: Float) throws {
+        guard value.isFinite else { return try refuse() }
+        try begin()
+        NumberText.append(finite: value, to: &encoder.session.bytes)
+    }
+    func encode(_ value: Int) throws { try integer(Int64(value)) }
+    func encode(_ value: Int8) throws { try integer(Int64(value)) }
+    func encode(_ value: Int16) throws { try integer(Int64(value)) }
+    func encode(_ value: Int32) throws { try integer(Int64(value)) }
+    func encode(_ value: Int64) throws { try integer(Int64(value)) }
+    func encode(_ value: UInt) throws { try integer(UInt64(value)) }
+    func encode(_ value: UInt8) throws { try integer(UInt64(value)) }
+    func encode(_ value: UInt16) throws { try integer(UInt64(value)) }
+    func encode(_ value: UInt32) throws { try integer(UInt64(value)) }
+    func encode(_ value: UInt64) throws { try integer(UInt64(value)) }
     func encode<T: Encodable>(_ value: T) throws {
         // What an array of these asks for, for each element.
         if T.self == Int.self, let value = value as? Int { return try encode(value) }
@@ -29,9 +46,15 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-    func encode(_ value: Int128) throws { try integer(value) }
+    func encode(_ value: Int128) throws {
+        try begin()
+        NumberText.append(wide: value, to: &encoder.session.bytes)
+    }
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-    func encode(_ value: UInt128) throws { try integer(value) }
+    func encode(_ value: UInt128) throws {
+        try begin()
+        NumberText.append(wide: value, to: &encoder.session.bytes)
+    }
 
     func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         nestedEncoder().container(keyedBy: type)
@@ -39,26 +62,21 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nestedEncoder().unkeyedContainer() }
     func superEncoder() -> any Encoder { nestedEncoder() }
 
-    private func integer<Integer: FixedWidthInteger>(_ value: Integer) throws {
-        try element { NumberText.append(value, to: &$0) }
-    }
-
-    private func finite<Value: BinaryFloatingPoint & CustomStringConvertible>(_ value: Value) throws {
-        try beginning { session in
-            guard NumberText.append(value, to: &session.bytes) else {
-                throw session.error(ValueEncoder.notFinite).thrown
-            }
-        }
-    }
-
-    private func element(_ write: (inout [UInt8]) -> Void) throws {
+    private func integer(_ value: Int64) throws {
         try begin()
-        write(&encoder.session.bytes)
+        NumberText.append(value.magnitude, isNegative: value < 0, to: &encoder.session.bytes)
     }
 
-    /// As `element`, for values that may fail: then the element is as if it had never been begun.
+    private func integer(_ value: UInt64) throws {
+        try begin()
+        NumberText.append(value, to: &encoder.session.bytes)
+    }
+
+    private func begin() throws { try encoder.session.beginElement(of: encoder) }
+
+    /// As `begin`, for values that may fail: then the element is as if it had never been begun.
     private func beginning(_ write: (EncodingSession) throws -> Void) throws {
-        guard encoder.session.isCurrent(encoder) else { throw tooLate }
+        guard encoder.session.isCurrent(encoder) else { throw encoder.session.tooLate }
         let mark = encoder.session.mark()
         do {
             try begin()
@@ -69,14 +87,10 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
         }
     }
 
-    private func begin() throws {
-        let session = encoder.session
-        guard session.isCurrent(encoder), session.current.form == .array else { throw tooLate }
-        if session.current.count > 0 { session.bytes.append(UInt8(ascii: ",")) }
-        session.current.count += 1
+    /// The error for NaN and the infinities, which JSON does not know.
+    private func refuse() throws {
+        try beginning { throw $0.error(ValueEncoder.notFinite).thrown }
     }
-
-    private var tooLate: EncodingError { encoder.session.error(ValueEncoder.usedTooLate).thrown }
 
     private func nestedEncoder() -> ValueEncoder {
         do {

@@ -30,23 +30,40 @@ struct ValueEncoder: Encoder {
 }
 
 extension ValueEncoder: SingleValueEncodingContainer {
-    func encodeNil() throws { try single { $0.append(contentsOf: "null".utf8) } }
-    func encode(_ value: Bool) throws { try single { $0.append(contentsOf: (value ? "true" : "false").utf8) } }
-    func encode(_ value: String) throws { try single { EscapedText.append(value, to: &$0) } }
-    func encode(_ value: Double) throws { try finite(value) }
-    func encode(_ value: Float) throws { try finite(value) }
-    func encode(_ value: Int) throws { try integer(value) }
-    func encode(_ value: Int8) throws { try integer(value) }
-    func encode(_ value: Int16) throws { try integer(value) }
-    func encode(_ value: Int32) throws { try integer(value) }
-    func encode(_ value: Int64) throws { try integer(value) }
-    func encode(_ value: UInt) throws { try integer(value) }
-    func encode(_ value: UInt8) throws { try integer(value) }
-    func encode(_ value: UInt16) throws { try integer(value) }
-    func encode(_ value: UInt32) throws { try integer(value) }
-    func encode(_ value: UInt64) throws { try integer(value) }
+    func encodeNil() throws {
+        try begin()
+        LiteralText.appendNull(to: &session.bytes)
+    }
+    func encode(_ value: Bool) throws {
+        try begin()
+        LiteralText.append(value, to: &session.bytes)
+    }
+    func encode(_ value: String) throws {
+        try begin()
+        EscapedText.append(value, to: &session.bytes)
+    }
+    func encode(_ value: Double) throws {
+        guard value.isFinite else { throw session.error(Self.notFinite).thrown }
+        try begin()
+        NumberText.append(finite: value, to: &session.bytes)
+    }
+    func encode(_ value: Float) throws {
+        guard value.isFinite else { throw session.error(Self.notFinite).thrown }
+        try begin()
+        NumberText.append(finite: value, to: &session.bytes)
+    }
+    func encode(_ value: Int) throws { try integer(Int64(value)) }
+    func encode(_ value: Int8) throws { try integer(Int64(value)) }
+    func encode(_ value: Int16) throws { try integer(Int64(value)) }
+    func encode(_ value: Int32) throws { try integer(Int64(value)) }
+    func encode(_ value: Int64) throws { try integer(Int64(value)) }
+    func encode(_ value: UInt) throws { try integer(UInt64(value)) }
+    func encode(_ value: UInt8) throws { try integer(UInt64(value)) }
+    func encode(_ value: UInt16) throws { try integer(UInt64(value)) }
+    func encode(_ value: UInt32) throws { try integer(UInt64(value)) }
+    func encode(_ value: UInt64) throws { try integer(UInt64(value)) }
     func encode<T: Encodable>(_ value: T) throws {
-        try claim()
+        try begin()
         let mark = session.mark()
         do {
             try session.encode(value)
@@ -58,29 +75,25 @@ extension ValueEncoder: SingleValueEncodingContainer {
     }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-    func encode(_ value: Int128) throws { try integer(value) }
+    func encode(_ value: Int128) throws {
+        try begin()
+        NumberText.append(wide: value, to: &session.bytes)
+    }
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-    func encode(_ value: UInt128) throws { try integer(value) }
-
-    private func integer<Integer: FixedWidthInteger>(_ value: Integer) throws {
-        try single { NumberText.append(value, to: &$0) }
+    func encode(_ value: UInt128) throws {
+        try begin()
+        NumberText.append(wide: value, to: &session.bytes)
     }
 
-    private func finite<Value: BinaryFloatingPoint & CustomStringConvertible>(_ value: Value) throws {
-        guard value.isFinite else { throw session.error(Self.notFinite).thrown }
-        try single { _ = NumberText.append(value, to: &$0) }
+    private func integer(_ value: Int64) throws {
+        try begin()
+        NumberText.append(value.magnitude, isNegative: value < 0, to: &session.bytes)
     }
 
-    private func single(_ write: (inout [UInt8]) -> Void) throws {
-        try claim()
-        write(&session.bytes)
+    private func integer(_ value: UInt64) throws {
+        try begin()
+        NumberText.append(value, to: &session.bytes)
     }
 
-    /// Makes the value a single one, if it is nothing yet.
-    private func claim() throws {
-        guard session.isCurrent(self), session.current.form == .open else {
-            throw session.error(Self.secondForm).thrown
-        }
-        session.current.form = .single
-    }
+    private func begin() throws { try session.beginSingle(of: self) }
 }

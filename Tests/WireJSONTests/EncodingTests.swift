@@ -51,6 +51,37 @@ struct EncodingTests {
         #expect(float.pointer == "/single")
     }
 
+    @Test("a whole number is written as the digits of its description, without a point")
+    func writesWholeNumbers() throws {
+        var random = SeededGenerator(seed: 5)
+        let edges: [Double] = [0, 1, 9, 10, 99, 100, 0x1p52, 0x1p53 - 1, 0x1p53, 0x1p53 + 2, 0x1p54, 1e15, 1e16, 1e300]
+        let random53 = (0..<2000).map { _ in Double(random.next() >> UInt64.random(in: 10...63, using: &random)) }
+        for value in (edges + random53).flatMap({ [$0, -$0, $0 + 0.5] }) {
+            let digits = value.description.hasSuffix(".0") ? String(value.description.dropLast(2)) : value.description
+            #expect(try encoded(value) == digits)
+            #expect(try encoded(["x": [value]]) == "{\"x\":[\(digits)]}")
+        }
+        for value in [Int.min, -10, -9, -1, 0, 9, 10, Int.max] { #expect(try encoded([value]) == "[\(value)]") }
+        #expect(try encoded([UInt64.max]) == "[18446744073709551615]")
+        #expect(try encoded([UInt128.max]) == "[340282366920938463463374607431768211455]")
+        #expect(try encoded([Int128.min]) == "[-170141183460469231731687303715884105728]")
+    }
+
+    @Test("a text is escaped wherever in it something must be, as a value and as a name", arguments: 0...40)
+    func escapesAtEachPlace(length: Int) throws {
+        let plain = String(repeating: "a", count: length)
+        #expect(try encoded([plain: plain]) == "{\"\(plain)\":\"\(plain)\"}")
+        for place in 0..<length {
+            for (character, escaped) in [
+                ("\u{1F}", "\\u001f"), ("\"", "\\\""), ("\\", "\\\\"), ("\u{7F}", "\u{7F}"), ("é", "é"),
+            ] {
+                let (before, after) = (plain.prefix(place), plain.dropFirst(place + 1))
+                let (text, json) = ("\(before)\(character)\(after)", "\"\(before)\(escaped)\(after)\"")
+                #expect(try encoded([text: text]) == "{\(json):\(json)}")
+            }
+        }
+    }
+
     @Test("an output is added to, and left as it was when encoding fails")
     func appends() throws {
         var output = Array(#"{"state":"#.utf8)
