@@ -16,7 +16,7 @@ final class EncodingSession {
     /// The keys that were last found to be a case's.
     var payloadKeys: ObjectIdentifier?
     /// What went wrong where nothing can be thrown; thrown when the value ends.
-    var failure: WireEncodingError?
+    @exclusivity(unchecked) var failure: WireEncodingError?
 
     /// Whether members that are nil are written as `null`.
     let writesNil: Bool
@@ -25,11 +25,11 @@ final class EncodingSession {
     let base: Int
     private(set) weak var parent: EncodingSession?
     private(set) var offsetInParent = 0
-    private var serial: UInt32 = 0
-    var depth: Int
-    var nested: [(offset: Int, session: EncodingSession)] = []
+    @exclusivity(unchecked) private var serial: UInt32 = 0
+    @exclusivity(unchecked) var depth: Int
+    @exclusivity(unchecked) var nested: [(offset: Int, session: EncodingSession)] = []
     /// Where an error of an author's own came from.
-    private(set) var located: WireEncodingError?
+    @exclusivity(unchecked) private(set) var located: WireEncodingError?
 
     /// A session that appends to `output`.
     init(appendingTo output: consuming [UInt8] = [], depth: Int = 0, writesNil: Bool = false) {
@@ -88,7 +88,11 @@ final class EncodingSession {
         guard depth <= WireLimits.default.maximumDepth, outer.count < 4 * WireLimits.default.maximumDepth else {
             throw error("nested deeper than \(WireLimits.default.maximumDepth) levels").thrown
         }
-        if current.serial != 0 { outer.append(current) }
+        if current.serial != 0 {
+            // Most values are nested less deeply.
+            if outer.isEmpty { outer.reserveCapacity(4) }
+            outer.append(current)
+        }
         return root(owner)
     }
 
