@@ -14,19 +14,26 @@ enum EscapedText {
 
     /// Appends a member's name with its colon, behind a comma if it is not the first.
     static func append(name: String, isFirst: Bool, to output: inout [UInt8]) {
+        let start = output.count
         name.withUTF8Span { text in
-            guard isPlain(text) else {
-                if !isFirst { output.append(UInt8(ascii: ",")) }
-                appendEscaped(text, to: &output)
-                return output.append(UInt8(ascii: ":"))
-            }
+            var isPlain = true
             output.append(addingCapacity: text.count + 4) { output in
                 if !isFirst { output.append(UInt8(ascii: ",")) }
                 output.append(UInt8(ascii: "\""))
-                for index in text.indices { output.append(text[index]) }
+                // Names are short: looking at each byte costs less than getting vector code ready.
+                for index in text.indices {
+                    let byte = text[index]
+                    if mustBeEscaped(byte) { isPlain = false }
+                    output.append(byte)
+                }
                 output.append(UInt8(ascii: "\""))
                 output.append(UInt8(ascii: ":"))
             }
+            if isPlain { return }
+            output.removeSubrange(start...)
+            if !isFirst { output.append(UInt8(ascii: ",")) }
+            appendEscaped(text, to: &output)
+            output.append(UInt8(ascii: ":"))
         }
     }
 
@@ -91,6 +98,10 @@ enum EscapedText {
 
     private static func codeUnit(_ digits: ArraySlice<UInt8>) -> UInt16 {
         digits.reduce(0) { $0 << 4 | UInt16(hexValue($1) ?? 0) }
+    }
+
+    private static func mustBeEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }
 
     private static func append(_ byte: UInt8, to output: inout [UInt8]) {

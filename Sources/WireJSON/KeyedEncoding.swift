@@ -8,11 +8,11 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     func encodeNil(forKey key: Key) throws {
         try begin(key)
-        LiteralText.appendNull(to: &encoder.session.bytes)
+        encoder.session.bytes += LiteralText.null
     }
     func encode(_ value: Bool, forKey key: Key) throws {
         try begin(key)
-        LiteralText.append(value, to: &encoder.session.bytes)
+        encoder.session.bytes += LiteralText.of(value)
     }
     func encode(_ value: String, forKey key: Key) throws {
         try begin(key)

@@ -1,27 +1,10 @@
 /// The names that JSON has for values (RFC 8259 section 3).
 enum LiteralText {
-    static func appendNull(to output: inout [UInt8]) {
-        output.append(addingCapacity: 4) { output in
-            output.append(UInt8(ascii: "n"))
-            output.append(UInt8(ascii: "u"))
-            output.append(UInt8(ascii: "l"))
-            output.append(UInt8(ascii: "l"))
-        }
-    }
+    static let null: [UInt8] = [UInt8(ascii: "n"), UInt8(ascii: "u"), UInt8(ascii: "l"), UInt8(ascii: "l")]
+    static let `true`: [UInt8] = [UInt8(ascii: "t"), UInt8(ascii: "r"), UInt8(ascii: "u"), UInt8(ascii: "e")]
+    static let `false`: [UInt8] = [
+        UInt8(ascii: "f"), UInt8(ascii: "a"), UInt8(ascii: "l"), UInt8(ascii: "s"), UInt8(ascii: "e"),
+    ]
 
-    static func append(_ value: Bool, to output: inout [UInt8]) {
-        output.append(addingCapacity: 5) { output in
-            if value {
-                output.append(UInt8(ascii: "t"))
-                output.append(UInt8(ascii: "r"))
-                output.append(UInt8(ascii: "u"))
-            } else {
-                output.append(UInt8(ascii: "f"))
-                output.append(UInt8(ascii: "a"))
-                output.append(UInt8(ascii: "l"))
-                output.append(UInt8(ascii: "s"))
-            }
-            output.append(UInt8(ascii: "e"))
-        }
-    }
+    static func of(_ value: Bool) -> [UInt8] { value ? `true` : `false` }
 }

@@ -13,14 +13,29 @@ extension Scanner {
 
     private func checkFewNames(of object: Int) throws(WireDecodingError) {
         let end = Int(nodes[object].next)
+        // A bit for each length and last letter that was seen, sixty-four in all: most names need no other look.
+        var seen: UInt64 = 0
         var name = object + 1
         while name < end {
-            var earlier = object + 1
-            while earlier < name {
-                if isSame(earlier, name) { throw duplicate(name) }
-                earlier = Int(nodes[earlier + 1].next)
-            }
+            let bit = signature(of: name)
+            if seen & bit != 0 { try checkName(name, inside: object) }
+            seen |= bit
             name = Int(nodes[name + 1].next)
+        }
+    }
+
+    /// The same for names that are the same; every bit when it takes more than a look to know the name.
+    private func signature(of name: Int) -> UInt64 {
+        let node = nodes[name]
+        guard !node.isEscaped, node.length > 0 else { return .max }
+        return 1 << ((UInt64(bytes[Int(node.start + node.length) - 1]) &+ UInt64(node.length) &* 5) & 63)
+    }
+
+    private func checkName(_ name: Int, inside object: Int) throws(WireDecodingError) {
+        var earlier = object + 1
+        while earlier < name {
+            if isSame(earlier, name) { throw duplicate(name) }
+            earlier = Int(nodes[earlier + 1].next)
         }
     }
 

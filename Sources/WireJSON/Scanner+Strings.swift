@@ -2,16 +2,28 @@ extension Scanner {
     /// RFC 8259 section 7, and section 8.1: the text is UTF-8. Escapes that give half of a surrogate pair are
     /// refused, since no Swift string can hold them (section 8.2 leaves that open).
     mutating func scanString() throws(WireDecodingError) {
+        let start = index + 1
+        var end = start
+        while end < bytes.count, isPlain(bytes[end]) { end += 1 }
+        index = end
+        let isEscaped = try end == bytes.count || bytes[end] != UInt8(ascii: "\"") ? scanRestOfString() : false
+        append(.string, from: start, isEscaped: isEscaped)
         index += 1
-        let start = index
+    }
+
+    /// A character of one byte that stands for itself.
+    private func isPlain(_ byte: UInt8) -> Bool {
+        // As one comparison: at least 0x20 and below 0x80.
+        byte &- 0x20 < 0x60 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+    }
+
+    /// Goes to the closing quote; true when there was an escape before it.
+    private mutating func scanRestOfString() throws(WireDecodingError) -> Bool {
         var isEscaped = false
         while index < bytes.count {
             let byte = bytes[index]
             switch byte {
-            case UInt8(ascii: "\""):
-                append(.string, from: start, isEscaped: isEscaped)
-                index += 1
-                return
+            case UInt8(ascii: "\""): return isEscaped
             case UInt8(ascii: "\\"):
                 isEscaped = true
                 try scanEscape()

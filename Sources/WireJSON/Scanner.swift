@@ -4,8 +4,17 @@ struct Scanner {
     let maximumDepth: Int
     var nodes: [Node] = []
     var index = 0
-    /// The containers that are open, outermost first.
-    private var open: [UInt32] = []
+    /// The innermost container that is open, and those that it lies in, outermost first; nil at the outermost value.
+    private var container: Container?
+    private var outer: [Container] = []
+    private var depth = 0
+
+    private struct Container {
+        let node: UInt32
+        let isObject: Bool
+        /// Its elements or members so far.
+        var count: UInt32 = 0
+    }
 
     /// The nodes of a text, the outermost value first.
     static func scan(_ bytes: [UInt8], limits: WireLimits) throws(WireDecodingError) -> [Node] {
@@ -18,13 +27,15 @@ struct Scanner {
     private init(bytes: [UInt8], maximumDepth: Int) {
         self.bytes = bytes
         self.maximumDepth = maximumDepth
-        // Enough for an ordinary intent; a text of nothing but `[[[[` makes it grow.
-        nodes.reserveCapacity(min(4 + bytes.count / 8, 1024))
+        // Enough for most; a text of nothing but `[[[[` makes it grow.
+        nodes.reserveCapacity(min(4 + bytes.count / 4, 1024))
     }
 
     /// RFC 8259 section 2: `JSON-text = ws value ws`.
     private mutating func scanDocument() throws(WireDecodingError) {
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { throw malformed("a byte order mark is not allowed") }
+        if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
+            throw malformed("a byte order mark is not allowed")
+        }
         skipWhitespace()
         while true {
             if try scanValue() { continue }
@@ -40,16 +51,16 @@ struct Scanner {
         case UInt8(ascii: "["): return try openContainer(.array, closing: UInt8(ascii: "]"))
         case UInt8(ascii: "\""): try scanString()
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): try scanNumber()
-        case UInt8(ascii: "t"): try scanLiteral("true", .true)
-        case UInt8(ascii: "f"): try scanLiteral("false", .false)
-        case UInt8(ascii: "n"): try scanLiteral("null", .null)
+        case UInt8(ascii: "t"): try scanLiteral(LiteralText.true, .true)
+        case UInt8(ascii: "f"): try scanLiteral(LiteralText.false, .false)
+        case UInt8(ascii: "n"): try scanLiteral(LiteralText.null, .null)
         default: throw malformed("expected a value")
         }
         return false
     }
 
     private mutating func openContainer(_ kind: Node.Kind, closing: UInt8) throws(WireDecodingError) -> Bool {
-        guard open.count < maximumDepth else { throw malformed("nested deeper than \(maximumDepth) levels") }
+        guard depth < maximumDepth else { throw malformed("nested deeper than \(maximumDepth) levels") }
         let node = UInt32(nodes.count)
         nodes.append(Node(start: node + 1, next: node + 1, kind: kind))
         index += 1
@@ -58,38 +69,47 @@ struct Scanner {
             index += 1
             return false
         }
-        open.append(node)
+        if let container { outer.append(container) }
+        container = Container(node: node, isObject: kind == .object)
+        depth += 1
         if kind == .object { try scanMemberName() }
         return true
     }
 
     /// After a value: closes the containers that end here and goes to the next value. True at the end of the text.
     private mutating func endValue() throws(WireDecodingError) -> Bool {
-        while let container = open.last.map(Int.init) {
+        while var container {
             skipWhitespace()
-            nodes[container].length += 1
-            let isObject = nodes[container].kind == .object
+            container.count += 1
             guard index < bytes.count else {
-                throw malformed("expected ',' or '\(isObject ? "}" : "]")', found the end")
+                throw malformed("expected ',' or '\(container.isObject ? "}" : "]")', found the end")
             }
             let byte = bytes[index]
             if byte == UInt8(ascii: ",") {
+                self.container = container
                 index += 1
                 skipWhitespace()
-                if isObject { try scanMemberName() }
+                if container.isObject { try scanMemberName() }
                 return false
             }
-            guard byte == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
-                throw malformed("expected ',' or '\(isObject ? "}" : "]")'")
+            guard byte == (container.isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                throw malformed("expected ',' or '\(container.isObject ? "}" : "]")'")
             }
             index += 1
-            nodes[container].next = UInt32(nodes.count)
-            open.removeLast()
-            if isObject { try checkMemberNames(of: container) }
+            try close(container)
         }
         skipWhitespace()
         guard index == bytes.count else { throw malformed("expected nothing behind the value") }
         return true
+    }
+
+    private mutating func close(_ container: Container) throws(WireDecodingError) {
+        let node = Int(container.node)
+        nodes[node].length = container.count
+        nodes[node].next = UInt32(nodes.count)
+        self.container = outer.popLast()
+        depth -= 1
+        if container.isObject { try checkMemberNames(of: node) }
     }
 
     private mutating func scanMemberName() throws(WireDecodingError) {
@@ -103,24 +123,24 @@ struct Scanner {
         skipWhitespace()
     }
 
-    private mutating func scanLiteral(_ text: String, _ kind: Node.Kind) throws(WireDecodingError) {
+    private mutating func scanLiteral(_ text: [UInt8], _ kind: Node.Kind) throws(WireDecodingError) {
         let start = index
-        for expected in text.utf8 {
-            guard index < bytes.count, bytes[index] == expected else {
-                throw .malformed(offset: start, reason: "expected a value")
-            }
-            index += 1
+        guard bytes.count - start >= text.count else { throw malformed("expected a value") }
+        for offset in 0..<text.count where bytes[start + offset] != text[offset] {
+            throw malformed("expected a value")
         }
+        index += text.count
         append(kind, from: start)
     }
 
+    @inline(__always)
     private mutating func skipWhitespace() {
-        while index < bytes.count {
-            switch bytes[index] {
-            case 0x20, 0x0A, 0x0D, 0x09: index += 1
-            default: return
-            }
-        }
+        // Nearly no document holds any.
+        while index < bytes.count, bytes[index] <= 0x20, isWhitespace(bytes[index]) { index += 1 }
+    }
+
+    private func isWhitespace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
     mutating func append(_ kind: Node.Kind, from start: Int, to end: Int? = nil, isEscaped: Bool = false) {

@@ -7,11 +7,11 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
     func encodeNil() throws {
         try begin()
-        LiteralText.appendNull(to: &encoder.session.bytes)
+        encoder.session.bytes += LiteralText.null
     }
     func encode(_ value: Bool) throws {
         try begin()
-        LiteralText.append(value, to: &encoder.session.bytes)
+        encoder.session.bytes += LiteralText.of(value)
     }
     func encode(_ value: String) throws {
         try begin()

@@ -32,11 +32,11 @@ struct ValueEncoder: Encoder {
 extension ValueEncoder: SingleValueEncodingContainer {
     func encodeNil() throws {
         try begin()
-        LiteralText.appendNull(to: &session.bytes)
+        session.bytes += LiteralText.null
     }
     func encode(_ value: Bool) throws {
         try begin()
-        LiteralText.append(value, to: &session.bytes)
+        session.bytes += LiteralText.of(value)
     }
     func encode(_ value: String) throws {
         try begin()

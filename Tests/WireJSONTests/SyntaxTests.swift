@@ -98,6 +98,31 @@ struct SyntaxTests {
         _ = try decoded(Anything.self, nested(512), limits: WireLimits(maximumDepth: 512))
     }
 
+    @Test("a name that occurs twice is found at each place, however it is written", arguments: 2...10)
+    func findsDuplicatesAmongFew(count: Int) throws {
+        // Of the same length and with the same last letter; and of other lengths and letters.
+        let alike = (0..<count).map { "n\($0 * 7)".padding(to: 4) + "x" }
+        let unlike = (0..<count).map { String(repeating: "a", count: $0) }
+        for names in [alike, unlike, (alike + unlike).suffix(count)] {
+            func text(_ names: [String]) -> String { "{" + names.map { "\"\($0)\":0" }.joined(separator: ",") + "}" }
+            #expect(throws: Never.self) { try decoded(Anything.self, text(names)) }
+            for (first, second) in [(0, count - 1), (count - 2, count - 1), (count / 3, count / 2 + 1)]
+            where first != second && second < count {
+                var twice = names
+                twice[second] = names[first]
+                #expect(throws: WireDecodingError.self) { try decoded(Anything.self, text(twice)) }
+                guard let letter = names[first].utf8.first else { continue }
+                let escaped = "\\u00" + String(letter, radix: 16) + names[first].dropFirst()
+                twice[second] = escaped
+                #expect(throws: WireDecodingError.self) { try decoded(Anything.self, text(twice)) }
+                (twice[first], twice[second]) = (escaped, names[first])
+                #expect(throws: WireDecodingError.self) { try decoded(Anything.self, text(twice)) }
+                (twice[first], twice[second]) = (escaped, names[second])
+                #expect(throws: Never.self) { try decoded(Anything.self, text(twice)) }
+            }
+        }
+    }
+
     @Test("names that occur twice are found among many")
     func findsDuplicatesAmongMany() {
         let names = (0..<1000).map { "\"name\($0)\":0" }
@@ -109,5 +134,11 @@ struct SyntaxTests {
         ) {
             try decoded(Anything.self, "{\(again)}")
         }
+    }
+}
+
+extension String {
+    fileprivate func padding(to count: Int) -> String {
+        self + String(repeating: "_", count: max(count - self.count, 0))
     }
 }
