@@ -7,17 +7,19 @@ extension DecodingSession {
         let end = Int(nodes[object].next)
         let first = object + 1
         guard first < end else { return nil }
-        let last = Int(nodes[object].start)
-        var member = last
-        repeat {
-            if isName(member, name) {
-                nodes[object].start = UInt32(member)
-                return member + 1
-            }
-            member = Int(nodes[member + 1].next)
-            if member >= end { member = first }
-        } while member != last
-        return nil
+        return name.withUTF8Span { name in
+            let last = Int(nodes[object].start)
+            var member = last
+            repeat {
+                if isName(member, name) {
+                    nodes[object].start = UInt32(member)
+                    return member + 1
+                }
+                member = Int(nodes[member + 1].next)
+                if member >= end { member = first }
+            } while member != last
+            return nil
+        }
     }
 
     /// The names of an object's members, in document order.
@@ -33,16 +35,16 @@ extension DecodingSession {
     }
 
     /// Compares UTF-8, so that no normalisation makes two names one.
-    private func isName(_ node: Int, _ name: String) -> Bool {
-        let value = nodes[node]
-        if value.isEscaped { return EscapedText.unescaped(raw(node)).elementsEqual(name.utf8) }
-        let text = name.utf8
-        guard text.count == Int(value.length) else { return false }
-        var index = Int(value.start)
-        for byte in text {
-            if bytes[index] != byte { return false }
-            index += 1
-        }
+    private func isName(_ node: Int, _ name: Span<UInt8>) -> Bool {
+        let node = nodes[node]
+        if node.isEscaped { return isSame(EscapedText.unescaped(raw(node))[...], name) }
+        return node.length == name.count && isSame(raw(node), name)
+    }
+
+    @inline(__always)
+    private func isSame(_ bytes: ArraySlice<UInt8>, _ name: Span<UInt8>) -> Bool {
+        guard bytes.count == name.count else { return false }
+        for offset in name.indices where bytes[bytes.startIndex + offset] != name[offset] { return false }
         return true
     }
 

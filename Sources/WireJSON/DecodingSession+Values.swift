@@ -2,10 +2,9 @@ extension DecodingSession {
     func kind(_ node: Int) -> Node.Kind { nodes[node].kind }
 
     /// The bytes of a scalar as they stand in the document.
-    func raw(_ node: Int) -> ArraySlice<UInt8> {
-        let value = nodes[node]
-        return bytes[Int(value.start)..<Int(value.start) + Int(value.length)]
-    }
+    func raw(_ node: Int) -> ArraySlice<UInt8> { raw(nodes[node]) }
+
+    func raw(_ node: Node) -> ArraySlice<UInt8> { bytes[Int(node.start)..<Int(node.start) + Int(node.length)] }
 
     /// The text of a string node.
     func text(_ node: Int) -> String {

@@ -67,6 +67,7 @@ enum EnumShape {
     }
 
     /// Whether a key type takes only names that its author listed.
+    @inline(__always)
     static func isClosed<Key: CodingKey>(_ key: Key.Type) -> Bool {
         Key(stringValue: "\u{0}") == nil
     }

@@ -76,8 +76,9 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         isPayload ? EnumShape.memberName(key.stringValue) : key.stringValue
     }
 
-    private func find(_ key: Key) -> Int? { find(name(key)) }
+    func find(_ key: Key) -> Int? { find(name(key)) }
 
+    @inline(__always)
     private func find(_ name: String) -> Int? {
         guard let fill else { return session.value(of: node, named: name) }
         return session.value(of: node, filledFrom: fill, named: name)
@@ -99,6 +100,7 @@ extension KeyedDecoding {
     ///
     /// What is no enum and has closed keys without `type` of its own is asked as well: it may be a wrapper that hands
     /// its decoder on to an enum.
+    @inline(__always)
     private func caseKey() -> Key? {
         guard EnumShape.isClosed(Key.self),
             EnumShape.isEnum(owner) || Key(stringValue: EnumShape.discriminator) == nil
@@ -126,11 +128,15 @@ extension KeyedDecoding {
         // Just asked for its case, and nothing there that could be nested: no need to ask for names of types.
         if session.foundCase == node, find(key) == nil { return true }
         guard isPayloadKeys(type) else { return false }
+        try requireCase(key)
+        return true
+    }
+
+    private func requireCase(_ key: Key) throws {
         guard let named = caseKey(), named.stringValue == key.stringValue else {
             if let reason = session.missingCase, reason.node == node { throw reason.corrupted }
             throw missing(EnumShape.discriminator)
         }
-        return true
     }
 
     private func isPayloadKeys(_ type: any CodingKey.Type) -> Bool {

@@ -40,10 +40,18 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try take { try $0.integer($1) } }
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
         // What an array of these asks for, for each element.
-        if T.self == Int.self, let value = try decode(Int.self) as? T { return value }
-        if T.self == String.self, let value = try decode(String.self) as? T { return value }
-        if T.self == Double.self, let value = try decode(Double.self) as? T { return value }
-        return try take { try $0.decode(type, at: $1) }
+        if T.self == Int.self { return same(try decode(Int.self)) }
+        if T.self == String.self { return same(try decode(String.self)) }
+        if T.self == Double.self { return same(try decode(Double.self)) }
+        let value = try session.decode(type, at: element())
+        advance()
+        return value
+    }
+
+    /// A value as one of the type that it has, which the compiler cannot know.
+    private func same<Value, T>(_ value: Value) -> T {
+        guard let value = value as? T else { preconditionFailure("\(Value.self) is not \(T.self)") }
+        return value
     }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)

@@ -46,6 +46,24 @@ struct ValueTests {
         #expect(throws: WireDecodingError.self) { try decoded(UInt128.self, "\(UInt128.max)0") }
     }
 
+    @Test("members that may be nil, of every type: absent, null, there, and there with another value")
+    func optionalMembers() throws {
+        struct All: Codable, Equatable {
+            var b: Bool?, s: String?, d: Double?, f: Float?, i: Int?, i8: Int8?, i16: Int16?, i32: Int32?, i64: Int64?
+            var u: UInt?, u8: UInt8?, u16: UInt16?, u32: UInt32?, u64: UInt64?, i128: Int128?, u128: UInt128?, l: [Int]?
+        }
+        let full = All(
+            b: true, s: "x", d: 1.5, f: 2.5, i: .min, i8: .min, i16: .min, i32: .min, i64: .min, u: .max, u8: .max,
+            u16: .max, u32: .max, u64: .max, i128: .min, u128: .max, l: [1])
+        #expect(try decoded(All.self, encoded(full)) == full)
+        let names = Mirror(reflecting: full).children.compactMap(\.label)
+        let nulls = "{" + names.map { "\"\($0)\":null" }.joined(separator: ",") + "}"
+        #expect(try decoded(All.self, nulls) == All())
+        #expect(try decoded(All.self, "{}") == All())
+        for name in names { #expect(try issue(All.self, "{\"\(name)\":{}}").pointer == "/\(name)") }
+        #expect(try issue(All.self, #"{"u8":256}"#).detail == "expected an integer from 0 to 255")
+    }
+
     @Test(
         "an integer may be written with a fraction of zeros or an exponent",
         arguments: [
