@@ -15,15 +15,7 @@ struct MadeStore: Sendable {
     @inlinable
     init<F: Feature>(_ feature: F, seed: StoreSeed) throws {
         let initialState = feature.initialState
-        var state: F.State?
-        var setsAside: String?
-        if let stored = seed.stored {
-            do {
-                state = try StoredState.read(stored, of: F.self, initial: initialState)
-            } catch {
-                setsAside = "\(error)"
-            }
-        }
+        let (state, setsAside) = Self.read(seed.stored, of: F.self, initial: initialState)
         let log = EncodingLog<F>(
             feature: feature, stateLimit: seed.stateLimit, outboxLimit: seed.outboxLimit,
             isRecording: seed.environment.isRecording, commit: seed.commit)
@@ -32,8 +24,27 @@ struct MadeStore: Sendable {
         handle = StoreHandle(store)
         view = try WireJSON.encode(store.view)
         self.setsAside = setsAside
-        // A view that another version of the code made of the same state is another view.
-        let isKept = state != nil && view == seed.stored?.view && seed.stored?.schemaVersion == F.schemaVersion
+        let isKept = state != nil && Self.isKept(view, schemaVersion: F.schemaVersion, in: seed.stored)
         unwrittenState = isKept ? nil : try StoredState.write(state ?? initialState)
+    }
+
+    /// The state that is kept, if there is one; or why it cannot be read.
+    @inlinable
+    static func read<F: Feature>(
+        _ stored: StoredStore?, of type: F.Type, initial: F.State
+    ) -> (state: F.State?, setsAside: String?) {
+        guard let stored else { return (nil, nil) }
+        do {
+            return (try StoredState.read(stored, of: F.self, initial: initial), nil)
+        } catch {
+            return (nil, "\(error)")
+        }
+    }
+
+    /// Whether the journal has all that there is: a view that another version of the code made of the same state is
+    /// another view.
+    @usableFromInline
+    static func isKept(_ view: [UInt8], schemaVersion: Int, in stored: StoredStore?) -> Bool {
+        stored?.view == view && stored?.schemaVersion == schemaVersion
     }
 }
