@@ -12,16 +12,20 @@ public struct IntentID: Hashable, Sendable, CustomStringConvertible {
     /// chance; it is a name, not a secret.
     public static func random() -> IntentID {
         // Asking the system for each would be a system call on every intent.
-        var bits = generator.withLock { $0.next() }
+        IntentID(bits: generator.withLock { $0.next() })
+    }
+
+    /// The name of a number.
+    package init(bits: UInt64) {
         let alphabet = Self.alphabet
-        return IntentID(
-            String(unsafeUninitializedCapacity: 13) { buffer in
-                for index in 0..<13 {
-                    buffer[index] = alphabet[Int(bits & 31)]
-                    bits >>= 5
-                }
-                return 13
-            })
+        text = String(unsafeUninitializedCapacity: 13) { buffer in
+            var rest = bits
+            for index in 0..<13 {
+                buffer[index] = alphabet[Int(rest & 31)]
+                rest >>= 5
+            }
+            return 13
+        }
     }
 
     private static let generator = Lock(SplitMix(state: .random(in: .min ... .max)))

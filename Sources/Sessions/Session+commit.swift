@@ -59,7 +59,7 @@ extension Session {
         let prepared = core.withLock { core in
             core.prepare(batch, feature: feature, number: number, session: self, now: now)
         }
-        switch prepared {
+        switch consume prepared {
         case .gone: return .failed(.storeIsGone)
         case .nothing(let version): return .committed(version: version)
         case .append(let append, let version, let token):

@@ -117,19 +117,25 @@ extension Session {
         IntentRun(self, request, feature, lastWord: lastWord, completion: completion).begin()
     }
 
-    /// The store of the feature instance if it is in memory; it counts as used.
-    func storeAtHand(_ feature: FeatureID) -> StoreHandle? {
-        core.withLock { core in
-            guard !core.isEnded, let index = core.stores.index(of: feature),
-                let handle = core.stores[index].handle
-            else { return nil }
-            core.stores[index].lastUse = core.lastTouch
-            return handle
-        }
+    /// The store of the feature instance if it is in memory; it counts as used. And a name for an intent, new in this
+    /// session: a generator of all sessions would be fought over by all threads.
+    func storeAndName(_ feature: FeatureID) -> (store: StoreHandle?, name: UInt64) {
+        core.withLock { core in (core.storeAtHand(feature), core.nonces.next()) }
     }
 
+    /// The store of the feature instance if it is in memory; it counts as used.
+    func storeAtHand(_ feature: FeatureID) -> StoreHandle? { core.withLock { $0.storeAtHand(feature) } }
     /// The version of the store, in memory or not; without a store that with which one would begin.
     func version(of feature: FeatureID) -> UInt64 {
         core.withLock { $0.stores[feature]?.version ?? $0.marks.versionFloor + 1 }
+    }
+}
+
+extension SessionCore {
+    /// The store of the feature instance if it is in memory; it counts as used.
+    mutating func storeAtHand(_ feature: FeatureID) -> StoreHandle? {
+        guard !isEnded, let index = stores.index(of: feature), let handle = stores[index].handle else { return nil }
+        stores[index].lastUse = lastTouch
+        return handle
     }
 }

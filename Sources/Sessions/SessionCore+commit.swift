@@ -74,12 +74,13 @@ extension SessionCore {
             state: batch.state ?? stores[index].unwrittenState, view: view, viewIntent: viewIntent,
             marks: stores[index].marks, turns: turns, setsAside: stores[index].setsAside)
         appendsInFlight += 1
-        return .append(housekeeping(session, store, found, now: now), version: before, token: token)
+        let append = housekeeping(session, consume store, found, now: now)
+        return .append(consume append, version: before, token: token)
     }
 
     /// An append, with everything that the journal is to know beside.
     mutating func housekeeping(
-        _ session: Session, _ store: StoreAppend?, _ found: [StoredReceipt], now: Duration
+        _ session: Session, _ store: consuming StoreAppend?, _ found: [StoredReceipt], now: Duration
     ) -> JournalAppend {
         let forgotten = receipts.takeForgotten()
         var firstLabel: LabelID?
@@ -96,7 +97,7 @@ extension SessionCore {
             marksChanged = false
         }
         return JournalAppend(
-            session: session.key, time: now, store: store, receipts: found, forgottenReceipts: forgotten.receipts,
+            session: session.key, time: now, store: consume store, receipts: found, forgottenReceipts: forgotten.receipts,
             forgottenEpochs: forgotten.epochs, firstLabel: firstLabel, marks: newMarks)
     }
 

@@ -41,7 +41,7 @@ struct SessionCore {
     var keptTouch: Duration
     /// When the session's cookie was last set, on the monotonic clock.
     var cookieSet: Duration
-    /// Where the random bits of tokens come from. They need not be secret, but new: two sessions of one name in two
+    /// Where the random bits of tokens and the names of intents come from. They need not be secret, but new: two sessions of one name in two
     /// processes start at different places.
     var nonces = SplitMix(state: .random(in: .min ... .max))
 

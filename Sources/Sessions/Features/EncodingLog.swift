@@ -95,7 +95,7 @@ struct EncodingLog<F: Feature>: TurnLog {
                 .tooLarge, "The turn's labels would take \(labelBytes) bytes; at most \(outboxLimit) are kept.")
         }
         return EncodedTurn(
-            intentID: turn.intentID, view: view, labels: labels, recording: record(turn),
+            intentID: turn.intentID, view: view, labels: labels, recording: isRecording ? record(turn) : nil,
             reply: turn.attachment as? PendingReply)
     }
 
@@ -109,10 +109,9 @@ struct EncodingLog<F: Feature>: TurnLog {
         return encoded
     }
 
-    /// What happened in a turn. One that JSON cannot hold says so, so that whoever replays it hears of it.
+    /// What happened in a turn, as it is recorded. One that JSON cannot hold says so, so that whoever replays it hears of it.
     @usableFromInline
     func record(_ turn: TurnRecord<F>) -> [UInt8]? {
-        guard isRecording else { return nil }
         do throws(WireEncodingError) {
             return try WireJSON.encodeStored(turn.recording).bytes
         } catch {

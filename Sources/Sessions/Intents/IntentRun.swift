@@ -29,7 +29,7 @@ final class IntentRun: Sendable {
 
     /// Looks at the body and at the request's name before any store is made: a body that is no intent makes none.
     func begin() {
-        let handle = session.storeAtHand(feature)
+        let (handle, name) = session.storeAndName(feature)
         var accept: StoreHandle.Accept?
         let fault: WireDecodingError?
         switch handle?.decode(request.body) {
@@ -49,7 +49,8 @@ final class IntentRun: Sendable {
                 return completion(.failure(.store(error)))
             }
         }
-        let id = intentID
+        let id: IntentID
+        if case .key(let key)? = request.name { id = IntentID(key) } else { id = IntentID(bits: name) }
         if let receipt, !reserve(receipt, id, fault) { return }
         if let fault {
             refuse(fault: fault)
@@ -116,10 +117,6 @@ final class IntentRun: Sendable {
             }
             refuse(.mismatch(issues))
         }
-    }
-
-    private var intentID: IntentID {
-        if case .key(let key)? = request.name { IntentID(key) } else { .random() }
     }
 
     private func run(_ accept: StoreHandle.Accept, _ id: IntentID, _ handle: StoreHandle) {
