@@ -42,9 +42,9 @@ public enum EventEncoder {
     ///
     /// - Throws: ``EventEncodingError/forbiddenByte(_:)`` when the text holds CR, LF or NUL.
     public static func appendComment(_ text: String, to output: inout [UInt8]) throws(EventEncodingError) {
-        guard isOneLine(text.utf8) else { throw .forbiddenByte(.comment) }
-        output.append(contentsOf: ": ".utf8)
-        output.append(contentsOf: text.utf8)
+        guard isOneLine(text) else { throw .forbiddenByte(.comment) }
+        append(": ", to: &output)
+        append(text, to: &output)
         output.append(lineFeed)
     }
 
@@ -53,24 +53,33 @@ public enum EventEncoder {
     /// - Throws: ``EventEncodingError/negativeRetry(_:)``.
     public static func appendRetry(milliseconds: Int, to output: inout [UInt8]) throws(EventEncodingError) {
         guard milliseconds >= 0 else { throw .negativeRetry(milliseconds) }
-        output.append(contentsOf: "retry: \(milliseconds)\n\n".utf8)
+        append("retry: \(milliseconds)\n\n", to: &output)
     }
 
     private static func appendHead(
         event: String, id: String?, to output: inout [UInt8]
     ) throws(EventEncodingError) {
-        guard isOneLine(event.utf8) else { throw .forbiddenByte(.event) }
+        guard isOneLine(event) else { throw .forbiddenByte(.event) }
         guard !event.utf8.isEmpty else { throw .empty(.event) }
         if let id {
-            guard isOneLine(id.utf8) else { throw .forbiddenByte(.id) }
+            guard isOneLine(id) else { throw .forbiddenByte(.id) }
             guard !id.utf8.isEmpty else { throw .empty(.id) }
-            output.append(contentsOf: "id: ".utf8)
-            output.append(contentsOf: id.utf8)
-            output.append(lineFeed)
+            append("id: ", to: &output)
+            append(id, to: &output)
+            append("\nevent: ", to: &output)
+        } else {
+            append("event: ", to: &output)
         }
-        output.append(contentsOf: "event: ".utf8)
-        output.append(contentsOf: event.utf8)
-        output.append(contentsOf: "\ndata: ".utf8)
+        append(event, to: &output)
+        append("\ndata: ", to: &output)
+    }
+
+    private static func append(_ text: String, to output: inout [UInt8]) {
+        text.withUTF8Span { text in
+            output.append(addingCapacity: text.count) { output in
+                for index in text.indices { output.append(text[index]) }
+            }
+        }
     }
 
     private static func appendTail(to output: inout [UInt8]) {
@@ -79,10 +88,20 @@ public enum EventEncoder {
     }
 
     /// Compares bytes, not Characters: in Swift `"\r\n"` is one Character that equals neither `"\r"` nor `"\n"`.
-    private static func isOneLine(_ bytes: some Sequence<UInt8>) -> Bool {
+    private static func isOneLine(_ text: String) -> Bool {
+        text.withUTF8Span { isOneLine($0) }
+    }
+
+    private static func isOneLine(_ data: [UInt8]) -> Bool {
+        let all = data[...]
+        return isOneLine(all.span)
+    }
+
+    private static func isOneLine(_ bytes: Span<UInt8>) -> Bool {
         // Without an early exit the compiler turns this into vector code; data is almost always good.
         var found: UInt8 = 0
-        for byte in bytes {
+        for index in bytes.indices {
+            let byte = bytes[index]
             found |= (byte == 0x0A ? 1 : 0) | (byte == 0x0D ? 1 : 0) | (byte == 0 ? 1 : 0)
         }
         return found == 0
