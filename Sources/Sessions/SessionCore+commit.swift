@@ -97,7 +97,8 @@ extension SessionCore {
             marksChanged = false
         }
         return JournalAppend(
-            session: session.key, time: now, store: consume store, receipts: found, forgottenReceipts: forgotten.receipts,
+            session: session.key, time: now, store: consume store, receipts: found,
+            forgottenReceipts: forgotten.receipts,
             forgottenEpochs: forgotten.epochs, firstLabel: firstLabel, marks: newMarks)
     }
 
