@@ -13,8 +13,15 @@ instructions() {
         >/dev/null | sed -nE 's/.*Collected : ([0-9]+).*/\1/p'
 }
 
+# Counts of another compiler or processor say nothing about the thresholds.
+counted_with() { echo "Swift $(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9.]+).*/\1/p' | head -n 1), $(uname -m)"; }
+
 run_micro() {
     local piece few many each most over=0
+    if [[ -z $write ]] && ! grep -qxF "# Counted with $(counted_with)." "$thresholds"; then
+        echo "script/bench: not counted: this is $(counted_with); $(sed -n 's/^# C/c/p' "$thresholds")" >&2
+        return
+    fi
     command -v valgrind >/dev/null || "$root/script/bootstrap" bench
     swift build --package-path "$root" -c release --product micro >&2
     # valgrind 3.19 gives up over debug information in forms that it does not know.
@@ -22,7 +29,8 @@ run_micro() {
     strip --strip-debug -o "$micro" "$(swift build --package-path "$root" -c release --show-bin-path)/micro"
     [[ -z $write ]] || {
         echo "# Instructions of one run of each piece that script/bench micro lets pass: what was measured and a twentieth more."
-        echo "# Another compiler counts differently: make the file anew with script/bench micro --write and say why."
+        echo "# Make the file anew with script/bench micro --write, and say why."
+        echo "# Counted with $(counted_with)."
     } >"$thresholds"
     for piece in $("$micro"); do
         few=$(instructions "$piece" 1000) many=$(instructions "$piece" 3000)
