@@ -97,13 +97,23 @@ public struct HeaderFields: Sendable {
     }
 
     private func matches(_ entry: Entry, _ name: StaticString) -> Bool {
-        guard Int(entry.nameEnd - entry.nameStart) == name.utf8CodeUnitCount else { return false }
-        // The pointer is the literal's, valid for ever; the index stays below the count compared above.
-        let wanted = name.utf8Start
-        return bytes.withUnsafeBufferPointer { bytes in
-            let start = Int(entry.nameStart)
-            for index in 0..<name.utf8CodeUnitCount where bytes[start + index].lowercased != wanted[index] {
-                return false
+        let count = name.utf8CodeUnitCount
+        guard Int(entry.nameEnd - entry.nameStart) == count else { return false }
+        // The pointer is the literal's, valid for ever; all offsets stay below the count compared above.
+        let wanted = UnsafeRawPointer(name.utf8Start)
+        return bytes.withUnsafeBytes { bytes in
+            let sent = UnsafeRawBufferPointer(rebasing: bytes[entry.name])
+            var index = 0
+            // Eight bytes at once. The bit that tells capitals apart is set in all of them: no byte that a name may have
+            // becomes a digit or a hyphen by that.
+            while index + 8 <= count {
+                let word = sent.loadUnaligned(fromByteOffset: index, as: UInt64.self) | 0x2020_2020_2020_2020
+                guard word == wanted.loadUnaligned(fromByteOffset: index, as: UInt64.self) else { return false }
+                index += 8
+            }
+            while index < count {
+                guard sent[index] | 0x20 == wanted.load(fromByteOffset: index, as: UInt8.self) else { return false }
+                index += 1
             }
             return true
         }

@@ -18,13 +18,14 @@ enum SocketOutput {
     /// (RFC 9112 section 7.1). Without frames the payload goes as it is, and the connection's end is the body's.
     static func write(_ payload: [UInt8], to descriptor: Int32, framed: Bool, last: Bool) -> Result {
         guard framed else { return payload.isEmpty ? .taken : write(payload, from: 0, to: descriptor) }
-        let head = payload.isEmpty ? [] : chunkHead(payload.count)
+        let headCount = payload.isEmpty ? 0 : digitCount(payload.count) + 2
         let tail: StaticString = payload.isEmpty ? "0\r\n\r\n" : last ? "\r\n0\r\n\r\n" : "\r\n"
         let tailCount = payload.isEmpty && !last ? 0 : tail.utf8CodeUnitCount
-        let sent = head.withUnsafeBytes { head in
-            payload.withUnsafeBytes { payload in
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: headCount) { head in
+            writeHead(of: payload.count, into: head)
+            let sent = payload.withUnsafeBytes { payload in
                 var parts = (
-                    iovec(iov_base: UnsafeMutableRawPointer(mutating: head.baseAddress), iov_len: head.count),
+                    iovec(iov_base: head.baseAddress, iov_len: headCount),
                     iovec(iov_base: UnsafeMutableRawPointer(mutating: payload.baseAddress), iov_len: payload.count),
                     iovec(iov_base: UnsafeMutableRawPointer(mutating: tail.utf8Start), iov_len: tailCount)
                 )
@@ -32,31 +33,35 @@ enum SocketOutput {
                     parts.withMemoryRebound(to: iovec.self, capacity: 3) { send($0, count: 3, to: descriptor) }
                 }
             }
+            let total = headCount + payload.count + tailCount
+            guard sent < total else { return .taken }
+            if sent < 0, let failure = failure() { return failure }
+            let taken = max(0, sent)
+            var rest: [UInt8] = []
+            rest.reserveCapacity(total - taken)
+            rest += head.dropFirst(taken)
+            rest += payload.dropFirst(max(0, taken - headCount))
+            rest += bytes(tail, tailCount).dropFirst(max(0, taken - headCount - payload.count))
+            return .left(rest)
         }
-        guard sent >= 0 else { return failure() ?? .left(head + payload + bytes(tail, tailCount)) }
-        let total = head.count + payload.count + tailCount
-        guard sent < total else { return .taken }
-        var rest: [UInt8] = []
-        rest.reserveCapacity(total - sent)
-        rest += head.dropFirst(sent)
-        rest += payload.dropFirst(max(0, sent - head.count))
-        rest += bytes(tail, tailCount).dropFirst(max(0, sent - head.count - payload.count))
-        return .left(rest)
     }
 
-    /// The size in hexadecimal, and CRLF.
-    private static func chunkHead(_ size: Int) -> [UInt8] {
-        let digitCount = (Int.bitWidth - size.leadingZeroBitCount + 3) / 4
-        return [UInt8](unsafeUninitializedCapacity: digitCount + 2) { head, count in
-            for place in 0..<digitCount {
-                let digit = UInt8(size >> (4 * (digitCount - 1 - place)) & 15)
-                head[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-            }
-            head[digitCount] = 0x0D
-            head[digitCount + 1] = 0x0A
-            count = digitCount + 2
+    /// Fills `head`, if it has room at all, with the size in hexadecimal, and CRLF.
+    private static func writeHead(of size: Int, into head: UnsafeMutableBufferPointer<UInt8>) {
+        guard !head.isEmpty else { return }
+        head.initialize(repeating: 0)
+        var rest = size
+        for place in (0..<(head.count - 2)).reversed() {
+            let digit = UInt8(rest & 15)
+            head[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            rest >>= 4
         }
+        head[head.count - 2] = 0x0D
+        head[head.count - 1] = 0x0A
     }
+
+    /// How many hexadecimal digits a number above 0 has.
+    private static func digitCount(_ number: Int) -> Int { (Int.bitWidth - number.leadingZeroBitCount + 3) / 4 }
 
     /// Writes `bytes` from `start` on, as they are.
     static func write(_ bytes: [UInt8], from start: Int, to descriptor: Int32) -> Result {
