@@ -11,12 +11,10 @@ struct JSONObject {
         bytes.append(UInt8(ascii: "{"))
     }
 
-    /// The object, complete.
-    var closed: [UInt8] {
-        consuming get {
-            bytes.append(UInt8(ascii: "}"))
-            return bytes
-        }
+    /// Ends the object and returns it, complete; nothing can be added afterwards.
+    mutating func close() -> [UInt8] {
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
     }
 
     mutating func add(_ name: StaticString, _ text: String) {
@@ -26,12 +24,13 @@ struct JSONObject {
 
     mutating func add(_ name: StaticString, _ number: Int) {
         addName(name)
-        bytes += String(number).utf8
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        append(number.magnitude)
     }
 
     mutating func add(_ name: StaticString, _ number: UInt64) {
         addName(name)
-        bytes += String(number).utf8
+        append(UInt(number))
     }
 
     mutating func add(_ name: StaticString, _ flag: Bool) {
@@ -54,6 +53,15 @@ struct JSONObject {
             bytes += element
         }
         bytes.append(UInt8(ascii: "]"))
+    }
+
+    private mutating func append(_ number: UInt) {
+        var divisor: UInt = 1
+        while number / divisor >= 10 { divisor *= 10 }
+        while divisor > 0 {
+            bytes.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
+            divisor /= 10
+        }
     }
 
     /// Names are the server's own and need no escapes.

@@ -21,7 +21,7 @@ package enum SessionDocument {
         document.add("lastNumbers", json: lastNumbers(export.session.lastNumbers))
         document.add("turns", lines: export.turns.map(turn))
         document.add("setAside", lines: export.setAside.map(setAside))
-        return document.closed + [UInt8(ascii: "\n")]
+        return document.close() + [UInt8(ascii: "\n")]
     }
 
     private static func session(_ session: StoredSession) -> [UInt8] {
@@ -36,7 +36,7 @@ package enum SessionDocument {
         object.add("droppedSequence", session.marks.droppedSequence)
         object.add("hasLabels", session.marks.hasLabels)
         object.add("hasUnheard", session.marks.hasUnheard)
-        return object.closed
+        return object.close()
     }
 
     private static func store(_ store: StoredStore) -> [UInt8] {
@@ -51,7 +51,7 @@ package enum SessionDocument {
         object.add("droppedSequence", store.summary.marks.droppedSequence)
         object.add("hasLabels", store.summary.marks.hasLabels)
         object.add("hasUnheard", store.summary.marks.hasUnheard)
-        return object.closed
+        return object.close()
     }
 
     private static func label(_ label: StoredLabel) -> [UInt8] {
@@ -64,7 +64,7 @@ package enum SessionDocument {
         object.add(kept: label.label.json, as: "label", orHex: "labelHex")
         object.add("expiry", Timestamp.precise(sinceEpoch: label.label.expiry))
         object.add("isWritten", label.isWritten)
-        return object.closed
+        return object.close()
     }
 
     private static func receipt(_ receipt: StoredReceipt) -> [UInt8] {
@@ -86,7 +86,7 @@ package enum SessionDocument {
             object.add(kept: body, as: "body", orHex: "bodyHex")
         }
         object.add("made", Timestamp.precise(sinceEpoch: receipt.made))
-        return object.closed
+        return object.close()
     }
 
     private static func lastNumbers(_ numbers: [String: UInt64]) -> [UInt8] {
@@ -100,7 +100,7 @@ package enum SessionDocument {
         object.add("feature", turn.feature.text)
         object.add("time", Timestamp.precise(sinceEpoch: turn.time))
         object.add(kept: turn.recording, as: "recording", orHex: "recordingHex")
-        return object.closed
+        return object.close()
     }
 
     private static func setAside(_ state: SetAsideState) -> [UInt8] {
@@ -110,7 +110,7 @@ package enum SessionDocument {
         object.add("reason", state.reason)
         object.add("time", Timestamp.precise(sinceEpoch: state.time))
         object.add(kept: state.state, as: "state", orHex: "stateHex")
-        return object.closed
+        return object.close()
     }
 
     fileprivate static func hex(_ bytes: [UInt8]) -> String {

@@ -8,8 +8,13 @@ struct FeatureOperations: Sendable {
 
     init(_ features: FeatureRegistry) {
         var object = JSONObject()
-        object.add("features", array: features.definitions.map { Self.summary($0).closed })
-        list = object.closed
+        object.add(
+            "features",
+            array: features.definitions.map { definition in
+                var summary = Self.summary(definition)
+                return summary.close()
+            })
+        list = object.close()
         descriptions = Dictionary(
             uniqueKeysWithValues: features.definitions.map { ($0.name, Self.description($0)) })
     }
@@ -39,7 +44,7 @@ struct FeatureOperations: Sendable {
         links.add("state", "\(instance)/state")
         links.add("intents", "\(instance)/intents")
         links.add("events", "\(instance)/events")
-        object.add("links", json: links.closed)
+        object.add("links", json: links.close())
         return object
     }
 
@@ -48,6 +53,6 @@ struct FeatureOperations: Sendable {
         object.add("intents", array: feature.intentExamples)
         object.add("labels", array: feature.labelExamples)
         if let state = feature.stateExample { object.add("state", json: state) }
-        return object.closed
+        return object.close()
     }
 }

@@ -177,7 +177,7 @@ final class IntentOperations: Sendable {
             object.add("session", session.id)
             object.add("feature", feature.text)
             object.add("version", intent.version)
-            response = Response(status: 202, fields: AnswerFields.intent, body: .bytes(object.closed))
+            response = Response(status: 202, fields: AnswerFields.intent, body: .bytes(object.close()))
         }
         if let applied = form.applied { response.fields.append(ResponseField("Preference-Applied", applied)) }
         if intent.isReplayed { response.fields.append(ResponseField("Idempotency-Replayed", "true")) }

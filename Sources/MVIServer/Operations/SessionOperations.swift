@@ -79,7 +79,7 @@ struct SessionOperations: Sendable {
         object.add("id", session.id)
         if session.credential == .bearer { object.add("token", token.text) }
         object.add("expiresAt", Timestamp.text(sinceEpoch: session.expiresAt))
-        var response = Response(status: status, fields: AnswerFields.session, body: .bytes(object.closed))
+        var response = Response(status: status, fields: AnswerFields.session, body: .bytes(object.close()))
         if session.credential == .cookie { response.fields.append(credentials.cookies.set(token.text)) }
         return response
     }
@@ -91,7 +91,7 @@ struct SessionOperations: Sendable {
             object.add("expiresAt", Timestamp.text(sinceEpoch: caller.session.expiresAt))
             object.add("stores", array: caller.session.storeIDs.map { .json($0.text) })
             object.add("streams", caller.session.streamCount)
-            reply.answer(Response(status: 200, fields: AnswerFields.session, body: .bytes(object.closed)))
+            reply.answer(Response(status: 200, fields: AnswerFields.session, body: .bytes(object.close())))
         }
     }
 

@@ -46,10 +46,10 @@ struct Problem: Error, Sendable {
                     var object = JSONObject()
                     object.add("pointer", issue.pointer)
                     object.add("detail", issue.detail)
-                    return object.closed
+                    return object.close()
                 })
         }
-        return object.closed
+        return object.close()
     }
 
     /// The answer, without what `Answer` adds for the request's origin.

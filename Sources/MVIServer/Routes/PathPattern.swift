@@ -28,11 +28,12 @@ struct PathPattern: Sendable {
     /// Compares byte for byte: an encoded letter is not the letter, `%2F` never separates, a trailing slash counts.
     func match(_ path: [UInt8]) -> Match {
         guard let tail else { return path == head ? .exact : .no }
-        guard path.count > head.count + tail.count, path.starts(with: head) else { return .no }
+        guard path.count > head.count + tail.count else { return .no }
         let parameter = head.count..<(path.count - tail.count)
-        guard !path[parameter].contains(UInt8(ascii: "/")), path[parameter.upperBound...].elementsEqual(tail) else {
-            return .no
-        }
+        // The end first, by which most routes differ.
+        for index in tail.indices where path[parameter.upperBound + index] != tail[index] { return .no }
+        for index in head.indices where path[index] != head[index] { return .no }
+        for index in parameter where path[index] == UInt8(ascii: "/") { return .no }
         return .parameter(parameter)
     }
 }
