@@ -108,7 +108,10 @@ let package = Package(
             name: "sized-server", dependencies: ["MVI", "MVIServer"], path: "Benchmarks/Sources/sized",
             swiftSettings: settings),
         .executableTarget(
-            name: "micro", dependencies: ["EventStream", "MVI", "MVIServer", "MicroHTTP", "WireJSON"],
+            name: "micro",
+            dependencies: [
+                "EventStream", "Locking", "MicroHTTP", "MVI", "MVIServer", "SessionJournal", "Sessions", "WireJSON",
+            ],
             path: "Benchmarks/Sources/micro",
             swiftSettings: settings),
 

@@ -108,6 +108,7 @@ public final class StreamHandle: ReactorMember {
                     if steps.isMultiple(of: Self.stepsPerRun), thread.enqueue(state.withLock { $0.id }) { return }
                     continue
                 }
+            case .complete: wroteAt = monotonicNow()
             case .rest: break
             }
             if state.withLock({ $0.rest(work, wroteAt: wroteAt) }) { return }
@@ -117,6 +118,8 @@ public final class StreamHandle: ReactorMember {
     private enum Outcome {
         /// The kernel took something.
         case progress
+        /// The kernel took all that there is until the next wake.
+        case complete
         /// Nothing to write, or no room.
         case rest
         case over(StreamEnd)
@@ -129,6 +132,10 @@ public final class StreamHandle: ReactorMember {
         }
         switch turn.source.next() {
         case .write(let bytes): return bytes.isEmpty ? .progress : write(bytes, last: false, &turn.work)
+        case .writeAll(let bytes):
+            let outcome = write(bytes, last: false, &turn.work)
+            if case .progress = outcome, turn.work.leftover.isEmpty { return .complete }
+            return outcome
         case .wait: return .rest
         case .finish(let bytes): return write(bytes, last: true, &turn.work)
         }

@@ -23,6 +23,10 @@ public enum StreamStep: Sendable {
     /// Write these, then ask again, at once if there are none.
     case write([UInt8])
 
+    /// Write these; after them there is nothing until `StreamHandle.wake`. Like `write` and `wait`, without being asked
+    /// twice.
+    case writeAll([UInt8])
+
     /// Ask again after `StreamHandle.wake`.
     case wait
 

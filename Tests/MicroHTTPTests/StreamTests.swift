@@ -33,6 +33,26 @@ extension MicroHTTPSuites {
             }
         }
 
+        @Test func `A source that gave all it has is not asked again before it wakes its stream`() async throws {
+            let source = TestSource([.writeAll(Array("one".utf8))])
+            try await withServer(streaming(source)) { server in
+                let client = try RawClient(port: server.port)
+                try client.send(Self.get)
+                _ = try client.read(through: "one\r\n")
+                source.add([.writeAll(Array("two".utf8)), .writeAll(Array("three".utf8))])
+                #expect(try client.read(through: "two\r\n") == "3\r\ntwo\r\n")
+                try await eventually("the runner has rested") { source.timesAsked == 2 }
+                source.handle?.wake()
+                #expect(try client.read(through: "three\r\n") == "5\r\nthree\r\n")
+                #expect(source.timesAsked == 3)
+                source.add([.write([]), .writeAll([UInt8](repeating: 0x78, count: 3_000_000)), .finish([])])
+                let rest = try client.readToEnd()
+                #expect(rest.filter { $0 == "x" }.count == 3_000_000, "what the socket did not take at once follows")
+                #expect(rest.hasSuffix("\r\n0\r\n\r\n"))
+                try await eventually("the source is closed") { source.ends == [.finished] }
+            }
+        }
+
         @Test func `A stream to an HTTP 1.0 client goes unframed and ends with the connection`() async throws {
             let source = TestSource([.write(Array("one".utf8))])
             try await withServer(streaming(source)) { server in

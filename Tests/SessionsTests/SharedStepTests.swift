@@ -71,7 +71,7 @@ struct SharedStepTests {
         try fixture.send(#"{"type":"add","amount":1}"#)
         let told = streams.map { $0.stream.next() }
         let shared = try #require(fixture.session.core.withLock { $0.lastStep })
-        #expect(told == [.write(shared.bytes), .write(shared.bytes)])
+        #expect(told == [.writeAll(shared.bytes), .writeAll(shared.bytes)])
         try fixture.send(#"{"type":"add","amount":1}"#)
         #expect(fixture.session.core.withLock { $0.lastStep } == nil, "it is not kept beyond the next turn")
     }

@@ -7,6 +7,7 @@
 import EventStream
 import Glibc
 import MVI
+import Sessions
 import WireJSON
 
 /// As large as a small screen's state.
@@ -80,6 +81,10 @@ let pieces = [
         let id = IntentID("a5a5rt2y6gyfq")
         for _ in 0..<times { store.accept(.add(amount: 1), id: id) }
         use(store.state)
+    },
+    Piece(name: "session") { times in
+        let looped = try Looped(sessions: 1)
+        for _ in 0..<times { looped.post() }
     },
     Piece(name: "request") { times in
         var served = try Served()

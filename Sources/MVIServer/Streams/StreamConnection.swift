@@ -12,6 +12,7 @@ final class StreamConnection: StreamSource {
     func next() -> StreamStep {
         switch stream.next() {
         case .write(let bytes): .write(bytes)
+        case .writeAll(let bytes): .writeAll(bytes)
         case .wait: .wait
         case .finish(let bytes): .finish(bytes)
         }

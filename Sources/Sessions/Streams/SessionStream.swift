@@ -7,6 +7,8 @@ import SessionJournal
 public enum SessionStreamStep: Sendable, Equatable {
     /// Write this, then ask again.
     case write([UInt8])
+    /// Write this; after it there is nothing until `wake`.
+    case writeAll([UInt8])
     /// Nothing now; `wake` will say when.
     case wait
     /// Write this, then end.
@@ -86,11 +88,11 @@ extension SessionCore {
             }
             streams[index].handedOut = []
         }
-        if let shared = sharedStep(index, now: now) { return .write(shared) }
+        if let shared = sharedStep(index, now: now) { return step(shared, index) }
 
         var bytes = streams[index].opening
         streams[index].opening = []
-        appendControl(index, into: &bytes)
+        if !streams[index].isAtRest { appendControl(index, into: &bytes) }
         appendBatch(index, epoch: session.epoch, now: now, into: &bytes)
         // The farewell comes in a step of its own, so that the labels before it count as written.
         if let reason = streams[index].goAway, streams[index].handedOut.isEmpty, streams[index].dirty.isEmpty,
@@ -100,7 +102,13 @@ extension SessionCore {
             bytes.append(contentsOf: StreamEvents.goAway(reason))
             return .finish(bytes)
         }
-        return bytes.isEmpty ? .wait : .write(bytes)
+        return bytes.isEmpty ? .wait : step(bytes, index)
+    }
+
+    /// What to do with bytes. Labels among them count as written when the stream asks again.
+    private func step(_ bytes: [UInt8], _ index: Int) -> SessionStreamStep {
+        let isAll = streams[index].handedOut.isEmpty && streams[index].dirty.isEmpty && streams[index].goAway == nil
+        return isAll && streams[index].nextLabel >= outbox.endNumber ? .writeAll(bytes) : .write(bytes)
     }
 
     private mutating func appendControl(_ index: Int, into bytes: inout [UInt8]) {

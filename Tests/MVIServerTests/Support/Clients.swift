@@ -52,7 +52,7 @@ struct MemoryClient: Client {
             var bytes: [UInt8] = []
             while true {
                 switch source.next() {
-                case .write(let more): bytes += more
+                case .write(let more), .writeAll(let more): bytes += more
                 case .wait:
                     source.closed(.peerClosed)
                     return bytes

@@ -42,8 +42,14 @@ final class TestSource: StreamSource {
         }
     }
 
+    /// How often it was asked.
+    var timesAsked: Int { state.withLock { $0.asked } }
+
     func next() -> StreamStep {
-        state.withLock { $0.steps.isEmpty ? .wait : $0.steps.removeFirst() }
+        state.withLock { state in
+            state.asked += 1
+            return state.steps.isEmpty ? .wait : state.steps.removeFirst()
+        }
     }
 
     func heartbeat() -> [UInt8]? { state.withLock { $0.beat } }

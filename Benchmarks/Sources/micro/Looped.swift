@@ -1,0 +1,58 @@
+import Locking
+import MVI
+import SessionJournal
+import Sessions
+
+/// Sessions with a stream each, and no HTTP around them: an intent from its body to the stream's bytes.
+final class Looped: Sendable {
+    private let sessions: [(session: Session, stream: SessionStream)]
+    private let tally: FeatureID
+    private let next = Lock(0)
+    private let body = Array(#"{"type":"add","amount":1}"#.utf8)
+
+    init(sessions count: Int) throws {
+        let tally = FeatureID(name: "tally", key: nil)
+        let table = SessionTable(
+            environment: SessionEnvironment(features: try FeatureRegistry([FeatureDefinition(Tally())])))
+        let made = Lock<[(session: Session, stream: SessionStream)]>([])
+        for _ in 0..<count {
+            table.create(.bearer) { created in
+                guard case .success((let session, _)) = created else { fatalError("no session was made") }
+                session.openStream(.features([tally]), from: .now) { opened in
+                    guard case .success(let stream) = opened else { fatalError("no stream was opened") }
+                    stream.opened(Reader(stream))
+                    made.withLock { $0.append((session, stream)) }
+                }
+            }
+        }
+        sessions = made.withLock { $0 }
+        self.tally = tally
+    }
+
+    func post() {
+        let index = next.withLock { next in
+            next = (next + 1) % sessions.count
+            return next
+        }
+        sessions[index].session.accept(IntentRequest(body: body, wantsState: false), for: tally) { result in
+            guard case .success = result else { fatalError("an intent was refused") }
+        }
+    }
+
+    /// Takes what there is whenever it is told to, as a socket with room does.
+    private final class Reader: StreamWaker {
+        private let stream: SessionStream
+
+        init(_ stream: SessionStream) { self.stream = stream }
+
+        func wake() {
+            while true {
+                switch stream.next() {
+                case .write(let bytes): use(bytes)
+                case .writeAll(let bytes): return use(bytes)
+                case .wait, .finish: return
+                }
+            }
+        }
+    }
+}
