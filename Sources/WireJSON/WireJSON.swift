@@ -66,7 +66,10 @@ extension WireJSON {
     ) throws(WireEncodingError) -> (bytes: [UInt8], hasNulls: Bool) {
         let session = EncodingSession(writesNil: true)
         try session.encodeDocument(value)
-        return (session.bytes, session.firstNil != nil)
+        // It is kept for as long as the state is, so without the room that was made for a larger one.
+        let bytes = session.bytes
+        let isRoomy = bytes.capacity > bytes.count + bytes.count / 2 + 32
+        return (isRoomy ? Array(bytes[...]) : bytes, session.firstNil != nil)
     }
 
     /// Appends a JSON string literal with its quotes, for envelopes written by hand.

@@ -26,16 +26,19 @@ peers=$root/Benchmarks/peers
 build() {
     echo "script/bench: building in release" >&2
     local product
+    # As the image is built, with Swift's libraries inside; the peer likewise.
+    local released=(-c release --static-swift-stdlib --package-path "$root" --scratch-path "$root/.build-bench/swift")
+    local peer=(-c release --static-swift-stdlib --package-path "$peers/hummingbird2")
     for product in mvi-server sized-server; do
-        swift build --package-path "$root" -c release --product "$product" >&2
+        swift build "${released[@]}" --product "$product" >&2
     done
     for product in loadgen limit; do
         swift build --package-path "$root/Benchmarks" -c release --product "$product" >&2
     done
-    swift build --package-path "$peers/hummingbird2" -c release >&2
-    bin=$(swift build --package-path "$root" -c release --show-bin-path)
+    swift build "${peer[@]}" >&2
+    bin=$(swift build "${released[@]}" --show-bin-path)
     tools=$(swift build --package-path "$root/Benchmarks" -c release --show-bin-path)
-    hummingbird=$(swift build --package-path "$peers/hummingbird2" -c release --show-bin-path)/hummingbird-peer
+    hummingbird=$(swift build "${peer[@]}" --show-bin-path)/hummingbird-peer
     nchan_module=$(find /usr/lib -name ngx_nchan_module.so 2>/dev/null | head -n 1 || true)
     [[ -n $nchan_module ]] || die "no ngx_nchan_module.so below /usr/lib; script/bootstrap bench installs libnginx-mod-nchan"
     ulimit -n "$(ulimit -Hn)"
