@@ -185,6 +185,8 @@ struct StoreCore<F: Feature> {
 
     @usableFromInline
     mutating func tell(_ labels: [F.Label], labelLimit: Int, undelivered lost: inout Int) {
+        // Nobody is there and they wait elsewhere, in a log's outbox; a copy here would be delivered twice.
+        if subscribers.isEmpty, labelLimit == 0 { return }
         let takers = subscribers.values.filter { $0.takesLabels }
         for label in labels {
             for mailbox in takers { mailbox.append(.label(label)) }
@@ -199,7 +201,7 @@ struct StoreCore<F: Feature> {
         let excess = undelivered.count - room
         guard excess > 0 else { return }
         undelivered.removeFirst(excess)
-        // With a bound of zero labels wait elsewhere, in a log's outbox; a copy here would be delivered twice.
+        // With a bound of zero they wait elsewhere.
         guard labelLimit > 0 else { return }
         note { $0.undeliveredLabels += excess }
         lost += excess

@@ -4,40 +4,39 @@ import SessionJournal
 extension Session {
     /// Gives back what is not needed: labels whose time is over, stores that nobody uses. Returns what the journal should
     /// note, nil if it knows enough.
-    func tidy(now: Duration) -> SessionTouch? {
+    func tidy(now: Moment) -> SessionTouch? {
         let limits = environment.limits
-        let sinceEpoch = environment.time.sinceEpoch()
         return core.withLock { core in
             guard !core.isEnded, !core.isEvicted else { return nil }
-            core.outbox.forgetExpired(now: now)
-            core.passivateIdleStores(now: now, after: limits.passivateAfter)
-            let lastSeen = core.streams.isEmpty ? core.lastTouch : now
+            core.outbox.forgetExpired(now: now.monotonic)
+            core.passivateIdleStores(now: now.monotonic, after: limits.passivateAfter)
+            let lastSeen = core.streams.isEmpty ? core.lastTouch : now.monotonic
             let interval = min(limits.sessionLife / 10, limits.touchInterval)
             guard lastSeen - core.keptTouch >= interval || core.newlyWritten.count >= 64 else { return nil }
-            return core.takeTouch(key, lastSeen: lastSeen, sinceEpoch: sinceEpoch - (now - lastSeen))
+            return core.takeTouch(key, lastSeen: lastSeen, sinceEpoch: now.sinceEpoch(lastSeen))
         }
     }
 
     /// What the journal should note before this process ends.
-    func finalTouch(now: Duration) -> SessionTouch? {
-        let sinceEpoch = environment.time.sinceEpoch()
-        return core.withLock { core in
+    func finalTouch(now: Moment) -> SessionTouch? {
+        core.withLock { core in
             guard !core.isEnded, !core.isEvicted else { return nil }
-            let lastSeen = core.streams.isEmpty ? core.lastTouch : now
+            let lastSeen = core.streams.isEmpty ? core.lastTouch : now.monotonic
             guard lastSeen > core.keptTouch || !core.newlyWritten.isEmpty else { return nil }
-            return core.takeTouch(key, lastSeen: lastSeen, sinceEpoch: sinceEpoch - (now - lastSeen))
+            return core.takeTouch(key, lastSeen: lastSeen, sinceEpoch: now.sinceEpoch(lastSeen))
         }
     }
 
     /// Leaves memory if nothing of it is in use: nil if something is, else what the journal is to note. The caller holds
     /// the table's lock, so that nobody can be handed this session meanwhile.
-    func evict(now: Duration) -> SessionTouch? {
-        let sinceEpoch = environment.time.sinceEpoch()
+    func evict(now: Moment) -> SessionTouch? {
         let patience = environment.limits.evictAfter
         return core.withLock { core in
-            guard !core.isEnded, !core.isEvicted, core.isUnused, now - core.lastTouch >= patience else { return nil }
+            guard !core.isEnded, !core.isEvicted, core.isUnused, now.monotonic - core.lastTouch >= patience else {
+                return nil
+            }
             core.isEvicted = true
-            return core.takeTouch(key, lastSeen: core.lastTouch, sinceEpoch: sinceEpoch - (now - core.lastTouch))
+            return core.takeTouch(key, lastSeen: core.lastTouch, sinceEpoch: now.sinceEpoch(core.lastTouch))
         }
     }
 }

@@ -22,7 +22,7 @@ struct SessionCore {
     var keptFirstLabel = LabelID(sequence: 0, index: 0)
     /// Labels that a stream's socket took, of which the journal does not know.
     var newlyWritten: [LabelID] = []
-    /// In the order in which they were opened.
+    /// In the order of their numbers, which is that in which they were opened.
     var streams: [StreamState] = []
     /// What one of several streams was told last, for the others.
     var lastStep: SharedStep?

@@ -8,7 +8,7 @@ extension SessionTable {
     ///
     /// - Parameter part: which share of the sessions one call looks at: one of so many.
     public func sweep(part: Int = 12) {
-        let now = environment.time.monotonic()
+        let now = Moment(environment.time)
         let count = (Self.shardCount + part - 1) / part
         let first = totals.withLock { totals in
             defer { totals.nextShard = (totals.nextShard + count) % Self.shardCount }
@@ -20,16 +20,16 @@ extension SessionTable {
         expireKept(now: now)
     }
 
-    private func sweep(_ lock: Lock<Shard>, now: Duration, _ touches: inout [SessionTouch]) {
+    private func sweep(_ lock: Lock<Shard>, now: Moment, _ touches: inout [SessionTouch]) {
         let sessions = lock.withLock { shard in
-            while let oldest = shard.tombstoneOrder.first, oldest.until <= now {
+            while let oldest = shard.tombstoneOrder.first, oldest.until <= now.monotonic {
                 shard.tombstoneOrder.removeFirst()
                 if shard.tombstones[oldest.hash] == oldest.until { shard.tombstones[oldest.hash] = nil }
             }
             return Array(shard.sessions.values)
         }
         for session in sessions {
-            if session.timeLeft(now: now) <= .zero || session.isEnded {
+            if session.timeLeft(now: now.monotonic) <= .zero || session.isEnded {
                 expire(session)
                 continue
             }
@@ -53,16 +53,15 @@ extension SessionTable {
 
     /// The journal may be behind with when a session was last used, so it is given time beyond the session's life; whether
     /// a session is over is decided exactly when somebody asks for it.
-    private func expireKept(now: Duration) {
+    private func expireKept(now: Moment) {
         let isMine = totals.withLock { totals in
             defer { totals.isExpiring = true }
             return !totals.isExpiring
         }
         guard isMine else { return }
-        let sinceEpoch = environment.time.sinceEpoch()
         let lag = min(environment.limits.sessionLife / 10, environment.limits.touchInterval) + .seconds(120)
         environment.journal.expire(
-            lastSeenBefore: sinceEpoch - environment.limits.sessionLife - lag, now: sinceEpoch,
+            lastSeenBefore: now.sinceEpoch - environment.limits.sessionLife - lag, now: now.sinceEpoch,
             tombstoneUntil: tombstoneUntil, limit: 10_000
         ) { [self] _ in
             totals.withLock { $0.isExpiring = false }
@@ -71,7 +70,7 @@ extension SessionTable {
 
     /// Tells the journal everything that it should know before the process ends.
     public func flush() async {
-        let now = environment.time.monotonic()
+        let now = Moment(environment.time)
         let touches = shards.flatMap { lock in
             lock.withLock { Array($0.sessions.values) }.compactMap { $0.finalTouch(now: now) }
         }

@@ -95,3 +95,25 @@ struct ShortListTests {
         }
     }
 }
+
+@Suite("A session with many streams")
+struct ManyStreamsTests {
+    @Test("finds each by its number, whichever went before")
+    func found() throws {
+        let fixture = try Fixture { $0.streamsPerSession = 100 }
+        var streams = try (0..<60).map { _ in try fixture.stream("tally") }
+        for stream in streams { _ = try stream.read() }
+        for gone in stride(from: 57, through: 0, by: -3) { streams.remove(at: gone).stream.closed() }
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        for stream in streams.shuffled() {
+            #expect(try stream.read().counts == [1])
+            #expect(stream.wakeCount == 1)
+        }
+        fixture.session.core.withLock { core in
+            #expect(core.streams.map(\.number) == core.streams.map(\.number).sorted())
+            #expect(core.index(of: 0) == nil)
+            #expect(core.index(of: .max) == nil)
+            for (index, stream) in core.streams.enumerated() { #expect(core.index(of: stream.number) == index) }
+        }
+    }
+}

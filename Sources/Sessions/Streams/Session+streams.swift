@@ -144,7 +144,8 @@ extension SessionCore {
             if let handle = slot.handle { stream.watch(slot.feature, handle.store, number: slot.number) }
         }
         let watched = stream.watched.map(\.store)
-        streams.append(stream)
+        // Mostly the last; not where two are opened at once.
+        streams.insert(stream, at: self.place(of: number))
         return watched
     }
 

@@ -78,7 +78,22 @@ extension SessionCore {
     /// A batch holds about this many bytes of states, and of labels, at most, so that catching up takes bounded memory.
     private static var batchBytes: Int { 64 * 1024 }
 
-    func index(of stream: UInt64) -> Int? { streams.firstIndex { $0.number == stream } }
+    /// Where a stream is, by bisection: a session may have very many.
+    func index(of stream: UInt64) -> Int? {
+        let index = place(of: stream)
+        return index < streams.count && streams[index].number == stream ? index : nil
+    }
+
+    /// Where a stream of that number is or belongs.
+    func place(of number: UInt64) -> Int {
+        var low = 0
+        var high = streams.count
+        while low < high {
+            let middle = (low + high) / 2
+            if streams[middle].number < number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
 
     fileprivate mutating func nextStep(of number: UInt64, session: Session, now: Duration) -> SessionStreamStep {
         guard let index = index(of: number), !streams[index].isOver else { return .finish([]) }
