@@ -77,6 +77,16 @@ extension WireJSON {
         EscapedText.append(string, to: &output)
     }
 
+    /// Appends a JSON number, for envelopes written by hand.
+    public static func appendInteger(_ number: Int64, to output: inout [UInt8]) {
+        NumberText.append(number.magnitude, isNegative: number < 0, to: &output)
+    }
+
+    /// Appends a JSON number, for envelopes written by hand.
+    public static func appendInteger(_ number: UInt64, to output: inout [UInt8]) {
+        NumberText.append(number, to: &output)
+    }
+
     /// Checks one example of an enum at start-up: whether it travels as flat JSON and comes back the same.
     ///
     /// Looks at all values that the example's case may have, also those that are nil here, and at the enums inside.

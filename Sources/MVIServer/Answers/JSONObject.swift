@@ -24,13 +24,12 @@ struct JSONObject {
 
     mutating func add(_ name: StaticString, _ number: Int) {
         addName(name)
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
-        append(number.magnitude)
+        WireJSON.appendInteger(Int64(number), to: &bytes)
     }
 
     mutating func add(_ name: StaticString, _ number: UInt64) {
         addName(name)
-        append(UInt(number))
+        WireJSON.appendInteger(number, to: &bytes)
     }
 
     mutating func add(_ name: StaticString, _ flag: Bool) {
@@ -53,15 +52,6 @@ struct JSONObject {
             bytes += element
         }
         bytes.append(UInt8(ascii: "]"))
-    }
-
-    private mutating func append(_ number: UInt) {
-        var divisor: UInt = 1
-        while number / divisor >= 10 { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(number / divisor % 10))
-            divisor /= 10
-        }
     }
 
     /// Names are the server's own and need no escapes.

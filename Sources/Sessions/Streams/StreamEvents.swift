@@ -134,14 +134,5 @@ extension [UInt8] {
         text.withUTF8 { append(contentsOf: $0) }
     }
 
-    mutating func append(number: UInt64) {
-        var divisor: UInt64 = 1
-        while number / divisor >= 10 { divisor *= 10 }
-        var rest = number
-        while divisor > 0 {
-            append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest / divisor))
-            rest %= divisor
-            divisor /= 10
-        }
-    }
+    mutating func append(number: UInt64) { WireJSON.appendInteger(number, to: &self) }
 }

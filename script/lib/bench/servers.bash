@@ -44,19 +44,6 @@ build() {
     ulimit -n "$(ulimit -Hn)"
 }
 
-free_port() {
-    local candidate
-    for _ in {1..50}; do
-        # Below the range that outgoing connections take theirs from.
-        candidate=$((20000 + RANDOM % 12000))
-        if ! (: <"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null; then
-            echo "$candidate"
-            return
-        fi
-    done
-    die "no free port between 20000 and 32000"
-}
-
 # The limits that a scenario goes beyond; all else is as it is by default.
 limits=(--max-sessions 40000 --max-streams 19000 --max-streams-per-session 12000 --max-connections 19500)
 

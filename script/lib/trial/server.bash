@@ -49,19 +49,6 @@ need_files() {
         || die "each process needs $needed open files and may have $(ulimit -n); raise the limit or ask for fewer streams"
 }
 
-free_port() {
-    local candidate
-    for _ in {1..50}; do
-        # Below the range that outgoing connections take theirs from.
-        candidate=$((20000 + RANDOM % 12000))
-        if ! (: <"/dev/tcp/127.0.0.1/$candidate") 2>/dev/null; then
-            echo "$candidate"
-            return
-        fi
-    done
-    die "no free port between 20000 and 32000"
-}
-
 # start_server FLAG...: runs it with an empty data folder and waits until it is ready.
 start_server() {
     new_server
