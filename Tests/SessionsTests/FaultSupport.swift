@@ -1,0 +1,351 @@
+import EventStream
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import Sessions
+import TestSupport
+import Testing
+import WireJSON
+
+// Everything that the tests of issue 9 know of the journal's protocol, of refusals and of how tables are made stands
+// here. A new `Journal` protocol changes this file and `HeldJournal`, and none of those tests.
+
+// MARK: The journal
+
+extension HeldJournal {
+    /// How an append ends that a test holds.
+    enum End {
+        /// It is kept, and its writer is told so.
+        case committed
+        /// It certainly is not kept.
+        case failed(JournalFailure.Code)
+        /// It is kept, and its writer is told that nobody knows.
+        case lost
+    }
+
+    /// Ends the oldest held append.
+    func endOne(_ end: End) {
+        let detail = "A test wants it so."
+        switch end {
+        case .committed: releaseOne()
+        case .failed(let code): releaseOne(.failed(JournalFailure(code, detail)))
+        case .lost: commitUnheard(JournalFailure(.unavailable, detail))
+        }
+    }
+
+    /// How many labels the journal keeps of a session.
+    func keptLabels(of session: Session) throws -> Int {
+        let export = Box<Result<SessionExport?, JournalFailure>>()
+        self.export(session.id) { export.set($0) }
+        let kept = try #require(export.value, "the export was to come at once").get()
+        return try #require(kept).session.labels.count
+    }
+}
+
+// MARK: Refusals
+
+extension Result<IntentReply, IntentRefusal> {
+    /// What the client is told, in the words of the contract: `ran`, `replayed`, or the kind of refusal.
+    var told: String {
+        switch self {
+        case .success(let reply): reply.isReplayed ? "replayed" : "ran"
+        case .failure(.outOfSequence(let expected)): "expected \(expected)"
+        case .failure(.receiptExpired): "receipt expired"
+        case .failure(.store(.notKept(let failure))): failure.code == .full ? "full" : "unavailable"
+        case .failure(.rejected(.notCommitted(let failure))):
+            switch failure.code {
+            case .unavailable, .contended: "unavailable"
+            case .full: "full"
+            case .tooLarge: "too large"
+            case .invalid: "not encodable"
+            case .duplicate, .disposed: "\(failure.code)"
+            }
+        case .failure(.rejected(.busy)): "busy"
+        case .failure(.rejected(.failed)): "failed"
+        case .failure(let refusal): "\(refusal)"
+        }
+    }
+}
+
+extension Session {
+    /// Sends an intent; its answer may come later.
+    func send(_ body: String, to feature: FeatureID, name: IntentRequest.Name? = nil) -> Answer {
+        let answer = Answer()
+        accept(IntentRequest(body: Array(body.utf8), name: name), for: feature, lastWord: { _ in nil }) {
+            answer.set($0)
+        }
+        return answer
+    }
+
+    /// Sends an intent and says what the client is told; that must come at once.
+    @discardableResult
+    func told(_ body: String, to feature: FeatureID, name: IntentRequest.Name? = nil) throws -> String {
+        try #require(send(body, to: feature, name: name).value, "the answer was to come at once").told
+    }
+
+    /// Refuses a request with a number whose body was too large to be read, which uses the number up.
+    func refuseUnread(_ name: IntentRequest.Name) { _ = useUpAtOnce(name, status: 413, body: [1]) }
+
+    /// The view state if a reader is shown one at once.
+    func shown(_ feature: FeatureID) -> (version: UInt64, text: String)? {
+        let state = Box<Result<StateSnapshot, StoreRefusal>>()
+        self.state(of: feature) { state.set($0) }
+        guard case .success(let snapshot) = state.value else { return nil }
+        return (snapshot.version, String(decoding: snapshot.view, as: UTF8.self))
+    }
+
+    func text(shownOf feature: FeatureID) throws -> String { try #require(shown(feature)).text }
+}
+
+extension Answer {
+    /// What the client was told; `nothing` as long as there is no answer.
+    var told: String { value?.told ?? "nothing" }
+}
+
+// MARK: Processes
+
+/// Processes over one journal.
+struct Cluster {
+    let kept = MemoryJournal()
+    let time = ManualTime()
+    let clock = ManualClock()
+
+    /// A process; `journal` is its own way to the journal, made of `kept`.
+    func node(
+        _ features: FeatureDefinition..., journal: (any Journal)? = nil, executor: (any TaskExecutor)? = nil,
+        limits change: (inout SessionLimits) -> Void = { _ in },
+        report: @escaping @Sendable (StoreReport) -> Void = { _ in }
+    ) throws -> SessionTable {
+        var limits = SessionLimits()
+        change(&limits)
+        return try SessionTable(
+            environment: SessionEnvironment(
+                features: FeatureRegistry(features), limits: limits, journal: journal ?? kept, time: time.source,
+                clock: clock, executor: executor, report: report))
+    }
+}
+
+// MARK: A feature
+
+/// A feature whose pieces a test can watch and hold up; its state says what happened in which order.
+struct Probe: Feature {
+    struct State: Codable, Equatable, Sendable {
+        var entries: [String] = []
+        var text = ""
+        var ratio = 0.0
+    }
+    enum Intent: Codable, Equatable, Sendable {
+        case put(text: String)
+        case say(text: String)
+        case fill(text: String, bytes: Int)
+        case spoil(text: String)
+        case fail(text: String)
+        case launch(text: String)
+    }
+    enum Message: Codable, Sendable { case entered(String), filled(String, bytes: Int), spoiled }
+    enum Label: Codable, Equatable, Sendable { case said(text: String) }
+    struct Broken: Error {}
+
+    /// What a test wants to see or do. Handlers are called on whatever thread runs them.
+    struct Hooks: Sendable {
+        var intercept: (@Sendable (Intent) throws -> Intent)?
+        var observe: (@Sendable (Observation<Probe>) -> Void)?
+        var execute: @Sendable (Intent) -> Void = { _ in }
+        var view: @Sendable (State) -> Void = { _ in }
+        var work: @Sendable (Work<Probe>) async throws -> Void = { _ in }
+        /// What a launch does to work that runs already.
+        var policy = WorkPolicy.parallel
+        /// Whether a new store's bootstrap makes an entry.
+        var bootstraps = false
+    }
+
+    static let name = "probe"
+    static let examples: [Intent] = [
+        .put(text: "a"), .say(text: "a"), .fill(text: "a", bytes: 1), .spoil(text: "a"), .fail(text: "a"),
+        .launch(text: "a"),
+    ]
+    static let labelExamples: [Label] = [.said(text: "a")]
+
+    let initialState = State()
+    var hooks = Hooks()
+
+    /// A definition under which there are `probe:a`, `probe:b` and so on.
+    static func definition(_ hooks: Hooks = Hooks()) throws -> FeatureDefinition {
+        try FeatureDefinition(keyed: { _ in Probe(hooks: hooks) })
+    }
+
+    var middleware: Middleware<Probe> {
+        var middleware = Middleware<Probe>()
+        if let intercept = hooks.intercept {
+            middleware = middleware.combined(with: .intercepting { intent, _ in try intercept(intent) })
+        }
+        if let observe = hooks.observe { middleware = middleware.combined(with: .observing { observe($0) }) }
+        return middleware
+    }
+
+    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
+        if hooks.bootstraps, life == .new { turn.dispatch(.entered("bootstrap")) }
+    }
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        hooks.execute(intent)
+        switch intent {
+        case .put(let text): turn.dispatch(.entered(text))
+        case .say(let text):
+            turn.dispatch(.entered(text))
+            turn.publish(.said(text: text))
+        case .fill(let text, let bytes): turn.dispatch(.filled(text, bytes: bytes))
+        case .spoil: turn.dispatch(.spoiled)
+        case .fail(let text):
+            turn.dispatch(.entered(text))
+            throw Broken()
+        case .launch: turn.launch(id: "work", policy: hooks.policy) { [hooks] work in try await hooks.work(work) }
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .entered(let text): state.entries.append(text)
+        case .filled(let text, let bytes): state.text = text + String(repeating: ".", count: bytes)
+        case .spoiled: state.ratio = .infinity
+        }
+    }
+
+    func view(_ state: State) -> State {
+        hooks.view(state)
+        return state
+    }
+}
+
+extension Probe.Intent {
+    /// The name that the test gave it.
+    var text: String {
+        switch self {
+        case .put(let text), .say(let text), .fill(let text, _), .spoil(let text), .fail(let text), .launch(let text):
+            text
+        }
+    }
+
+    /// The intent as a client sends it.
+    var body: String {
+        get throws { String(decoding: try WireJSON.encode(self), as: UTF8.self) }
+    }
+}
+
+extension Session {
+    /// Sends an intent to a probe; its answer may come later.
+    func send(_ intent: Probe.Intent, to feature: FeatureID, name: IntentRequest.Name? = nil) throws -> Answer {
+        send(try intent.body, to: feature, name: name)
+    }
+
+    @discardableResult
+    func told(_ intent: Probe.Intent, to feature: FeatureID, name: IntentRequest.Name? = nil) throws -> String {
+        try told(try intent.body, to: feature, name: name)
+    }
+
+    /// The entries that a probe shows.
+    func entries(of feature: FeatureID) throws -> [String] {
+        let text = try text(shownOf: feature)
+        return try WireJSON.decode(Probe.State.self, from: Array(text.utf8)).entries
+    }
+}
+
+/// The ids of two probes; the first comes first wherever they are sorted.
+struct Probes {
+    let first: FeatureID
+    let second: FeatureID
+
+    init() throws {
+        first = try #require(FeatureID("probe:a"))
+        second = try #require(FeatureID("probe:b"))
+    }
+}
+
+// MARK: Streams
+
+/// A client that reads as soon as it is told that there is something.
+final class EagerClient: StreamWaker {
+    private let stream: SessionStream
+    private let state = Lock((parser: EventParser(), events: [ParsedEvent](), faults: [String]()))
+
+    init(_ stream: SessionStream) {
+        self.stream = stream
+        stream.opened(self)
+        wake()
+    }
+
+    func wake() {
+        while true {
+            switch stream.next() {
+            case .write(let bytes), .writeAll(let bytes): take(bytes)
+            case .finish(let bytes): return take(bytes)
+            case .wait: return
+            }
+        }
+    }
+
+    private func take(_ bytes: [UInt8]) {
+        state.withLock { state in
+            do { state.events += try state.parser.feed(bytes) } catch { state.faults.append("\(error)") }
+        }
+    }
+
+    var events: [ParsedEvent] { state.withLock { $0.events } }
+    var faults: [String] { state.withLock { $0.faults } }
+}
+
+extension [ParsedEvent] {
+    /// The texts of the labels that came before a state at least as new as theirs.
+    var labelsBeforeTheirState: [String] {
+        get throws {
+            var versions: [String: UInt64] = [:]
+            var early: [String] = []
+            for event in self {
+                guard event.name == "state" || event.name == "label" else { continue }
+                let data = try event.json
+                guard let feature = data.feature, let version = data.version else { continue }
+                if event.name == "state" {
+                    versions[feature] = version
+                } else if version > versions[feature] ?? 0 {
+                    early.append(data.label?.text ?? "")
+                }
+            }
+            return early
+        }
+    }
+}
+
+// MARK: Work
+
+/// Holds work up, whether it is cancelled or not, until the test opens it.
+final class Latch: Sendable {
+    private let state = Lock((isOpen: false, waiters: [CheckedContinuation<Void, Never>]()))
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isOpen = state.withLock { state in
+                if !state.isOpen { state.waiters.append(continuation) }
+                return state.isOpen
+            }
+            if isOpen { continuation.resume() }
+        }
+    }
+
+    func open() {
+        let waiters = state.withLock { state in
+            state.isOpen = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}
+
+extension SteppedExecutor {
+    /// Runs all that is ready, and what becomes ready by it.
+    func drain() {
+        var random = SplitMix(seed: 1)
+        while step(&random) {}
+    }
+}
