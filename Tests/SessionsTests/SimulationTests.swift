@@ -7,26 +7,67 @@ import Testing
 struct SimulationTests {
     @Test("48, 49: one process that crashes loses nothing, doubles nothing, and shows its streams every label in order")
     func oneProcess() async throws {
-        try await run(nodes: 1, from: 1)
+        let found = try await run(Simulation.Setting(), from: 1)
+        if let fault = found.fault { Issue.record("\(fault)") }
+        withKnownIssue(
+            "issue 9, faults 1 and 2: labels of stores whose state the stream does not show", isIntermittent: true
+        ) {
+            if let fault = found.orderFault { Issue.record("\(fault)") }
+        }
     }
 
     @Test("49: two processes that append to the same sessions lose nothing and double nothing")
     func twoProcesses() async throws {
-        try await run(nodes: 2, from: 1_000_000)
+        let found = try await run(Simulation.Setting(nodes: 2, hasStreams: false), from: 1_000_000)
+        if let fault = found.fault { Issue.record("\(fault)") }
     }
 
-    private func run(nodes: Int, from first: UInt64) async throws {
-        let fault = try await offThePool { () throws -> String? in
-            let features = try Simulation.features()
-            for seed in Seeds.list(from: first) {
-                let simulation = try Simulation(features, seed: seed, nodes: nodes, clients: 3, intents: 12)
-                let faults = try simulation.run()
-                if !faults.isEmpty {
-                    return "the seed \(seed) with \(nodes) processes: \(faults.prefix(5).joined(separator: "; "))"
-                }
-            }
-            return nil
+    @Test("28, 49: streams of two processes show labels in order, once, and after their states; versions never go back")
+    func twoProcessesWithStreams() async throws {
+        let found = try await run(Simulation.Setting(nodes: 2), from: 2_000_000)
+        withKnownIssue(
+            "issue 9, fault 1: catching up shows labels of turns whose state is not applied", isIntermittent: true
+        ) {
+            if let fault = found.fault { Issue.record("\(fault)") }
+            if let fault = found.orderFault { Issue.record("\(fault)") }
         }
-        if let fault { Issue.record("\(fault)") }
+    }
+
+    @Test("51: a deploy of a newer schema, one process after the other, loses nothing and keeps streams in order")
+    func deploys() async throws {
+        let found = try await run(Simulation.Setting(nodes: 2, hasDeploys: true), from: 3_000_000)
+        withKnownIssue(
+            "issue 9, faults 1, 4 and 13: an older build overwrites newer states, versions name two views",
+            isIntermittent: true
+        ) {
+            if let fault = found.fault { Issue.record("\(fault)") }
+            if let fault = found.orderFault { Issue.record("\(fault)") }
+        }
+    }
+
+    /// What the runs of all seeds found, in words; nil where they found nothing.
+    private struct Found {
+        var fault: String?
+        var orderFault: String?
+    }
+
+    private func run(_ setting: Simulation.Setting, from first: UInt64) async throws -> Found {
+        try await offThePool { () throws -> Found in
+            let builds = try Simulation.builds()
+            var faulty: [(seed: UInt64, faults: [String])] = []
+            var disordered: [(seed: UInt64, faults: [String])] = []
+            let seeds = Seeds.list(from: first)
+            for seed in seeds {
+                let findings = try Simulation(builds, seed: seed, setting, clients: 3, intents: 12).run()
+                if !findings.faults.isEmpty { faulty.append((seed, findings.faults)) }
+                if !findings.orderFaults.isEmpty { disordered.append((seed, findings.orderFaults)) }
+            }
+            func text(_ found: [(seed: UInt64, faults: [String])]) -> String? {
+                guard let example = found.first else { return nil }
+                return "\(found.count) of \(seeds.count) seeds with \(setting); the seed \(example.seed): "
+                    + example.faults.prefix(5).joined(separator: "; ")
+            }
+            return Found(fault: text(faulty), orderFault: text(disordered))
+        }
     }
 }

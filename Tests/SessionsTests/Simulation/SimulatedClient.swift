@@ -9,7 +9,7 @@ final class ClientInbox: Sendable {
     enum Item: Sendable {
         case answer(SimulatedClient.Request, IntentResult)
         /// Nil if there is none.
-        case stream(TestStream?, life: Int)
+        case stream(TestStream?, node: Int, life: Int)
         case fault(String)
     }
 
@@ -57,15 +57,22 @@ final class SimulatedClient {
     private var lastNumber = 0
     private var sent: UInt64 = 0
 
-    // What the stream showed.
+    /// Whether streams may be of several processes: another one may not have heard of all that this client was shown.
+    private let hasManyNodes: Bool
+
+    // What the streams showed.
     private var stream: TestStream?
+    private var node = 0
     private var cursor: String?
     private var lastID: UInt64 = 0
-    private var versions: [FeatureID: UInt64] = [:]
+    /// By process: one of several may lag behind another.
+    private var versions: [Int: [FeatureID: UInt64]] = [:]
+    private var witness = StreamWitness()
     private(set) var labels: [String: Int] = [:]
     private(set) var streamsOpened = 0
 
-    init(token: SessionToken, features: [FeatureID], usesKeys: Bool) {
+    init(token: SessionToken, features: [FeatureID], usesKeys: Bool, hasManyNodes: Bool) {
+        self.hasManyNodes = hasManyNodes
         self.token = token
         self.features = features
         self.usesKeys = usesKeys
@@ -73,12 +80,16 @@ final class SimulatedClient {
 
     private func fault(_ text: String) { faults.append(text) }
 
+    /// What was wrong with the order of what the streams showed.
+    var orderFaults: [String] { witness.faults }
+
     /// Looks at what has come. What comes on a connection that broke is not heard.
     func receive() {
         for item in inbox.take() {
             switch item {
             case .answer(let request, let result): if request.life == life { answered(request, result) }
-            case .stream(let stream, let life): if life == self.life { opened(stream) }
+            case .stream(let stream, let node, let life):
+                if life == self.life { opened(stream, node: node) } else { stream?.stream.closed() }
             case .fault(let text): fault(text)
             }
         }
@@ -120,6 +131,7 @@ final class SimulatedClient {
         switch result {
         case .success(let reply):
             if reply.isReplayed { replays += 1 }
+            do { try witness.see(reply, of: request.feature) } catch { fault("a reply cannot be read: \(error)") }
             acknowledged[request.feature, default: []].append(request.number)
             open.remove(at: index)
             if request.type == "fail" { fault("an intent that throws succeeded") }
@@ -142,12 +154,12 @@ final class SimulatedClient {
     /// The labels that must have arrived if these intents ran.
     func expectedLabels(among numbers: Set<Int>) -> Set<Int> { saying.intersection(numbers) }
 
-    /// Whoever was to answer is gone.
-    func disconnected() {
+    /// A process is gone, perhaps the one that was to answer.
+    func disconnected(from lost: Int) {
         life += 1
         isOpening = false
         for index in open.indices { open[index].isUnderWay = false }
-        stream = nil
+        if node == lost { stream = nil } else { hangUp() }
     }
 
     // MARK: The stream
@@ -160,12 +172,15 @@ final class SimulatedClient {
         return StreamStart(lastEventID: cursor ?? "earliest")
     }
 
-    private func opened(_ stream: TestStream?) {
+    private func opened(_ stream: TestStream?, node: Int) {
         isOpening = false
         guard let stream else { return }
         streamsOpened += 1
         self.stream?.stream.closed()
         self.stream = stream
+        self.node = node
+        if hasManyNodes { lastID = 0 }
+        witness.opened()
     }
 
     func hangUp() {
@@ -189,6 +204,7 @@ final class SimulatedClient {
             lastID = read.sequence
             cursor = id
         }
+        try witness.see(event)
         switch event.name {
         case "state":
             struct Shown: Decodable {
@@ -197,10 +213,10 @@ final class SimulatedClient {
             }
             let shown = try WireJSON.decode(Shown.self, from: event.data)
             guard let feature = FeatureID(shown.feature) else { return fault("a state of \(shown.feature)") }
-            if let before = versions[feature], shown.version < before {
+            if let before = versions[node]?[feature], shown.version < before {
                 fault("\(feature) went back from version \(before) to \(shown.version)")
             }
-            versions[feature] = shown.version
+            versions[node, default: [:]][feature] = shown.version
         case "label":
             struct Shown: Decodable {
                 struct Label: Decodable {
@@ -216,7 +232,10 @@ final class SimulatedClient {
             }
             labels[shown.id] = shown.label.value
         case "goaway": hangUp()
-        case "reset": fault("a reset: \(String(decoding: event.data, as: UTF8.self))")
+        case "reset":
+            let text = String(decoding: event.data, as: UTF8.self)
+            // A process that has not heard of another's turns knows no cursor of theirs.
+            if !hasManyNodes || !text.contains("unknown-cursor") { fault("a reset: \(text)") }
         default: break
         }
     }

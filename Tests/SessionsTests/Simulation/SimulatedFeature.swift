@@ -56,3 +56,62 @@ struct Ledger: Feature {
         }
     }
 }
+
+/// The ledger of a later build: its state is kept in another form, and its view says which build made it.
+struct NewerLedger: Feature {
+    struct State: Codable, Equatable, Sendable {
+        /// The entries under the name that they have now.
+        var numbers: [Int] = []
+        var worked: [Int] = []
+        var bootstraps = 0
+    }
+    struct ViewState: Codable, Equatable, Sendable {
+        var entries: [Int]
+        var worked: [Int]
+        var bootstraps: Int
+        var build = 2
+    }
+    typealias Intent = Ledger.Intent
+    typealias Message = Ledger.Message
+    typealias Label = Ledger.Label
+
+    static let name = Ledger.name
+    static let schemaVersion = 2
+    static let migrations = [
+        Migration(from: 1, Ledger.State.self) {
+            State(numbers: $0.entries, worked: $0.worked, bootstraps: $0.bootstraps)
+        }
+    ]
+    static let examples = Ledger.examples
+    static let labelExamples = Ledger.labelExamples
+    let initialState = State()
+
+    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) { if life == .new { turn.dispatch(.began) } }
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .enter(let number): turn.dispatch(.entered(number))
+        case .say(let number):
+            turn.dispatch(.entered(number))
+            turn.publish(.said(number))
+        case .work(let number):
+            turn.dispatch(.entered(number))
+            turn.launch { work in await work.dispatch(.worked(number)) }
+        case .fail: throw Ledger.Broken()
+        }
+    }
+
+    func timeToLive(of label: Label) -> Duration { Ledger().timeToLive(of: label) }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .entered(let number): state.numbers.append(number)
+        case .worked(let number): state.worked.append(number)
+        case .began: state.bootstraps += 1
+        }
+    }
+
+    func view(_ state: State) -> ViewState {
+        ViewState(entries: state.numbers, worked: state.worked, bootstraps: state.bootstraps)
+    }
+}

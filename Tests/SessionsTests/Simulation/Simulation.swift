@@ -7,17 +7,37 @@ import WireJSON
 /// Some processes over one journal, and clients that use them, on one thread: what happens next is decided by a number
 /// that the seed gives, so that a seed that fails fails again.
 final class Simulation {
+    /// What is simulated.
+    struct Setting: Sendable {
+        var nodes = 1
+        /// With one process always.
+        var hasStreams = true
+        /// Whether processes come back with a newer build, which keeps one feature's states in another form.
+        var hasDeploys = false
+    }
+
+    /// What went wrong.
+    struct Findings {
+        /// Something was lost or doubled.
+        var faults: [String] = []
+        /// Streams or versions were not in order.
+        var orderFaults: [String] = []
+    }
+
     /// One process's life.
     final class Node {
+        /// Which of the builds it runs.
+        let build: Int
         let journal: SimulatedJournal
         let executor = SteppedExecutor()
         let clock = ManualClock()
         let table: SessionTable
 
         init(
-            _ kept: MemoryJournal, _ features: FeatureRegistry, _ time: ManualTime, seed: UInt64,
+            _ kept: MemoryJournal, build: Int, _ features: FeatureRegistry, _ time: ManualTime, seed: UInt64,
             trouble: SimulatedJournal.Trouble
         ) {
+            self.build = build
             journal = SimulatedJournal(kept, seed: seed, trouble: trouble)
             var limits = SessionLimits()
             limits.sessionLife = .seconds(1_000_000)
@@ -28,7 +48,8 @@ final class Simulation {
         }
     }
 
-    private let features: FeatureRegistry
+    private let builds: [FeatureRegistry]
+    private let setting: Setting
     private var random: SplitMix
     private let kept = MemoryJournal()
     private let time = ManualTime()
@@ -36,15 +57,21 @@ final class Simulation {
     private var clients: [SimulatedClient] = []
     private let trouble: SimulatedJournal.Trouble
     private let intents: Int
+    /// Whether something was tried again and again to no end.
+    private var isRestless = false
 
-    /// What the processes serve.
-    static func features() throws -> FeatureRegistry {
-        try FeatureRegistry([FeatureDefinition(Ledger()), FeatureDefinition(keyed: { _ in KeyedLedger() })])
+    /// What the processes serve, the older build first.
+    static func builds() throws -> [FeatureRegistry] {
+        let keyed = try FeatureDefinition(keyed: { _ in KeyedLedger() })
+        return [
+            try FeatureRegistry([FeatureDefinition(Ledger()), keyed]),
+            try FeatureRegistry([FeatureDefinition(NewerLedger()), keyed]),
+        ]
     }
 
-    /// - Parameter nodes: with more than one no client opens a stream: nothing tells one process yet what another shows.
-    init(_ features: FeatureRegistry, seed: UInt64, nodes count: Int, clients: Int, intents: Int) throws {
-        self.features = features
+    init(_ builds: [FeatureRegistry], seed: UInt64, _ setting: Setting, clients: Int, intents: Int) throws {
+        self.builds = builds
+        self.setting = setting
         self.intents = intents
         random = SplitMix(seed: seed)
         trouble =
@@ -54,32 +81,39 @@ final class Simulation {
             case 2: SimulatedJournal.Trouble(unknown: 100, conflict: 50)
             default: SimulatedJournal.Trouble(failure: 50, unknown: 50, conflict: 50)
             }
-        for _ in 0..<count { nodes.append(makeNode()) }
+        for _ in 0..<setting.nodes { nodes.append(makeNode(build: 0)) }
         // Numbers are counted in memory: they are for clients that stay with one process.
-        for index in 0..<clients { try makeClient(usesKeys: index % 3 != 2 || count > 1) }
+        for index in 0..<clients { try makeClient(usesKeys: index % 3 != 2 || setting.nodes > 1) }
     }
 
-    private func makeNode() -> Node { Node(kept, features, time, seed: random.next(), trouble: trouble) }
+    private func makeNode(build: Int) -> Node {
+        Node(kept, build: build, builds[build], time, seed: random.next(), trouble: trouble)
+    }
+
+    /// The newest build there may be.
+    private var lastBuild: Int { setting.hasDeploys ? builds.count - 1 : 0 }
 
     private func makeClient(usesKeys: Bool) throws {
         // Sessions are made while nothing goes wrong; that they are kept is a test of its own.
         let (_, token) = try SessionTable(environment: plainEnvironment()).made(.bearer)
         let features = ["ledger", "keyed-ledger:a"].compactMap { FeatureID($0) }
-        clients.append(SimulatedClient(token: token, features: features, usesKeys: usesKeys))
+        clients.append(
+            SimulatedClient(token: token, features: features, usesKeys: usesKeys, hasManyNodes: setting.nodes > 1))
     }
 
     private func plainEnvironment() -> SessionEnvironment {
-        SessionEnvironment(features: features, journal: kept, time: time.source)
+        SessionEnvironment(features: builds[lastBuild], journal: kept, time: time.source)
     }
 
     // MARK: Steps
 
     /// Runs it and returns what went wrong.
-    func run() throws -> [String] {
+    func run() throws -> Findings {
         let steps = 150 + Int(random.next() % 250)
         for _ in 0..<steps { step() }
         quiesce()
-        return clients.flatMap(\.faults) + (try check())
+        let faults = try check() + (isRestless ? ["something is tried again for ever"] : [])
+        return Findings(faults: clients.flatMap(\.faults) + faults, orderFaults: clients.flatMap(\.orderFaults))
     }
 
     private func step() {
@@ -94,7 +128,7 @@ final class Simulation {
         case 70..<78: _ = node.executor.step(&random)
         case 78..<82: node.clock.advance(by: .milliseconds(60))
         case 82..<90: client.read()
-        case 90..<94: if nodes.count == 1 { openStream(client, on: node) }
+        case 90..<94: if setting.hasStreams { openStream(client, on: node) }
         case 94..<96: client.hangUp()
         case 96..<98:
             // Long enough for what is not used to leave memory.
@@ -120,34 +154,46 @@ final class Simulation {
     }
 
     private func openStream(_ client: SimulatedClient, on node: Node) {
+        openStream(client, in: node.table, node: nodes.firstIndex { $0 === node } ?? nodes.count)
+    }
+
+    private func openStream(_ client: SimulatedClient, in table: SessionTable, node: Int) {
         guard let start = client.wantsStream() else { return }
         let life = client.life
-        node.table.find(client.token) { [inbox = client.inbox] found in
-            guard case .live(let session) = found else { return inbox.put(.stream(nil, life: life)) }
+        table.find(client.token) { [inbox = client.inbox] found in
+            guard case .live(let session) = found else { return inbox.put(.stream(nil, node: node, life: life)) }
             session.openStream(.all, from: start) { result in
-                inbox.put(.stream((try? result.get()).map { TestStream($0) }, life: life))
+                inbox.put(.stream((try? result.get()).map { TestStream($0) }, node: node, life: life))
             }
         }
         client.receive()
     }
 
     private func crash(_ node: Node) {
+        // Half of the crashes are deploys; no process goes back to an older build.
+        let isDeploy = setting.hasDeploys && random.next() % 2 == 0
+        restart(node, build: isDeploy ? lastBuild : node.build)
+    }
+
+    private func restart(_ node: Node, build: Int) {
         node.journal.crash()
         guard let index = nodes.firstIndex(where: { $0 === node }) else { return }
-        nodes[index] = makeNode()
+        nodes[index] = makeNode(build: build)
         // With one process every client has lost its connection; with more, those who waited for this one have, and
         // whoever cannot tell repeats as well.
-        for client in clients { client.disconnected() }
+        for client in clients { client.disconnected(from: index) }
     }
 
     // MARK: The end
 
     /// Heals everything and lets all that is under way come to its end.
     private func quiesce() {
+        // A deploy comes to its end: no process of an older build is left.
+        for node in nodes where node.build < lastBuild { restart(node, build: lastBuild) }
         for node in nodes { node.journal.heal() }
         for round in 0..<400 {
-            for client in clients where nodes.count == 1 {
-                if let node = nodes.first { openStream(client, on: node) }
+            for client in clients where setting.hasStreams {
+                openStream(client, on: nodes[Int(random.next() % UInt64(nodes.count))])
             }
             for client in clients { for node in nodes { send(client, to: node) } }
             settle()
@@ -164,9 +210,8 @@ final class Simulation {
     }
 
     private func settle() {
-        var isBusy = true
-        while isBusy {
-            isBusy = false
+        for _ in 0..<10_000 {
+            var isBusy = false
             for node in nodes {
                 while node.journal.work() { isBusy = true }
                 while node.journal.tell() { isBusy = true }
@@ -176,17 +221,23 @@ final class Simulation {
                     isBusy = true
                 }
             }
+            if !isBusy { return }
         }
+        isRestless = true
     }
 
     /// Holds what is kept against what the clients were told.
     private func check() throws -> [String] {
         var faults: [String] = []
-        let table = SessionTable(
-            environment: SessionEnvironment(
-                features: features, journal: kept, time: time.source))
+        let table = SessionTable(environment: plainEnvironment())
         for client in clients {
             let session = try table.live(client.token)
+            if setting.hasStreams, nodes.count > 1 {
+                // A process that has heard of everything: what the streams of others did not show comes now.
+                client.hangUp()
+                openStream(client, in: table, node: nodes.count)
+                for _ in 0..<20 { client.read() }
+            }
             var said: Set<Int> = []
             for feature in client.features {
                 let acknowledged = client.acknowledged[feature] ?? []
@@ -206,7 +257,7 @@ final class Simulation {
                 }
                 said.formUnion(state.entries)
             }
-            guard nodes.count == 1 else { continue }
+            guard setting.hasStreams else { continue }
             let values = Array(client.labels.values)
             if Set(values).count != values.count { faults.append("a label has two ids: \(client.labels)") }
             if !Set(values).isDisjoint(with: client.failed) { faults.append("a label of a turn that was undone") }
