@@ -52,6 +52,8 @@ extension Result<IntentReply, IntentRefusal> {
         case .success(let reply): reply.isReplayed ? "replayed" : "ran"
         case .failure(.outOfSequence(let expected)): "expected \(expected)"
         case .failure(.receiptExpired): "receipt expired"
+        case .failure(.receiptPending): "pending"
+        case .failure(.store(.evicted)): "evicted"
         case .failure(.store(.notKept(let failure))): failure.code == .full ? "full" : "unavailable"
         case .failure(.rejected(.notCommitted(let failure))):
             switch failure.code {
@@ -66,6 +68,12 @@ extension Result<IntentReply, IntentRefusal> {
         case .failure(let refusal): "\(refusal)"
         }
     }
+
+    /// Whether the same request may run later.
+    var isForNow: Bool { ["pending", "evicted", "unavailable", "full", "busy"].contains(told) }
+
+    /// The answer where the session could not be brought back.
+    static var notThere: IntentResult { .failure(.store(.evicted)) }
 }
 
 extension Session {

@@ -135,19 +135,16 @@ final class SimulatedClient {
             acknowledged[request.feature, default: []].append(request.number)
             open.remove(at: index)
             if request.type == "fail" { fault("an intent that throws succeeded") }
-        case .failure(.rejected(.failed)):
+        case .failure where result.told == "failed":
             failed.insert(request.number)
             open.remove(at: index)
             // The server's fault does not use a number up: the next intent has the same.
             if !usesKeys { sent -= 1 }
             if request.type != "fail" { fault("an intent that does not throw failed") }
-        case .failure(let refusal):
+        case .failure:
             open[index].isUnderWay = false
-            lastRefusal = "\(request.name): \(refusal)"
-            switch refusal {
-            case .receiptPending, .store(.notKept), .store(.evicted), .rejected(.notCommitted), .rejected(.busy): break
-            default: fault("\(request.name) was refused for good: \(refusal)")
-            }
+            lastRefusal = "\(request.name): \(result.told)"
+            if !result.isForNow { fault("\(request.name) was refused for good: \(result.told)") }
         }
     }
 

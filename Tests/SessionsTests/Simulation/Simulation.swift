@@ -143,7 +143,7 @@ final class Simulation {
         let body = Array(#"{"type":"\#(request.type)","value":\#(request.number)}"#.utf8)
         node.table.find(client.token) { [inbox = client.inbox] found in
             guard case .live(let session) = found else {
-                if case .failed = found { return inbox.put(.answer(request, .failure(.store(.evicted)))) }
+                if case .failed = found { return inbox.put(.answer(request, .notThere)) }
                 return inbox.put(.fault("the session is \(found)"))
             }
             session.accept(
