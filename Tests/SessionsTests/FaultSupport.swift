@@ -43,6 +43,11 @@ extension HeldJournal {
     }
 }
 
+extension SimulatedJournal {
+    /// Does and tells everything that was asked for, and what that leads to.
+    func settle() { while work() || tell() {} }
+}
+
 // MARK: Refusals
 
 extension Result<IntentReply, IntentRefusal> {
