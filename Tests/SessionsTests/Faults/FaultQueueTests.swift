@@ -209,7 +209,8 @@ struct FaultQueueTests {
         }
         let most = running.withLock { $0.most }
         withKnownIssue("issue 9, fault 8: cancelled work is not counted, whether it stops or not") {
-            #expect(most <= 3)
+            // The limit, and the one that is just being replaced.
+            #expect(most <= 4)
             #expect(refused > 0)
         }
         latch.open()
