@@ -33,16 +33,18 @@ let package = Package(
         .target(name: "Locking", swiftSettings: settings),
 
         // Pure code: no I/O, no HTTP.
-        .target(name: "MVI", dependencies: ["Locking"], swiftSettings: settings),
+        .target(
+            name: "MVI", dependencies: ["Locking", .product(name: "DequeModule", package: "swift-collections")],
+            swiftSettings: settings),
         .target(name: "MVITesting", dependencies: ["MVI", "WireJSON", "Locking"], swiftSettings: settings),
         .target(name: "WireJSON", swiftSettings: settings),
         .target(name: "EventStream", swiftSettings: settings),
         .target(
             name: "SessionJournal",
-            dependencies: ["Locking", .product(name: "DequeModule", package: "swift-collections")],
+            dependencies: ["MVI", "Locking", .product(name: "DequeModule", package: "swift-collections")],
             swiftSettings: settings),
         .target(
-            name: "JournalConformance", dependencies: ["SessionJournal", "Locking"], swiftSettings: settings),
+            name: "JournalConformance", dependencies: ["MVI", "SessionJournal", "Locking"], swiftSettings: settings),
         .target(
             name: "Sessions",
             dependencies: [
@@ -65,7 +67,7 @@ let package = Package(
         .target(
             name: "SQLiteJournal",
             dependencies: [
-                "SessionJournal", "SQLite", "Locking",
+                "MVI", "SessionJournal", "SQLite", "Locking",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -117,14 +119,14 @@ let package = Package(
 
         // What several test targets share.
         .target(
-            name: "TestSupport", dependencies: ["SessionJournal", "Locking", "MVITesting"],
+            name: "TestSupport", dependencies: ["MVI", "SessionJournal", "Locking", "MVITesting"],
             path: "Tests/TestSupport", swiftSettings: settings),
 
         .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting", "WireJSON"], swiftSettings: settings),
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
         .testTarget(
-            name: "SessionJournalTests", dependencies: ["SessionJournal", "JournalConformance", "Locking"],
+            name: "SessionJournalTests", dependencies: ["MVI", "SessionJournal", "JournalConformance", "Locking"],
             swiftSettings: settings),
         .testTarget(
             name: "SessionsTests",
@@ -137,15 +139,16 @@ let package = Package(
         .testTarget(
             name: "SQLiteJournalTests",
             dependencies: [
-                "SQLiteJournal", "SessionJournal", "JournalConformance", "SQLite", "Locking", "CFaultyDisk",
+                "SQLiteJournal", "MVI", "SessionJournal", "JournalConformance", "SQLite", "Locking", "CFaultyDisk",
                 .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: settings),
+            exclude: ["schema-1.sql"], swiftSettings: settings),
         .testTarget(
             name: "MVIServerTests",
             dependencies: [
                 "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream", "Locking",
-                "MicroHTTP", "SessionJournal", "Sessions", "WireJSON",
+                "MicroHTTP", "MVI", "SessionJournal", "Sessions", "WireJSON",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],

@@ -40,7 +40,7 @@ final class Inbox<F: Feature>: TurnLog {
             }
         }
         signal.send()
-        return .committed()
+        return .committed
     }
 
     func report(_ report: StoreReport) {

@@ -101,14 +101,15 @@ public final class TestStore<F: Feature>: Sendable {
         _ intent: F.Intent, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> IntentOutcome? {
         await settle()
-        do throws(IntentRejection) {
+        do throws(StoreError) {
             let outcome = try await store.send(intent)
             await settle()
             return outcome
         } catch {
             // It was reported as well; one failed test is enough.
-            if case .failed(let failure) = error { inbox.takeFailure(of: failure.intentID) }
-            fail("The intent \(describe(intent)) was rejected: \(describe(error)).", sourceLocation)
+            if let failure = error.failure { inbox.takeFailure(of: failure.intentID) }
+            let reason = error.failure.map { describe($0.error) } ?? "\(error.code), \(error.detail)"
+            fail("The intent \(describe(intent)) was rejected: \(reason).", sourceLocation)
             return nil
         }
     }
@@ -117,14 +118,14 @@ public final class TestStore<F: Feature>: Sendable {
     @discardableResult
     public func sendRejected(
         _ intent: F.Intent, sourceLocation: SourceLocation = #_sourceLocation
-    ) async -> IntentRejection? {
+    ) async -> StoreError? {
         await settle()
-        do throws(IntentRejection) {
+        do throws(StoreError) {
             _ = try await store.send(intent)
             fail("The intent \(describe(intent)) was to be rejected, but it was executed.", sourceLocation)
             return nil
         } catch {
-            if case .failed(let failure) = error { inbox.takeFailure(of: failure.intentID) }
+            if let failure = error.failure { inbox.takeFailure(of: failure.intentID) }
             await settle()
             return error
         }

@@ -28,11 +28,11 @@ struct BoundTests {
     }
 
     private func failure(_ store: Store<Script>, _ intent: String) async -> String? {
-        do throws(IntentRejection) {
+        do throws(StoreError) {
             try await store.send(intent)
             return nil
         } catch {
-            guard case .failed(let failure) = error else { return "\(error)" }
+            guard let failure = error.failure else { return "\(error)" }
             return "\(failure.error)"
         }
     }
@@ -101,6 +101,33 @@ struct BoundTests {
         store.dispose()
     }
 
+    @Test("63: work that ignores its cancellation counts until it ends; what a turn replaces itself does not, for it")
+    func stubborn() async throws {
+        let gate = Gate()
+        let ended = Collected<Bool>()
+        let store = Store(
+            { intent, turn in
+                if intent == "cancel" { return turn.cancel("a") }
+                turn.launch(id: "a", policy: .cancelPrevious) { _ in
+                    await gate.waitDespiteCancellation()
+                    ended.append(Task.isCancelled)
+                }
+            }, environment: environment)
+        for count in 1...5 {
+            #expect(await failure(store, "replace") == nil)
+            await gate.waiters(atLeast: count)
+        }
+        // Four of five are cancelled and run on.
+        #expect(await failure(store, "replace") == Self.tooMuch)
+        #expect(await failure(store, "cancel") == nil)
+        #expect(await failure(store, "replace") == Self.tooMuch)
+        gate.open()
+        await ended.atLeast(5)
+        await executor.idle()
+        #expect(await failure(store, "replace") == nil)
+        store.dispose()
+    }
+
     @Test("34: too much work asked for by a step is thrown into its work")
     func step() async throws {
         let caught = Collected<String>()
@@ -121,7 +148,7 @@ struct BoundTests {
 
     @Test("49: turns of failures that cannot be committed are kept up to a bound; what is given up is counted")
     func failures() async {
-        let log = PreparedLog<Script>([.committed()] + Array(repeating: .unavailable, count: 200))
+        let log = PreparedLog<Script>([.committed] + Array(repeating: .unavailable, count: 200))
         let script = Script(onExecute: { _, _ in throw Broken() }, onThrow: { _, turn in turn.dispatch("failed") })
         let store = Store(script, environment: environment, log: log)
         store.start()
@@ -137,7 +164,7 @@ struct BoundTests {
 
     @Test("40, 49: whoever waits for work whose failure's turn is given up is told all the same")
     func droppedFailureSettles() async throws {
-        let log = PreparedLog<Script>([.committed()] + Array(repeating: .unavailable, count: 64))
+        let log = PreparedLog<Script>([.committed] + Array(repeating: .unavailable, count: 64))
         let script = Script(
             onExecute: { intent, turn in
                 if intent == "bad" { throw Broken() }
@@ -146,7 +173,7 @@ struct BoundTests {
         let store = Store(script, environment: environment, log: log)
         store.start()
         for _ in 0..<64 { store.accept("bad") }
-        log.next(.committed(), .unavailable)
+        log.next(.committed, .unavailable)
         let outcome = try await store.send("launch")
         await executor.idle()
         await store.settled(outcome.id)

@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import MVITesting
 import Testing
@@ -11,19 +12,51 @@ struct ConflictTests {
     private func newer(_ messages: String...) -> CommitResult<Script> { .conflict(newer: .init(messages: messages)) }
 
     private func told(_ answers: Collected<String>, _ intent: String)
-        -> @Sendable (Result<IntentOutcome, IntentRejection>) -> Void
+        -> @Sendable (Result<IntentOutcome, StoreError>) -> Void
     {
-        { result in
-            switch result {
-            case .success: answers.append("\(intent) committed")
-            case .failure(.notCommitted(let failure)): answers.append("\(intent) \(failure.code)")
-            case .failure(.preconditionFailed): answers.append("\(intent) precondition")
-            case .failure(.refused): answers.append("\(intent) refused")
-            case .failure(.failed): answers.append("\(intent) threw")
-            case .failure(.disposed): answers.append("\(intent) disposed")
-            case .failure: answers.append("\(intent) otherwise")
-            }
+        { answers.append("\(intent) \($0.text)") }
+    }
+
+    /// Lets the waits after conflicts pass until that many batches in all were handed to the log.
+    private func pass(_ log: PreparedLog<Script>, until count: Int) async {
+        while log.commits.all.count < count { await clock.advance(by: .milliseconds(1), running: executor) }
+    }
+
+    @Test("49: after one conflict a batch runs again at once, after each further one in a row after a random while")
+    func pause() async {
+        let log = HeldLog<Script>()
+        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
+        log.end()
+        store.accept("a")
+        log.end(newer("theirs"))
+        #expect(log.batches.count == 3)
+        for count in 4...5 {
+            log.end(newer("theirs"))
+            await clock.sleepers()
+            // What comes meanwhile does not overtake it.
+            store.accept("b\(count)")
+            #expect(log.batches.count == count - 1)
+            await clock.advance(by: .milliseconds(80), running: executor)
+            #expect(log.batches.count == count)
         }
+        log.end()
+        log.end()
+        #expect(store.messages == ["theirs", "a", "b4", "b5"])
+        store.dispose()
+    }
+
+    @Test("31, 49: a store that ends between two tries refuses what waits at once")
+    func disposedInPause() async {
+        let conflict = newer("theirs")
+        let log = PreparedLog<Script>([.committed, conflict, conflict])
+        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
+        let answers = Collected<String>()
+        store.accept("a", completion: told(answers, "a"))
+        store.dispose()
+        #expect(answers.all == ["a disposed"])
+        await clock.advance(by: .seconds(1), running: executor)
+        #expect(log.commits.all.count == 3)
+        #expect(store.messages == ["theirs"])
     }
 
     @Test("49: who lost against another writer runs again on the newer state; nothing of the lost run is shown")
@@ -64,15 +97,17 @@ struct ConflictTests {
         store.dispose()
     }
 
-    @Test("49: a batch that lost runs again as it was, before what came later; guards and preconditions decide anew")
+    @Test("45, 49: a batch that lost runs again before what came later; interceptors judge once, preconditions anew")
     func order() async {
         let log = HeldLog<Script>()
+        let judged = Collected<String>()
         let script = Script(
             own: .intercepting { intent, interception in
-                if intent == "guarded", interception.state.messages.contains("theirs") {
-                    throw Refusal(.forbidden, "No more.")
-                }
-                return intent
+                judged.append(intent)
+                let theirsIsThere = interception.state.messages.contains("theirs")
+                if intent == "guarded", theirsIsThere { throw Refusal(.forbidden, "No more.") }
+                if intent == "barred", !theirsIsThere { throw Refusal(.invalid, "Not yet.") }
+                return intent == "rewritten" ? "other" : intent
             },
             onExecute: { intent, turn in
                 if intent == "picky", !turn.state.messages.contains("theirs") { throw Broken() }
@@ -87,26 +122,28 @@ struct ConflictTests {
         let answers = Collected<String>()
         let theirsIsThere = Collected<Bool>()
         store.accept("first", completion: told(answers, "first"))
-        store.accept("guarded", completion: told(answers, "guarded"))
+        for intent in ["guarded", "barred", "rewritten"] { store.accept(intent, completion: told(answers, intent)) }
         store.accept(
-            "asked", precondition: { _ in theirsIsThere.all.isEmpty ? nil : .preconditionFailed },
+            "asked", precondition: { _ in theirsIsThere.all.isEmpty ? nil : .otherVersion },
             completion: told(answers, "asked"))
         store.accept("picky", completion: told(answers, "picky"))
         log.end()
-        #expect(log.batches.last?.map { $0.state.messages.last } == ["guarded", "asked", "failure"])
+        #expect(log.batches.last?.map { $0.state.messages.last } == ["guarded", "other", "asked", "failure"])
         store.accept("later", completion: told(answers, "later"))
         theirsIsThere.append(true)
         log.end(newer("first", "theirs"))
-        #expect(log.batches.last?.map { $0.state.messages } == [["first", "theirs", "picky"]])
+        #expect(log.batches.last?.map { $0.state.messages.last } == ["guarded", "other", "picky"])
         #expect(answers.all == ["first committed"])
         log.end()
         #expect(
             answers.all == [
-                "first committed", "guarded refused", "asked precondition", "picky committed",
+                "first committed", "guarded committed", "barred refused", "rewritten committed",
+                "asked preconditionFailed", "picky committed",
             ])
         log.end()
-        #expect(store.messages == ["first", "theirs", "picky", "later"])
+        #expect(store.messages == ["first", "theirs", "guarded", "other", "picky", "later"])
         #expect(answers.all.last == "later committed")
+        #expect(judged.all == ["first", "guarded", "barred", "rewritten", "asked", "picky", "later"])
         // What the lost run threw is as good as never thrown.
         #expect(reports.all.isEmpty)
         #expect(store.diagnostics.failures == 0)
@@ -147,7 +184,7 @@ struct ConflictTests {
     func contended() async {
         let conflicts = (1...8).map { CommitResult<Script>.conflict(newer: .init(messages: ["\($0)"])) }
         let log = PreparedLog<Script>(conflicts)
-        let reports = Collected<CommitFailure>()
+        let reports = Collected<StoreError>()
         var environment = environment
         environment.report = { if case .commitFailed(let failure, _) = $0 { reports.append(failure) } }
         let script = Script(onBootstrap: { _, turn in turn.dispatch("bootstrap") })
@@ -155,6 +192,7 @@ struct ConflictTests {
         let answers = Collected<String>()
         store.accept("a", completion: told(answers, "a"))
         store.start()
+        await pass(log, until: 8)
         #expect(log.commits.all.count == 8)
         #expect(log.commits.all.last?.map { $0.state.messages } == [["7", "bootstrap"], ["7", "bootstrap", "a"]])
         #expect(answers.all == ["a contended"])
@@ -168,7 +206,7 @@ struct ConflictTests {
     @Test("4, 49: a bootstrap that lost is told that the store is restored: another writer has begun its life")
     func bootstrap() async {
         let log = PreparedLog<Script>([newer("theirs"), .unavailable])
-        let lives = Collected<Life>()
+        let lives = Collected<StartReason>()
         let script = Script(onBootstrap: { life, turn in
             lives.append(life)
             turn.dispatch("bootstrap")
@@ -185,10 +223,12 @@ struct ConflictTests {
     func countedAnew() async throws {
         let conflict = CommitResult<Script>.conflict(newer: .init(messages: ["theirs"]))
         let seven = Array(repeating: conflict, count: 7)
-        let log = PreparedLog<Script>([.committed()] + seven + [.committed()] + seven)
+        let log = PreparedLog<Script>([.committed] + seven + [.committed] + seven)
         let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
-        try await store.send("a")
-        try await store.send("b")
+        store.accept("a")
+        await pass(log, until: 9)
+        store.accept("b")
+        await pass(log, until: 17)
         #expect(store.messages == ["theirs", "b"])
         #expect(log.commits.all.count == 17)
         store.dispose()
@@ -212,7 +252,7 @@ struct ConflictTests {
     func stack() async throws {
         let conflict = CommitResult<Script>.conflict(newer: .init(messages: []))
         let log = PreparedLog<Script>(
-            [.committed()] + (0..<20_000).flatMap { _ in [conflict, conflict, CommitResult<Script>.committed()] })
+            [.committed] + (0..<20_000).flatMap { _ in [conflict, CommitResult<Script>.committed] })
         let store = Store(
             { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max), log: log)
         let answers = Collected<String>()
@@ -225,7 +265,7 @@ struct ConflictTests {
         }
         next(1)
         await answers.atLeast(1)
-        #expect(log.commits.all.count == 60_001)
+        #expect(log.commits.all.count == 40_001)
         store.dispose()
     }
 
@@ -236,7 +276,28 @@ struct ConflictTests {
             { intent, turn in if intent != "nothing" { turn.dispatch(intent) } }, environment: environment, log: log)
         try await store.send("nothing")
         try await store.send("a")
-        #expect(log.commits.all.flatMap { $0 }.map(\.stateChanged) == [false, false, true])
+        #expect(log.commits.all.flatMap { $0 }.map(\.isStateChanged) == [false, false, true])
+        store.dispose()
+    }
+
+    @Test("10, 49: no lock is held while another writer's state is viewed and compared")
+    func noLock() {
+        let holder = Lock<Store<Viewed>?>(nil)
+        let seen = Collected<Int>()
+        let feature = Viewed { count in
+            guard let store = holder.withLock({ $0 }) else { return }
+            // Reading would deadlock under the store's lock.
+            seen.append(store.diagnostics.subscribers + store.state.count)
+        }
+        let log = PreparedLog<Viewed>([.committed, .conflict(newer: Viewed.State(count: 10))])
+        let store = Store(feature, environment: environment, log: log)
+        store.start()
+        holder.withLock { $0 = store }
+        store.accept(.up)
+        #expect(store.state.count == 11)
+        // The lost run, the other writer's state, the run that was committed.
+        #expect(seen.all == [0, 0, 10])
+        holder.withLock { $0 = nil }
         store.dispose()
     }
 }

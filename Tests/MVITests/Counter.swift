@@ -48,3 +48,25 @@ struct Counter: Feature {
         }
     }
 }
+
+/// A count, with a call whenever it is viewed.
+struct Viewed: Feature {
+    struct State: Codable, Equatable, Sendable { var count = 0 }
+    enum Intent: Codable, Sendable { case up }
+    static let examples: [Intent] = [.up]
+    let initialState = State()
+    var own = Middleware<Viewed>()
+    let onView: @Sendable (Int) -> Void
+
+    init(own: Middleware<Viewed> = Middleware(), onView: @escaping @Sendable (Int) -> Void) {
+        self.own = own
+        self.onView = onView
+    }
+
+    var middleware: Middleware<Viewed> { own }
+    func reduce(_ state: inout State, _ intent: Intent) { state.count += 1 }
+    func view(_ state: State) -> Int {
+        onView(state.count)
+        return state.count
+    }
+}

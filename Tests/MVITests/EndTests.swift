@@ -50,7 +50,7 @@ struct EndTests {
         await #expect {
             try await store.send("b")
         } throws: { error in
-            if case .disposed = error as? IntentRejection { true } else { false }
+            (error as? StoreError)?.code == .disposed
         }
         #expect(store.messages == ["a"])
         #expect(store.diagnostics.droppedAfterEnd == 1)
@@ -74,13 +74,7 @@ struct EndTests {
         for intent in ["a", "b", "c"] {
             store.accept(
                 intent,
-                completion: { result in
-                    switch result {
-                    case .success: told.append("\(intent) committed")
-                    case .failure(.disposed): told.append("\(intent) disposed")
-                    case .failure: told.append("\(intent) otherwise")
-                    }
-                })
+                completion: { told.append("\(intent) \($0.text)") })
         }
         store.dispose()
         #expect(told.all == ["b disposed", "c disposed"])

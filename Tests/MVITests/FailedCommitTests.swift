@@ -13,7 +13,7 @@ struct FailedCommitTests {
         let log = HeldLog<Script>()
         let observed = Collected<String>()
         let told = Collected<String>()
-        let reports = Collected<CommitFailure>()
+        let reports = Collected<StoreError>()
         var environment = environment
         environment.report = { if case .commitFailed(let failure, _) = $0 { reports.append(failure) } }
         let script = Script(
@@ -33,7 +33,7 @@ struct FailedCommitTests {
         store.accept(
             "a",
             completion: { result in
-                if case .failure(.notCommitted(let failure)) = result { told.append(failure.detail) }
+                if case .failure(let error) = result { told.append(error.detail) }
             })
         log.end(.unavailable)
         await executor.idle()
@@ -63,20 +63,12 @@ struct FailedCommitTests {
                 turn.dispatch(intent)
             }, environment: environment, log: log)
         log.end()
-        let completion: @Sendable (String) -> @Sendable (Result<IntentOutcome, IntentRejection>) -> Void = { intent in
-            { result in
-                switch result {
-                case .success: told.append("\(intent) committed")
-                case .failure(.failed): told.append("\(intent) threw")
-                case .failure(.notCommitted): told.append("\(intent) not committed")
-                case .failure(.preconditionFailed): told.append("\(intent) precondition")
-                case .failure: told.append("\(intent) otherwise")
-                }
-            }
+        let completion: @Sendable (String) -> @Sendable (Result<IntentOutcome, StoreError>) -> Void = { intent in
+            { told.append("\(intent) \($0.text)") }
         }
         store.accept("first", completion: completion("first"))
-        let changed: IntentPrecondition = { $0 > 0 ? .preconditionFailed : nil }
-        store.accept("early", precondition: { _ in .preconditionFailed }, completion: completion("early"))
+        let changed: IntentPrecondition = { $0 > 0 ? .otherVersion : nil }
+        store.accept("early", precondition: { _ in .otherVersion }, completion: completion("early"))
         store.accept("second", completion: completion("second"))
         store.accept("late", precondition: changed, completion: completion("late"))
         store.accept("bad", completion: completion("bad"))
@@ -84,8 +76,8 @@ struct FailedCommitTests {
         log.end(.unavailable)
         #expect(
             told.all == [
-                "first committed", "early precondition", "second not committed", "late not committed",
-                "bad not committed",
+                "first committed", "early preconditionFailed", "second unavailable", "late unavailable",
+                "bad unavailable",
             ])
         #expect(store.diagnostics.failures == 1)
         store.dispose()
@@ -102,7 +94,7 @@ struct FailedCommitTests {
         store.start()
         log.end()
         let told = Collected<Bool>()
-        store.accept("bad", completion: { if case .failure(.failed) = $0 { told.append(true) } })
+        store.accept("bad", completion: { told.append($0.text == "failed") })
         log.end(.unavailable)
         #expect(told.all == [true])
         #expect(reports.all == [true])
@@ -173,65 +165,6 @@ struct FailedCommitTests {
         #expect(seen.all == ["returned"])
         #expect(clock.sleeperCount == 0)
         #expect(log.batches.count == 3)
-    }
-
-    @Test("49: a step that is too large for the log throws into its work, which goes on")
-    func tooLarge() async throws {
-        let log = PreparedLog<Script>([.committed(), .committed(), .tooLarge, .tooLarge])
-        let caught = Collected<CommitFailure.Code?>()
-        let reports = Collected<Failure>()
-        var environment = environment
-        environment.report = { if case .failure(let failure, _) = $0 { reports.append(failure) } }
-        let store = Store(
-            { _, turn in
-                turn.launch(id: "load") { work in
-                    do {
-                        try await work.turn { turn throws in turn.dispatch("first") }
-                    } catch { caught.append((error as? CommitFailure)?.code) }
-                    await work.dispatch("second")
-                    await work.dispatch("third")
-                }
-            }, environment: environment, log: log)
-        let outcome = try await store.send("go")
-        await store.settled(outcome.id)
-        #expect(store.messages == ["third"])
-        #expect(caught.all == [.tooLarge])
-        #expect(reports.all.map(\.stage) == [.work("load")])
-        store.dispose()
-    }
-
-    @Test("49: a step that was committed together with one that is too large is tried alone")
-    func tooLargeTogether() async throws {
-        let log = HeldLog<Script>()
-        let gate = Gate()
-        let store = Store(
-            { intent, turn in
-                guard intent == "load" else { return turn.dispatch(intent) }
-                turn.launch { work in
-                    try await gate.wait()
-                    await work.dispatch("loaded")
-                }
-            }, environment: environment, log: log)
-        log.end()
-        store.accept("load")
-        log.end()
-        await executor.idle()
-        store.accept("hold")
-        let told = Collected<Bool>()
-        store.accept("large", completion: { if case .failure(.notCommitted) = $0 { told.append(true) } })
-        gate.open()
-        await executor.idle()
-        log.end()
-        #expect(log.batches.last?.count == 2)
-        log.end(.tooLarge)
-        #expect(log.batches.last?.count == 1)
-        #expect(told.all.isEmpty)
-        log.end(.tooLarge)
-        #expect(told.all == [true])
-        #expect(log.batches.last?.count == 1)
-        log.end()
-        #expect(store.messages == ["hold", "loaded"])
-        store.dispose()
     }
 
     @Test("2, 49: a bootstrap that could not be committed is run again, before the next intent and without one")

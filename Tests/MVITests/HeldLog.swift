@@ -29,7 +29,7 @@ final class HeldLog<F: Feature>: TurnLog {
     }
 
     /// Ends the commit that is in flight.
-    func end(_ result: CommitResult<F> = .committed()) {
+    func end(_ result: CommitResult<F> = .committed) {
         let next = held.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         next?.done(result)
     }
@@ -49,11 +49,10 @@ final class PreparedLog<F: Feature>: TurnLog {
         _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
     ) -> CommitResult<F>? {
         commits.append(turns)
-        return results.withLock { $0.isEmpty ? .committed() : $0.removeFirst() }
+        return results.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
     }
 }
 
 extension CommitResult {
-    static var unavailable: CommitResult { .failed(CommitFailure(.unavailable, "The disk is gone.")) }
-    static var tooLarge: CommitResult { .failed(CommitFailure(.tooLarge, "The state has more than 1 MiB.")) }
+    static var unavailable: CommitResult { .failed(StoreError(.unavailable, "The disk is gone.")) }
 }

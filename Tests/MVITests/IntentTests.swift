@@ -101,20 +101,12 @@ struct IntentTests {
         log.end()
         let told = Collected<String>()
         for index in 0..<4 {
-            store.accept(
-                "\(index)",
-                completion: { result in
-                    switch result {
-                    case .success: told.append("\(index)")
-                    case .failure(.busy): told.append("\(index) busy")
-                    case .failure: told.append("\(index) otherwise")
-                    }
-                })
+            store.accept("\(index)", completion: { told.append("\(index) \($0.text)") })
         }
         #expect(told.all == ["3 busy"])
         log.end()
         log.end()
-        #expect(told.all == ["3 busy", "0", "1", "2"])
+        #expect(told.all == ["3 busy", "0 committed", "1 committed", "2 committed"])
         #expect(store.messages == ["0", "1", "2"])
         store.dispose()
     }
@@ -213,7 +205,7 @@ struct IntentTests {
         store.accept("bad")
         #expect(store.messages == ["good", "first", "good"])
         // Bootstrap's, the good one's, and the failure's own turn, with nothing in it.
-        #expect(log.commits.all.map { $0.map(\.viewChanged) } == [[false], [true], [false]])
+        #expect(log.commits.all.map { $0.map(\.isViewChanged) } == [[false], [true], [false]])
         store.dispose()
     }
 
@@ -250,31 +242,31 @@ struct IntentTests {
         store.dispose()
     }
 
-    @Test("a precondition is asked when the intent runs, with the changes of its batch, and refuses it")
+    @Test("a precondition is asked when the intent runs, with the version after its batch's turns, and refuses it")
     func precondition() async {
         let log = HeldLog<Script>()
         let store = Store({ intent, turn in if intent != "none" { turn.dispatch(intent) } }, log: log)
         log.end()
-        let asked = Collected<Int>()
+        let asked = Collected<UInt64>()
         let told = Collected<String>()
         store.accept("a")
         for intent in ["b", "none", "c"] {
             store.accept(
                 intent,
-                precondition: { changes in
-                    asked.append(changes)
-                    return intent == "c" ? .preconditionFailed : nil
+                precondition: { version in
+                    asked.append(version)
+                    return intent == "c" ? .otherVersion : nil
                 },
                 completion: { result in
-                    if case .failure(.preconditionFailed) = result { told.append(intent) }
+                    if case .failure = result { told.append("\(intent) \(result.text)") }
                 })
         }
         #expect(asked.all.isEmpty)
         log.end()
-        #expect(asked.all == [0, 1, 1])
+        #expect(asked.all == [2, 3, 3])
         #expect(told.all.isEmpty)
         log.end()
-        #expect(told.all == ["c"])
+        #expect(told.all == ["c preconditionFailed"])
         #expect(store.messages == ["a", "b"])
         store.dispose()
     }

@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import MVITesting
 import Testing
@@ -56,7 +57,7 @@ struct MiddlewareTests {
         await #expect {
             try await store.send("bad", id: IntentID("1"))
         } throws: { error in
-            guard case .failed(let failure) = error as? IntentRejection else { return false }
+            guard let failure = (error as? StoreError)?.failure else { return false }
             return failure.stage == .execute && failure.error is Broken
         }
         #expect(store.messages == ["Broken()"])
@@ -212,7 +213,8 @@ struct MiddlewareTests {
         await #expect {
             try await store.send("no", id: IntentID("1"))
         } throws: { error in
-            if case .refused(refusal) = error as? IntentRejection { true } else { false }
+            guard let error = error as? StoreError else { return false }
+            return error.code == .tooMany && error.detail == "Slower." && error.retryAfter == .seconds(3)
         }
         store.accept("yes", id: IntentID("2"))
         await store.observersCaughtUp()
@@ -225,20 +227,38 @@ struct MiddlewareTests {
     @Test("45: an interceptor that throws something else lets nothing pass, and is reported as the fault it is")
     func faultyInterceptor() async {
         let reports = Collected<Failure>()
-        let script = Script(own: .intercepting { _, _ in throw Broken() })
+        let seen = Collected<String>()
+        let script = Script(
+            own: Middleware(observers: [{ seen.append($0.text) }], interceptors: [{ _, _ in throw Broken() }]))
         let environment = StoreEnvironment(report: { if case .failure(let failure, _) = $0 { reports.append(failure) } }
         )
         let store = Store(script, environment: environment)
         store.start()
         await #expect {
-            try await store.send("a")
+            try await store.send("a", id: IntentID("1"))
         } throws: { error in
-            guard case .refused(let refusal) = error as? IntentRejection else { return false }
-            return refusal.code == .forbidden
+            (error as? StoreError)?.code == .forbidden
         }
         #expect(store.messages.isEmpty)
         #expect(reports.all.count == 1)
         #expect(store.diagnostics.failures == 1)
+        await store.observersCaughtUp()
+        #expect(seen.all == [" ‹bootstrap› started new", " 1 refused a", " 1 failed execute"])
+        store.dispose()
+    }
+
+    @Test("44, 45: observers hear of an intent as interceptors left it, also where it throws")
+    func rewrittenObserved() async {
+        let seen = Collected<String>()
+        let script = Script(
+            own: Middleware(observers: [{ seen.append($0.text) }], interceptors: [{ intent, _ in intent + "!" }]),
+            onExecute: { intent, turn in if intent == "bad!" { throw Broken() } })
+        let store = Store(script)
+        store.start()
+        store.accept("a", id: IntentID("1"))
+        store.accept("bad", id: IntentID("2"))
+        await store.observersCaughtUp()
+        #expect(seen.all == [" ‹bootstrap› started new", " 1 intent a!", " 2 intent bad!", " 2 failed execute"])
         store.dispose()
     }
 
@@ -268,6 +288,28 @@ struct MiddlewareTests {
         try await store.send("a", id: IntentID("1"))
         #expect(reports.all == [IntentID.bootstrap.text, "1"])
         #expect(store.diagnostics.slowTurns == 2)
+        store.dispose()
+    }
+
+    @Test("43: interceptors and `view` count for how long a turn takes", arguments: [true, false])
+    func slowParts(isViewSlow: Bool) {
+        let isBusy = Lock(false)
+        @Sendable func work() {
+            let start = ContinuousClock.now
+            while isBusy.withLock({ $0 }), ContinuousClock.now - start < .milliseconds(5) {}
+        }
+        let slow = Collected<String>()
+        let environment = StoreEnvironment(
+            slowTurn: .milliseconds(5), report: { if case .slowTurn(_, let id, _) = $0 { slow.append(id.text) } })
+        let guarded = Middleware<Viewed>.intercepting { intent, _ in
+            if !isViewSlow { work() }
+            return intent
+        }
+        let store = Store(Viewed(own: guarded) { _ in if isViewSlow { work() } }, environment: environment)
+        store.start()
+        isBusy.withLock { $0 = true }
+        store.accept(.up, id: IntentID("1"))
+        #expect(slow.all.last == "1")
         store.dispose()
     }
 }

@@ -14,14 +14,14 @@ struct Script: Feature {
     static let examples = ["go"]
     let initialState = State()
     var own = Middleware<Script>()
-    var onBootstrap: @Sendable (Life, inout Turn<Script>) throws -> Void = { _, _ in }
+    var onBootstrap: @Sendable (StartReason, inout Turn<Script>) throws -> Void = { _, _ in }
     var onExecute: Handler = { intent, turn in turn.dispatch(intent) }
     var onPerform: Handler = { action, turn in turn.dispatch(action) }
     var onThrow: @Sendable (Failure, inout Turn<Script>) -> Void = { _, _ in }
 
     var middleware: Middleware<Script> { own }
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Script>) throws { try onBootstrap(life, &turn) }
+    func bootstrap(_ life: StartReason, _ turn: inout Turn<Script>) throws { try onBootstrap(life, &turn) }
     func execute(_ intent: String, _ turn: inout Turn<Script>) throws { try onExecute(intent, &turn) }
     func perform(_ action: String, _ turn: inout Turn<Script>) throws { try onPerform(action, &turn) }
     func reduce(_ state: inout State, _ message: String) { state.messages.append(message) }

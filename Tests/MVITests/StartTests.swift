@@ -34,7 +34,7 @@ struct StartTests {
 
     @Test("2: of many threads that start a store at once, bootstrap runs once")
     func startedByMany() async {
-        let bootstraps = Collected<Life>()
+        let bootstraps = Collected<StartReason>()
         let store = Store(Script(onBootstrap: { life, _ in bootstraps.append(life) }))
         await concurrently(16) { _ in store.start() }
         await store.observersCaughtUp()

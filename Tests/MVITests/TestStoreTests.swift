@@ -181,7 +181,7 @@ struct TestStoreTests {
 
     @Test("53: an intent that is rejected fails the test, unless that is what the test says")
     func rejected() async {
-        let rejections = Collected<IntentRejection?>()
+        let rejections = Collected<StoreError?>()
         let texts = await failures {
             let store = TestStore(Counter())
             rejections.append(await store.sendRejected(.fail))
@@ -190,13 +190,13 @@ struct TestStoreTests {
             await store.finish()
         }
         #expect(rejections.all.count == 2)
-        guard case .failed(let failure) = rejections.all.first ?? nil, rejections.all.last.flatMap({ $0 }) == nil else {
+        guard let failure = rejections.all.first??.failure, rejections.all.last.flatMap({ $0 }) == nil else {
             Issue.record("rejected with \(rejections.all)")
             return
         }
         #expect(failure.error is Broken)
         #expect(texts.count == 2)
-        #expect(texts.first?.hasPrefix("The intent .fail was rejected: .failed(") == true)
+        #expect(texts.first == "The intent .fail was rejected: Broken().")
         #expect(texts.last == "The intent .reset was to be rejected, but it was executed.")
     }
 
@@ -293,7 +293,7 @@ private struct Restoring: Feature {
     static let examples: [Intent] = [.interrupted]
     let initialState = State()
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
+    func bootstrap(_ life: StartReason, _ turn: inout Turn<Self>) {
         if life == .restored, turn.state.isLoading { turn.dispatch(.interrupted) }
     }
     func reduce(_ state: inout State, _ message: Intent) { state.isLoading = false }

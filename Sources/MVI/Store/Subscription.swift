@@ -1,7 +1,6 @@
 import Locking
 
 /// Names a subscription inside its store.
-@usableFromInline
 struct SubscriptionID: Hashable, Sendable {
     let number: UInt64
 }
@@ -89,8 +88,8 @@ extension Store {
         let mailbox = Mailbox<F>(
             takesStates: kinds.contains(.states), takesLabels: kinds.contains(.labels), sink: sink)
         let id = core.withLock { core -> SubscriptionID? in
-            guard core.phase != .disposed, core.phase != .passive else { return nil }
-            if mailbox.takesStates { mailbox.append(.state(core.view)) }
+            guard !core.isDisposed else { return nil }
+            if mailbox.takesStates { mailbox.append(.state(typed.view)) }
             if mailbox.takesLabels {
                 for label in core.undelivered { mailbox.append(.label(label)) }
                 core.undelivered = []
@@ -109,9 +108,8 @@ extension Store {
     }
 
     func unsubscribe(_ id: SubscriptionID) {
-        var lost = 0
-        let leaving = core.withLock { $0.unsubscribe(id, labelLimit: environment.labelLimit, undelivered: &lost) }
-        reportUndelivered(lost)
+        let (leaving, lost) = core.withLock { $0.unsubscribe(id, labelLimit: environment.labelLimit) }
+        noteUndelivered(lost)
         // Closed under the lock so that no label is both lost here and kept there; its last holder may be us.
         withExtendedLifetime(leaving) {}
     }

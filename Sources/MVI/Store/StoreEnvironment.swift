@@ -18,10 +18,11 @@ public struct StoreEnvironment: Sendable {
     struct Values: Sendable {
         var clock: any Clock<Duration>
         var executor: (any TaskExecutor)?
-        @usableFromInline var queueLimit: Int
+        var queueLimit: Int
         var workLimit: Int
-        @usableFromInline var labelLimit: Int
-        @usableFromInline var slowTurn: Duration
+        var labelLimit: Int
+        var slowTurn: Duration
+        @usableFromInline var slowTurnNanoseconds: UInt64
         @usableFromInline var isRecording: Bool
         var report: @Sendable (StoreReport) -> Void
     }
@@ -38,7 +39,8 @@ public struct StoreEnvironment: Sendable {
         shared = Shared(
             Values(
                 clock: clock, executor: executor, queueLimit: queueLimit, workLimit: workLimit, labelLimit: labelLimit,
-                slowTurn: slowTurn, isRecording: isRecording, report: report))
+                slowTurn: slowTurn, slowTurnNanoseconds: Self.nanoseconds(slowTurn), isRecording: isRecording,
+                report: report))
     }
 
     private mutating func change(_ body: (inout Values) -> Void) {
@@ -61,9 +63,10 @@ extension StoreEnvironment {
         set { change { $0.executor = newValue } }
     }
 
-    /// How many intents may wait while others run; one more is refused as `busy`.
+    /// How many intents may wait while others run; one more is refused as `busy`. The same number of steps of launched
+    /// work may wait; one more suspends its caller.
     public var queueLimit: Int {
-        @inlinable get { shared.values.queueLimit }
+        get { shared.values.queueLimit }
         set { change { $0.queueLimit = newValue } }
     }
 
@@ -76,14 +79,26 @@ extension StoreEnvironment {
 
     /// How many labels a store keeps in memory while nobody subscribes; the oldest goes first.
     public var labelLimit: Int {
-        @inlinable get { shared.values.labelLimit }
+        get { shared.values.labelLimit }
         set { change { $0.labelLimit = newValue } }
     }
 
-    /// A turn that takes longer is reported.
+    /// A turn that takes longer, with its interceptors and `view`, is reported.
     public var slowTurn: Duration {
-        @inlinable get { shared.values.slowTurn }
-        set { change { $0.slowTurn = newValue } }
+        get { shared.values.slowTurn }
+        set {
+            change {
+                $0.slowTurn = newValue
+                $0.slowTurnNanoseconds = Self.nanoseconds(newValue)
+            }
+        }
+    }
+
+    @inlinable var slowTurnNanoseconds: UInt64 { shared.values.slowTurnNanoseconds }
+
+    private static func nanoseconds(_ duration: Duration) -> UInt64 {
+        let (seconds, attoseconds) = duration.components
+        return UInt64(clamping: seconds) &* 1_000_000_000 &+ UInt64(clamping: attoseconds / 1_000_000_000)
     }
 
     /// Records the events of each turn even if nobody observes.
@@ -109,7 +124,7 @@ public enum StoreReport: Sendable {
     case undelivered(count: Int, instance: String)
     /// Turns could not be committed. Intents were refused; launched work and bootstrap are tried again, unless the turn
     /// itself is at fault.
-    case commitFailed(CommitFailure, instance: String)
+    case commitFailed(StoreError, instance: String)
     /// A state that was kept could not be read; it was set aside, and the store began anew.
     case stateSetAside(reason: String, instance: String)
 }
@@ -136,4 +151,22 @@ public struct StoreDiagnostics: Sendable {
     public var subscribers = 0
     /// Pieces of launched work that run now.
     public var runningWork = 0
+
+    package init() {}
+}
+
+extension StoreDiagnostics {
+    /// Adds another store's.
+    package mutating func add(_ other: StoreDiagnostics) {
+        bootstrapFailure = bootstrapFailure ?? other.bootstrapFailure
+        slowTurns += other.slowTurns
+        failures += other.failures
+        droppedFailures += other.droppedFailures
+        undeliveredLabels += other.undeliveredLabels
+        droppedAfterEnd += other.droppedAfterEnd
+        missedObservations += other.missedObservations
+        observerFailures += other.observerFailures
+        subscribers += other.subscribers
+        runningWork += other.runningWork
+    }
 }

@@ -1,15 +1,28 @@
+/// Launched work's way back to its store.
+@usableFromInline
+package struct WorkContext: Sendable {
+    let host: any StoreHost
+    let token: WorkToken
+    let intentID: IntentID
+
+    func sleep(for duration: Duration) async throws {
+        try await host.scope.environment.clock.sleep(for: duration)
+    }
+}
+
 /// What launched work holds: each step that it takes is a turn of its own, and returns when that is committed.
 ///
 /// It may be used from any task. Once the work is cancelled or its store disposed, steps are dropped without an error
 /// and return at once; `Task.isCancelled` tells.
 public struct Work<F: Feature>: Sendable {
-    let store: Store<F>
-    let token: WorkToken
+    let runner: TurnRunner<F>
+    let context: WorkContext
+
     /// The intent that launched this work.
-    public let intentID: IntentID
+    public var intentID: IntentID { context.intentID }
 
     /// The store's state now, not when the work was launched: after an `await` it may differ.
-    public var state: F.State { store.state }
+    public var state: F.State { runner.state }
 
     /// A step with one message.
     public func dispatch(_ message: F.Message) async {
@@ -28,19 +41,29 @@ public struct Work<F: Feature>: Sendable {
 
     /// Several things in one step: all of them are kept, or none.
     public func turn(_ body: @escaping @Sendable (inout Turn<F>) -> Void) async {
-        // The body cannot throw, but an action that it sends can; nobody else would hear of it.
-        if let error = await store.step(token: token, intentID: intentID, body: body) {
-            store.workFailed(token, intentID: intentID, error: error)
+        // The body cannot throw, but an action that it sends can; nothing else reports it.
+        if let error = await step(body) {
+            context.host.scope.workFailed(context, error: error)
         }
     }
 
     /// Several things in one step: all of them are kept, or none. A throw undoes the step and is thrown on.
     public func turn(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async throws {
-        if let error = await store.step(token: token, intentID: intentID, body: body) { throw error }
+        if let error = await step(body) { throw error }
     }
 
     /// Waits on the store's clock, so that a test can move it.
     public func sleep(for duration: Duration) async throws {
-        try await store.environment.clock.sleep(for: duration)
+        try await context.sleep(for: duration)
+    }
+
+    /// Runs a step in its turn; returns what it threw, nil when it is committed or dropped.
+    private func step(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async -> (any Error)? {
+        // Cancelled work does not wait for its turn to be told so.
+        guard context.host.scope.takesStep(of: context.token) else { return nil }
+        let run: RunTurn = { [runner] in runner.run($0, stage: nil, body) }
+        return await withCheckedContinuation { continuation in
+            context.host.enqueue(StepJob(context, runTurn: run) { continuation.resume(returning: $0) })
+        }
     }
 }

@@ -7,20 +7,20 @@ public struct Turn<F: Feature>: ~Copyable {
     /// The intent that led to this turn.
     public let intentID: IntentID
 
-    @usableFromInline let feature: F
+    @usableFromInline let runner: TurnRunner<F>
     @usableFromInline let isObserved: Bool
-    @usableFromInline var hasMessages = false
-    @usableFromInline var labels: [F.Label] = []
-    @usableFromInline var observations: [Observation<F>.Event] = []
-    @usableFromInline var effects: [Effect<F>] = []
+    @usableFromInline package var hasMessages = false
+    @usableFromInline package var labels: [F.Label] = []
+    @usableFromInline package var observations: [Observation<F>.Event] = []
+    @usableFromInline var effects: [Effect] = []
     @usableFromInline var actions: [F.Action] = []
 
     @inlinable
-    init(feature: F, state: F.State, intentID: IntentID, isObserved: Bool) {
-        self.feature = feature
+    init(runner: TurnRunner<F>, state: F.State, intentID: IntentID) {
+        self.runner = runner
         current = state
         self.intentID = intentID
-        self.isObserved = isObserved
+        isObserved = runner.observers != nil || runner.environment.isRecording
     }
 
     /// The state, with every message dispatched so far in it.
@@ -31,11 +31,11 @@ public struct Turn<F: Feature>: ~Copyable {
     public mutating func dispatch(_ message: F.Message) {
         hasMessages = true
         guard isObserved else {
-            feature.reduce(&current, message)
+            runner.feature.reduce(&current, message)
             return
         }
         let before = current
-        feature.reduce(&current, message)
+        runner.feature.reduce(&current, message)
         observations.append(.message(message, before: before, after: current))
     }
 
@@ -68,7 +68,7 @@ public struct Turn<F: Feature>: ~Copyable {
             let action = actions[next]
             next += 1
             observe(.action(action))
-            try feature.perform(action, &self)
+            try runner.feature.perform(action, &self)
         }
     }
 }

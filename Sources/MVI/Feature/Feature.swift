@@ -59,11 +59,11 @@ public protocol Feature: Sendable {
     /// What watches or guards this feature's stores, beside what a server installs for all.
     var middleware: Middleware<Self> { get }
 
-    /// Called once in a store's life, before the first intent. A store that comes back from a journal is `.restored`
+    /// Called once each time a store starts, before the first intent. A store that comes back from a journal is `.restored`
     /// and finds its old state: one saved as "loading" must not stay so for ever.
     ///
     /// A throw is reported and leaves the store usable.
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) throws
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) throws
     /// Decides what an intent does: dispatches messages, publishes labels, launches work. Must not block.
     ///
     /// A throw undoes the turn: nothing of it is kept or shown, the caller is told, `onFailure` is called.
@@ -96,7 +96,7 @@ extension Feature {
     public var middleware: Middleware<Self> { Middleware() }
 
     /// Does nothing.
-    public func bootstrap(_ life: Life, _ turn: inout Turn<Self>) throws {}
+    public func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) throws {}
     /// Shows nothing.
     public func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) {}
     /// 5 minutes.
@@ -118,6 +118,14 @@ extension Feature where ViewState == State {
     /// All of the state.
     @inlinable
     public func view(_ state: State) -> State { state }
+}
+
+/// Whether a store is new or restored.
+public enum StartReason: Sendable, Equatable {
+    /// It begins with the feature's initial state.
+    case new
+    /// It goes on with the state that was kept.
+    case restored
 }
 
 /// `LessonDetail` → `lesson-detail`; a run of capitals is one word (`URLList` → `url-list`).

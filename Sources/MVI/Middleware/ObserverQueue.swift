@@ -1,6 +1,8 @@
+import Dispatch
 import Locking
 
-/// Hands a store's observations to its observers, in order, on a task of its own: the store never waits for them.
+/// Hands a store's observations to its observers, in order, on threads that nothing else runs on: a store never waits
+/// for its observers, and one that blocks delays other observers only.
 @usableFromInline
 final class ObserverQueue<F: Feature>: Sendable {
     private struct State {
@@ -15,18 +17,16 @@ final class ObserverQueue<F: Feature>: Sendable {
     private static var limit: Int { 10_000 }
 
     private let observers: [Middleware<F>.Observer]
-    private let executor: (any TaskExecutor)?
+    private let thread = ObserverThreads.next()
     private let state = Lock(State())
 
-    init(_ observers: [Middleware<F>.Observer], executor: (any TaskExecutor)?) {
-        self.observers = observers
-        self.executor = executor
-    }
+    @usableFromInline
+    init(_ observers: [Middleware<F>.Observer]) { self.observers = observers }
 
     var counts: (missed: Int, failures: Int) { state.withLock { ($0.missed, $0.failures) } }
 
+    @usableFromInline
     func append(_ observations: [Observation<F>]) {
-        guard !observations.isEmpty else { return }
         let isFirst = state.withLock { state -> Bool in
             let room = max(0, Self.limit - state.waiting.count)
             state.waiting.append(contentsOf: observations.prefix(room))
@@ -36,7 +36,7 @@ final class ObserverQueue<F: Feature>: Sendable {
             return true
         }
         guard isFirst else { return }
-        Task(executorPreference: executor) { [self] in deliver() }
+        thread.async { [self] in deliver() }
     }
 
     private func deliver() {
@@ -71,4 +71,13 @@ final class ObserverQueue<F: Feature>: Sendable {
             if isIdle { continuation.resume() }
         }
     }
+}
+
+/// The threads of all observers. Swift's own are as many as there are cores: one observer that blocks would stop the
+/// launched work of every store on them.
+private enum ObserverThreads {
+    private static let all = (0..<4).map { DispatchQueue(label: "MVI.observers.\($0)") }
+
+    /// The queues of observers are spread over the threads.
+    static func next() -> DispatchQueue { all[Int.random(in: 0..<all.count)] }
 }

@@ -8,7 +8,16 @@ extension Turn {
     public mutating func launch(
         id: WorkID? = nil, policy: WorkPolicy = .parallel, _ operation: @escaping Operation
     ) {
-        effects.append(.launch(WorkRequest(id: id, policy: policy, isCounted: true, operation: operation)))
+        effects.append(.launch(request(id, policy, operation)))
+    }
+
+    /// The work without its feature's type.
+    private func request(
+        _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool = true, _ operation: @escaping Operation
+    ) -> WorkRequest {
+        WorkRequest(id: id, policy: policy, isCounted: isCounted) { [runner] context in
+            try await operation(Work(runner: runner, context: context))
+        }
     }
 
     /// Cancels the running and queued work of that id once this turn is committed. Nothing running: nothing happens.
@@ -26,29 +35,25 @@ extension Turn {
 
     /// Runs `operation` at once, and drops further calls for the same id until `interval` has passed.
     public mutating func throttle(id: WorkID, for interval: Duration, _ operation: @escaping Operation) {
-        effects.append(
-            .throttle(interval, WorkRequest(id: id, policy: .parallel, isCounted: true, operation: operation)))
+        effects.append(.throttle(interval, request(id, .parallel, operation)))
     }
 
     /// Runs `operation` every `interval`, first after one interval, until `cancel(id)` or the store's end. Setting it
-    /// again starts it anew. Nobody who waits for an intent to settle waits for a timer.
+    /// again starts it anew. An intent settles without waiting for a timer.
     public mutating func timer(id: WorkID, every interval: Duration, _ operation: @escaping Operation) {
-        effects.append(
-            .launch(
-                WorkRequest(id: id, policy: .cancelPrevious, isCounted: false) { work in
-                    while true {
-                        try await work.sleep(for: interval)
-                        try await operation(work)
-                    }
-                }))
+        let repeated: Operation = { work in
+            while true {
+                try await work.sleep(for: interval)
+                try await operation(work)
+            }
+        }
+        effects.append(.launch(request(id, .cancelPrevious, isCounted: false, repeated)))
     }
 
-    /// Runs `operation` while somebody watches the store, and cancels it `grace` after the last one left; who comes
-    /// back in time finds it running. It stays registered under its id until `cancel(id)`. Nobody who waits for an
-    /// intent to settle waits for it.
+    /// Runs `operation` while a stream shows the store, and cancels it `grace` after the last one left; one that
+    /// comes back in time finds it running. It stays registered under its id until `cancel(id)`. An intent settles
+    /// without waiting for it.
     public mutating func whileWatched(id: WorkID, grace: Duration = .seconds(5), _ operation: @escaping Operation) {
-        effects.append(
-            .whileWatched(
-                grace, WorkRequest(id: id, policy: .keepPrevious, isCounted: false, operation: operation)))
+        effects.append(.whileWatched(grace, request(id, .keepPrevious, isCounted: false, operation)))
     }
 }

@@ -1,19 +1,19 @@
 /// How much work of each intent runs or waits, and who wants to know when there is none.
-@usableFromInline
 struct Settling {
     private struct Waiter {
         let id: UInt64
         let action: @Sendable () -> Void
     }
 
-    @usableFromInline var counts: [IntentID: Int] = [:]
+    private var counts: [IntentID: Int] = [:]
     private var waiters: [IntentID: [Waiter]] = [:]
     /// Intents with waiters whose last work ended since waiters were last taken; they may have launched more since.
-    @usableFromInline var candidates: [IntentID] = []
+    private var candidates: [IntentID] = []
 
-    @inlinable var isEmpty: Bool { counts.isEmpty }
     var hasWaiters: Bool { !waiters.isEmpty }
-    @inlinable var hasCandidates: Bool { !candidates.isEmpty }
+
+    /// Whether no work of any intent is running, and nobody is to be told so.
+    var isDone: Bool { counts.isEmpty && candidates.isEmpty }
 
     func isSettled(_ intentID: IntentID) -> Bool { counts[intentID] == nil }
 
@@ -31,6 +31,7 @@ struct Settling {
         return true
     }
 
+    /// Returns what was to be called, so that it dies after the lock.
     mutating func stopWaiting(for intentID: IntentID, id: UInt64) -> [@Sendable () -> Void] {
         guard let all = waiters.removeValue(forKey: intentID) else { return [] }
         let others = all.filter { $0.id != id }
@@ -38,6 +39,7 @@ struct Settling {
         return all.filter { $0.id == id }.map { $0.action }
     }
 
+    /// The waiters whose intent has no work left.
     mutating func takeSettled() -> [@Sendable () -> Void] {
         guard !candidates.isEmpty else { return [] }
         var actions: [@Sendable () -> Void] = []

@@ -1,8 +1,8 @@
 /// Who watches a store is only counted; what runs meanwhile is registered here.
-struct Watching<F: Feature> {
+struct Watching {
     private struct Registered {
         let grace: Duration
-        let request: WorkRequest<F>
+        let request: WorkRequest
         let intentID: IntentID
         let isOfBootstrap: Bool
     }
@@ -21,8 +21,8 @@ struct Watching<F: Feature> {
 
     /// Returns what was registered under that id before, so that it dies after the lock.
     mutating func register(
-        _ request: WorkRequest<F>, id: WorkID, intentID: IntentID, grace: Duration, isOfBootstrap: Bool
-    ) -> WorkRequest<F>? {
+        _ request: WorkRequest, id: WorkID, intentID: IntentID, grace: Duration, isOfBootstrap: Bool
+    ) -> WorkRequest? {
         registered.updateValue(
             Registered(grace: grace, request: request, intentID: intentID, isOfBootstrap: isOfBootstrap), forKey: id)?
             .request
@@ -30,13 +30,13 @@ struct Watching<F: Feature> {
 
     var count: Int { registered.count }
 
-    var requests: [WorkRequest<F>] { registered.values.map { $0.request } }
+    var requests: [WorkRequest] { registered.values.map { $0.request } }
 
     /// Returns what was registered, so that it dies after the lock.
-    mutating func forget(_ id: WorkID) -> WorkRequest<F>? { registered.removeValue(forKey: id)?.request }
+    mutating func forget(_ id: WorkID) -> WorkRequest? { registered.removeValue(forKey: id)?.request }
 
     /// One more watcher: what to launch if it is the first, and the grace periods to call off.
-    mutating func begin(graces cancelled: inout [Task<Void, Never>]) -> [(WorkRequest<F>, IntentID)] {
+    mutating func begin(graces cancelled: inout [Task<Void, Never>]) -> [(WorkRequest, IntentID)] {
         watchers += 1
         guard watchers == 1 else { return [] }
         generation += 1

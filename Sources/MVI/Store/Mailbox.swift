@@ -12,20 +12,15 @@ public enum StoreEvent<F: Feature>: Sendable {
 ///
 /// Unbounded: observers in the process see every state (SEMANTICS' promise), and a subscriber that never takes is a
 /// fault of the program, not of a client.
-@usableFromInline
 final class Mailbox<F: Feature>: Sendable {
-    @usableFromInline
     struct Box {
-        @usableFromInline var events: [StoreEvent<F>] = []
+        var events: [StoreEvent<F>] = []
         /// Where in `events` the next one is.
-        @usableFromInline var head = 0
-        @usableFromInline var isFinished = false
-        @usableFromInline var isDelivering = false
-        @usableFromInline var waiter: CheckedContinuation<StoreEvent<F>?, Never>?
+        var head = 0
+        var isFinished = false
+        var isDelivering = false
+        var waiter: CheckedContinuation<StoreEvent<F>?, Never>?
 
-        init() {}
-
-        @inlinable
         mutating func next() -> StoreEvent<F>? {
             guard head < events.count else { return nil }
             let event = events[head]
@@ -39,10 +34,10 @@ final class Mailbox<F: Feature>: Sendable {
         }
     }
 
-    @usableFromInline let takesStates: Bool
-    @usableFromInline let takesLabels: Bool
-    @usableFromInline let sink: (@Sendable (StoreEvent<F>) -> Void)?
-    @usableFromInline let box = Lock(Box())
+    let takesStates: Bool
+    let takesLabels: Bool
+    let sink: (@Sendable (StoreEvent<F>) -> Void)?
+    let box = Lock(Box())
 
     init(takesStates: Bool, takesLabels: Bool, sink: (@Sendable (StoreEvent<F>) -> Void)?) {
         self.takesStates = takesStates
@@ -51,13 +46,11 @@ final class Mailbox<F: Feature>: Sendable {
     }
 
     /// Adds an event; may be called under the store's lock, since it only stores. `drain` delivers it.
-    @inlinable
     func append(_ event: StoreEvent<F>) {
         box.withLock { if !$0.isFinished { $0.events.append(event) } }
     }
 
     /// Delivers what there is. One thread at a time delivers; another that comes goes on.
-    @inlinable
     func drain() {
         if let sink {
             var isMine = false
@@ -72,7 +65,6 @@ final class Mailbox<F: Feature>: Sendable {
         waiter?.resume(returning: event)
     }
 
-    @inlinable
     func takeForSink(_ isMine: inout Bool) -> StoreEvent<F>? {
         box.withLock { box in
             if box.isDelivering && !isMine { return nil }

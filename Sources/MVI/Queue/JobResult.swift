@@ -1,0 +1,152 @@
+/// A finished job: its turn, effects and failure. A class, since it is handed on several times.
+package final class JobResult: Sendable {
+    package let job: any QueueJob
+    /// The store that it was about; nil if it was about none that is in memory.
+    package let host: (any StoreHost)?
+    package let intentID: IntentID
+    /// What running a handler led to; nil if none was run.
+    package let turn: TurnResult?
+    /// Whether there is something to commit.
+    package let isKept: Bool
+    /// The store's version and view state after it, as far as its host keeps them.
+    package let state: StateSnapshot
+    /// Whether other writers know the store: it was not made by the batch.
+    package let isOfKeptStore: Bool
+    /// Whether it is the turn of a failure of the result before it.
+    package let followsPrevious: Bool
+    package let isBootstrap: Bool
+
+    package init(
+        _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult?, isKept: Bool,
+        state: consuming StateSnapshot, isOfKeptStore: Bool = false,
+        followsPrevious: Bool = false, isBootstrap: Bool = false
+    ) {
+        self.job = job
+        self.host = host
+        self.intentID = intentID
+        self.turn = turn
+        self.isKept = isKept
+        self.state = state
+        self.isOfKeptStore = isOfKeptStore
+        self.followsPrevious = followsPrevious
+        self.isBootstrap = isBootstrap
+    }
+
+    var hasEffects: Bool { turn.map { !$0.effects.isEmpty } ?? false }
+
+    /// Whether observers or the log are to be told of it.
+    var hasFollowers: Bool { turn.map { $0.observe != nil || $0.trouble?.failure != nil } ?? false }
+
+    /// Tells observers and the log.
+    func tell() {
+        turn?.observe?()
+        if let failure = turn?.trouble?.failure { host?.scope.report(failure) }
+    }
+}
+
+/// What a handler's run led to. A class, since it is handed on several times.
+@usableFromInline
+package final class TurnResult: Sendable {
+    /// Why nothing of it is to be kept; nil if all went well.
+    package let trouble: TurnTrouble?
+    package let output: TurnOutput
+    /// What to do after the commit, in order.
+    package let effects: [Effect]
+    /// Tells observers; nil if there are none, or nothing to tell.
+    package let observe: (@Sendable () -> Void)?
+    /// Runs the intent again as interceptors left it; nil if there are none.
+    package let judged: RunTurn?
+
+    @usableFromInline
+    init(
+        _ trouble: TurnTrouble?, output: TurnOutput = TurnOutput(), effects: [Effect] = [],
+        observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil
+    ) {
+        self.trouble = trouble
+        self.output = output
+        self.effects = effects
+        self.observe = observe
+        self.judged = judged
+    }
+
+    /// A job that led to nothing and has nobody to be told.
+    package static let dropped = TurnResult(TurnTrouble())
+}
+
+/// Runs a handler on a store's working copy. Made where the feature's type is known.
+@usableFromInline
+package typealias RunTurn = @Sendable (TurnContext) -> TurnResult
+
+/// What a turn made, as bytes where its store's host keeps bytes.
+@usableFromInline
+package struct TurnOutput: Sendable {
+    /// Whether the turn dispatched messages: if not, the state is that of the turn before.
+    @usableFromInline package var isStateChanged = false
+    /// Whether the view state differs from that of the turn before.
+    @usableFromInline package var isViewChanged = false
+    /// The state as it is kept.
+    @usableFromInline package var state: [UInt8]?
+    /// The view state as clients are shown it.
+    @usableFromInline package var view: [UInt8]?
+    /// In order.
+    @usableFromInline package var labels: [EncodedLabel] = []
+    /// What happened in it as JSON; nil unless that is recorded.
+    @usableFromInline package var recording: [UInt8]?
+
+    @usableFromInline
+    package init() {}
+}
+
+/// A label as bytes.
+@usableFromInline
+package struct EncodedLabel: Sendable {
+    /// The label as JSON.
+    package let json: [UInt8]
+    /// How long it waits for a client.
+    package let timeToLive: Duration
+
+    @usableFromInline
+    package init(json: [UInt8], timeToLive: Duration) {
+        self.json = json
+        self.timeToLive = timeToLive
+    }
+}
+
+/// Why a handler's run led to nothing. A class, so that a turn that goes well carries one empty reference.
+@usableFromInline
+package final class TurnTrouble: Sendable {
+    /// What the job's caller is told.
+    package let error: StoreError?
+    /// What a step threw.
+    package let stepError: (any Error)?
+    /// A throw to report.
+    package let failure: Failure?
+    /// Whether `onFailure` is to be called with it, in a turn of its own.
+    package let isHandedToFeature: Bool
+
+    @usableFromInline
+    init(
+        error: StoreError? = nil, stepError: (any Error)? = nil, failure: Failure? = nil,
+        isHandedToFeature: Bool = false
+    ) {
+        self.error = error
+        self.stepError = stepError
+        self.failure = failure
+        self.isHandedToFeature = isHandedToFeature
+    }
+}
+
+/// What a turn runs in, beside its store's state.
+@usableFromInline
+package struct TurnContext: Sendable {
+    @usableFromInline let intentID: IntentID
+    @usableFromInline let scope: StoreScope
+    /// What the batch's earlier turns of the store ask for.
+    @usableFromInline let earlier: [Effect]
+
+    package init(_ intentID: IntentID, _ scope: StoreScope, earlier: [Effect]) {
+        self.intentID = intentID
+        self.scope = scope
+        self.earlier = earlier
+    }
+}

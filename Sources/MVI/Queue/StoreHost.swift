@@ -1,0 +1,104 @@
+/// Where a store lives: a session's place for it, or the store on its own.
+package protocol StoreHost: AnyObject, Sendable {
+    var scope: StoreScope { get }
+    var runner: any StoreRunner { get }
+    /// Takes a job of the store's own: a step of launched work, or the turn of a failure.
+    func enqueue(_ job: any TurnJob)
+    /// Runs a handler as the next turn of the host's batch, and adds what it led to; false, and nothing is run, if it has
+    /// to wait for something first. Only the queue's runner calls it.
+    func run(_ job: any TurnJob) -> Bool
+}
+
+/// What a host asks of a store's runner, whatever its feature; see `TurnRunner`.
+@usableFromInline
+package protocol StoreRunner: AnyObject, Sendable {
+    /// The turn of `bootstrap`.
+    func bootstrap(_ reason: StartReason) -> RunTurn
+    /// The turn of `onFailure`.
+    func onFailure(_ failure: Failure) -> RunTurn
+    /// Takes the batch's working copy for the head.
+    func commit()
+    /// Forgets the batch's working copy.
+    func rollBack()
+    /// Tells observers what is no part of a turn.
+    func observe(started reason: StartReason)
+    func observe(failure: Failure)
+    func observeEnd()
+    func addObserverCounts(to diagnostics: inout StoreDiagnostics)
+}
+
+/// A job that is a turn of one store.
+package protocol TurnJob: QueueJob {
+    var host: any StoreHost { get }
+    var intentID: IntentID { get }
+    /// The launched work that it belongs to; nil if it belongs to none. It is dropped once that is over.
+    var token: WorkToken? { get }
+    var runTurn: RunTurn { get }
+}
+
+extension TurnJob {
+    package var lane: JobLane { .steps }
+    package var isRetried: Bool { true }
+    package func run() -> Bool { host.run(self) }
+}
+
+/// A step of launched work.
+final class StepJob: TurnJob {
+    let host: any StoreHost
+    let intentID: IntentID
+    let token: WorkToken?
+    let runTurn: RunTurn
+    /// Called once: with what the step threw, or nil when it is committed or dropped.
+    private let completion: @Sendable ((any Error)?) -> Void
+
+    init(
+        _ context: WorkContext, runTurn: @escaping RunTurn, completion: @escaping @Sendable ((any Error)?) -> Void
+    ) {
+        host = context.host
+        intentID = context.intentID
+        token = context.token
+        self.runTurn = runTurn
+        self.completion = completion
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) { completion(result.turn?.trouble?.stepError) }
+
+    func end(_ error: StoreError) {
+        // The store's end is no error of its work; anything else is the step's.
+        let isEnd = error.code == .disposed || error.code == .gone
+        if isEnd { host.scope.note { $0.droppedAfterEnd += 1 } }
+        completion(isEnd ? nil : error)
+    }
+}
+
+/// A throw to be handed to `onFailure`, in a turn of its own.
+package final class FailureJob: TurnJob {
+    package let host: any StoreHost
+    package let intentID: IntentID
+    package let token: WorkToken?
+    package let runTurn: RunTurn
+    private let failure: Failure
+    /// Called once, when the turn is over or never will be.
+    private let then: (@Sendable () -> Void)?
+
+    package init(
+        _ failure: Failure, of token: WorkToken?, on host: any StoreHost, then: (@Sendable () -> Void)? = nil
+    ) {
+        self.host = host
+        self.failure = failure
+        intentID = failure.intentID
+        self.token = token
+        runTurn = host.runner.onFailure(failure)
+        self.then = then
+    }
+
+    package func finished(_ result: JobResult, isSettled: Bool) {
+        // An action that `onFailure` sent: reported, but not handed to it once more.
+        if let error = result.turn?.trouble?.stepError {
+            host.scope.report(Failure(stage: failure.stage, intentID: intentID, error: error), on: host)
+        }
+        then?()
+    }
+
+    package func end(_ error: StoreError) { then?() }
+}

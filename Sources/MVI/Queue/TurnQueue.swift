@@ -1,0 +1,216 @@
+import DequeModule
+import Locking
+
+/// Which jobs take turns with each other: intents and what is ordered with them, and what nobody outside sent.
+package enum JobLane: Sendable {
+    /// Intents, and the making and disposing of stores. Bounded: one more is refused as busy.
+    case intents
+    /// Steps of launched work, turns of failures, bootstraps that are tried again. Each suspends its caller.
+    case steps
+}
+
+/// What a queue runs.
+package protocol QueueJob: AnyObject, Sendable {
+    var lane: JobLane { get }
+    /// Whether the job has no caller who could be refused: when its batch fails it is run again later.
+    var isRetried: Bool { get }
+    /// Runs the job as the next one of its owner's batch and adds the result to it; false, and nothing is added, if the
+    /// job has to wait for something first. Called by one thread at a time, under no lock.
+    func run() -> Bool
+    /// Calls `resume` once, later, when `run` may go on; false, and no call, if it may now. Called after `run` returned
+    /// false.
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool
+    /// The job's result stands: its turn, if it led to one, is committed and applied.
+    func finished(_ result: JobResult, isSettled: Bool)
+    /// Nothing of the job's result is kept, since another writer was first: the job will run again.
+    func lost(_ result: JobResult)
+    /// Nothing of the job is kept, and it will not run again.
+    func end(_ error: StoreError)
+}
+
+extension QueueJob {
+    package func lost(_ result: JobResult) {}
+    package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
+}
+
+/// Jobs that are run and committed together.
+package struct JobBatch {
+    /// In order, at least one.
+    var jobs: [any QueueJob]
+    /// How often in a row another writer was faster than this batch.
+    var conflicts = 0
+}
+
+/// A serial queue of jobs, and who runs it: the thread that finds it idle. Every other enqueues and goes on.
+///
+/// Plain data under a lock; nothing here calls out. `TurnQueueOwner` drives it.
+package final class TurnQueue: Sendable {
+    /// How many jobs are run and committed together at most, so that the first of them is not kept waiting.
+    static let batchLimit = 64
+    /// How many turns of failures wait to be tried again: code that throws while nothing can be committed throws again
+    /// and again.
+    static let failureLimit = 64
+
+    private struct State {
+        var isStarted: Bool
+        /// Why it takes nothing any more.
+        var closed: StoreError?
+        /// Whether some thread runs it, or something is in flight whose end goes on with it.
+        var isRunning = false
+        var intents: Deque<any QueueJob> = []
+        var steps: Deque<any QueueJob> = []
+        /// What runs before all else, each as one batch, the last first.
+        var again: [JobBatch] = []
+        /// What could not be committed and waits for its next try.
+        var parked: [any QueueJob] = []
+        var isTimerSet = false
+        var timer: Task<Void, Never>?
+
+        var isEmpty: Bool { intents.isEmpty && steps.isEmpty && again.isEmpty }
+    }
+
+    package enum Entry {
+        /// The queue was idle: the caller is its runner now, and runs this job first.
+        case alone
+        case queued
+        case refused(StoreError)
+    }
+
+    private let state: Lock<State>
+
+    /// A queue that keeps what comes until `start`, unless it is started already.
+    package init(isStarted: Bool) { state = Lock(State(isStarted: isStarted)) }
+
+    /// Takes a job.
+    func enter(_ job: any QueueJob, limit: Int) -> Entry {
+        state.withLock { state in
+            if let closed = state.closed { return .refused(closed) }
+            // Not running: nothing waits.
+            if state.isStarted, !state.isRunning {
+                state.isRunning = true
+                return .alone
+            }
+            switch job.lane {
+            case .intents:
+                guard state.intents.count < limit else {
+                    return .refused(StoreError(.busy, "Too many intents are already waiting."))
+                }
+                state.intents.append(job)
+            case .steps:
+                // As many as there are tasks of launched work, which `workLimit` bounds.
+                state.steps.append(job)
+            }
+            return .queued
+        }
+    }
+
+    /// Lets a queue run that kept what came; true if the caller is its runner now. `first` runs before all that came.
+    func start(with first: any QueueJob) -> Bool {
+        state.withLock { state in
+            guard !state.isStarted, state.closed == nil else { return false }
+            state.isStarted = true
+            state.isRunning = true
+            state.intents.prepend(first)
+            return true
+        }
+    }
+
+    /// The next batch, for the runner; nil if nothing waits, and the caller is the runner no more.
+    func next() -> JobBatch? {
+        state.withLock { state in
+            if let again = state.again.popLast() { return again }
+            guard !state.isEmpty else {
+                state.isRunning = false
+                return nil
+            }
+            var jobs: [any QueueJob] = []
+            jobs.reserveCapacity(min(Self.batchLimit, state.intents.count + state.steps.count))
+            // They alternate, so that neither crowds the other out.
+            while jobs.count < Self.batchLimit, !(state.intents.isEmpty && state.steps.isEmpty) {
+                if let intent = state.intents.popFirst() { jobs.append(intent) }
+                if jobs.count < Self.batchLimit, let step = state.steps.popFirst() { jobs.append(step) }
+            }
+            return JobBatch(jobs: jobs)
+        }
+    }
+
+    /// The runner puts back what is to run before all else, also before what it put back already. A closed queue does
+    /// not take it, and says why.
+    func runAgain(_ batch: JobBatch) -> StoreError? {
+        state.withLock { state in
+            if state.closed == nil { state.again.append(batch) }
+            return state.closed
+        }
+    }
+
+    /// Whether nothing waits and nothing is in flight.
+    package var isIdle: Bool {
+        state.withLock { !$0.isRunning && $0.isEmpty && $0.parked.isEmpty && !$0.isTimerSet }
+    }
+
+    // MARK: What is tried again
+
+    /// Keeps jobs for a later try, as far as there is room: returns those that there is none for, and whether the caller
+    /// is to set a timer for `unpark`.
+    func park(_ jobs: [any QueueJob]) -> (dropped: [any QueueJob], error: StoreError?, setsTimer: Bool) {
+        state.withLock { state in
+            if let closed = state.closed { return (jobs, closed, false) }
+            var dropped: [any QueueJob] = []
+            var failures = state.parked.count { $0 is FailureJob }
+            for job in jobs {
+                if job is FailureJob {
+                    guard failures < Self.failureLimit else {
+                        dropped.append(job)
+                        continue
+                    }
+                    failures += 1
+                }
+                state.parked.append(job)
+            }
+            defer { state.isTimerSet = state.isTimerSet || !state.parked.isEmpty }
+            return (dropped, nil, !state.isTimerSet && !state.parked.isEmpty)
+        }
+    }
+
+    /// Keeps the timer's task, unless it has fired already; false if the queue was closed meanwhile.
+    func attach(_ timer: Task<Void, Never>) -> Bool {
+        state.withLock { state in
+            if state.isTimerSet { state.timer = timer }
+            return state.closed == nil
+        }
+    }
+
+    /// The time has come for what was parked; true if the caller is the queue's runner now.
+    func unpark() -> Bool {
+        state.withLock { state in
+            (state.isTimerSet, state.timer) = (false, nil)
+            guard state.closed == nil, !state.parked.isEmpty else { return false }
+            for job in state.parked.reversed() { state.steps.prepend(job) }
+            state.parked = []
+            if state.isRunning { return false }
+            state.isRunning = true
+            return true
+        }
+    }
+
+    // MARK: The end
+
+    /// Takes nothing any more, and gives up what waits: returns it, to be ended with the error. What is in flight goes on,
+    /// then `last` is run, if it is not nil; `isIdle` says that nothing is, and `last` is not run.
+    package func close(
+        _ error: StoreError, last: (any QueueJob)? = nil
+    ) -> (jobs: [any QueueJob], isIdle: Bool) {
+        let (jobs, timer, isIdle) = state.withLock { state -> ([any QueueJob], Task<Void, Never>?, Bool) in
+            guard state.closed == nil else { return ([], nil, !state.isRunning) }
+            let jobs = state.again.reversed().flatMap(\.jobs) + state.intents + state.steps + state.parked
+            let (timer, isRunning) = (state.timer, state.isRunning)
+            state = State(isStarted: true)
+            state.closed = error
+            state.isRunning = isRunning
+            if isRunning, let last { state.again = [JobBatch(jobs: [last])] }
+            return (jobs, timer, !isRunning)
+        }
+        timer?.cancel()
+        return (jobs, isIdle)
+    }
+}

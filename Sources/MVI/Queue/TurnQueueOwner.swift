@@ -1,0 +1,203 @@
+import Locking
+
+/// How a batch ended.
+package enum CommitOutcome: Sendable {
+    /// It is permanent, and applied.
+    case committed
+    /// Another writer was first. Nothing of the batch is kept, and the owner is at the newer head.
+    case conflict
+    /// Certainly nothing of it is kept.
+    case failed(StoreError)
+    /// It may be kept or not, and that cannot be found out: nothing of it may run again.
+    case unknown(StoreError)
+}
+
+/// A batch that is over.
+package struct CommitEnd: Sendable {
+    package let outcome: CommitOutcome
+    /// The results of its jobs, in order.
+    package let results: [JobResult]
+
+    package init(_ outcome: CommitOutcome, _ results: [JobResult]) {
+        self.outcome = outcome
+        self.results = results
+    }
+}
+
+/// Whose queue it is: a session, or a store on its own. It keeps the working copies of the batch that runs.
+package protocol TurnQueueOwner: AnyObject, Sendable {
+    var queue: TurnQueue { get }
+    /// Its clock, its executor and its bounds.
+    var environment: StoreEnvironment { get }
+    /// Commits what the batch's jobs left. Called by the queue's runner, under no lock.
+    ///
+    /// Returns the end if it is at hand; else returns nil and calls `then` later, once, from any thread that may run
+    /// handlers.
+    func commit(then: @escaping @Sendable (CommitEnd) -> Void) -> CommitEnd?
+}
+
+extension TurnQueueOwner {
+    /// Takes a job. If the queue is idle this thread runs it, and what comes meanwhile.
+    package func enqueue(_ job: any QueueJob) {
+        switch queue.enter(job, limit: environment.queueLimit) {
+        case .alone: drive(JobBatch(jobs: [job]))
+        case .queued: break
+        case .refused(let error): job.end(error)
+        }
+    }
+
+    /// After how many jobs, and after how many nanoseconds, a thread hands the queue on: it has a job of its own to do.
+    private var jobLimit: Int { 512 }
+    private var timeLimit: UInt64 { 5_000_000 }
+
+    /// Runs batch after batch until nothing waits, or until something is in flight whose end goes on here. Only the
+    /// queue's runner is here.
+    package func drive(_ first: JobBatch? = nil) {
+        var next = first ?? queue.next()
+        var count = 0
+        var deadline: UInt64?
+        while let batch = next {
+            // Mostly there is one batch, and no clock is read.
+            if count > 0 {
+                let now = monotonicNanoseconds()
+                let end = deadline ?? now + timeLimit
+                if count >= jobLimit || now >= end {
+                    Task(executorPreference: environment.executor) { [self] in drive(batch) }
+                    return
+                }
+                deadline = end
+            }
+            guard run(batch) else { return }
+            count += batch.jobs.count
+            next = queue.next()
+        }
+    }
+
+    /// Runs a batch and commits it; false if something is in flight that goes on with the queue.
+    private func run(_ batch: JobBatch) -> Bool {
+        for index in batch.jobs.indices {
+            let job = batch.jobs[index]
+            guard !job.run() else { continue }
+            // It has to wait. What ran before it is committed first; then nothing of the queue runs until it may.
+            let isKept = putBack(JobBatch(jobs: Array(batch.jobs[index...]), conflicts: batch.conflicts))
+            if index == 0, isKept { return !job.whenReady { [self] in drive() } }
+            break
+        }
+        let end = commit { [self] end in
+            if finish(end, conflicts: batch.conflicts) { drive() }
+        }
+        guard let end else { return false }
+        return finish(end, conflicts: batch.conflicts)
+    }
+
+    /// Jobs that are to run before all else; false, and they are ended, if the queue is closed.
+    private func putBack(_ batch: JobBatch) -> Bool {
+        guard let error = queue.runAgain(batch) else { return true }
+        for job in batch.jobs { job.end(error) }
+        return false
+    }
+
+    // MARK: The end of a batch
+
+    /// Does what follows from a batch's end; false if the queue goes on later.
+    private func finish(_ end: CommitEnd, conflicts: Int) -> Bool {
+        switch end.outcome {
+        case .committed:
+            committed(end.results)
+            return true
+        case .conflict: return conflicted(end.results, conflicts: conflicts + 1)
+        case .failed(let error): failed(end.results, error, isRetried: true)
+        case .unknown(let error): failed(end.results, error, isRetried: false)
+        }
+        return true
+    }
+
+    /// Launches, tells observers, reports, answers, in that order. Mostly it is one result without effects.
+    private func committed(_ results: [JobResult]) {
+        var launches: [(host: any StoreHost, work: [WorkStart])] = []
+        for result in results {
+            guard let host = result.host, result.hasEffects else { continue }
+            launches.append((host, host.scope.apply(result)))
+        }
+        for result in results where result.hasFollowers { result.tell() }
+        for launch in launches { launch.host.scope.begin(launch.work, on: launch.host) }
+        var settled: [@Sendable () -> Void] = []
+        for result in results {
+            let settling = result.host?.scope.settling(of: result.intentID)
+            settled += settling?.actions ?? []
+            result.job.finished(result, isSettled: settling?.isSettled ?? true)
+        }
+        for action in settled { action() }
+    }
+
+    /// After how many conflicts in a row a batch is given up.
+    private var conflictLimit: Int { 8 }
+
+    /// Another writer was first: the jobs run again on the newer head, before anything that came later.
+    private func conflicted(_ results: [JobResult], conflicts: Int) -> Bool {
+        guard conflicts < conflictLimit else {
+            failed(
+                results, StoreError(.contended, "Other writers were first \(conflicts) times in a row."),
+                isRetried: true)
+            return true
+        }
+        for result in results { result.job.lost(result) }
+        // What threw comes with its failure's turn again.
+        let jobs = results.filter { !$0.followsPrevious }.map { $0.job }
+        guard putBack(JobBatch(jobs: jobs, conflicts: conflicts)), conflicts > 1 else { return true }
+        // Two writers that lose against each other in step would go on so.
+        let time = Duration.milliseconds(Int.random(in: 1...(10 << conflicts)))
+        Task(executorPreference: environment.executor) { [self, clock = environment.clock] in
+            // Nothing cancels it.
+            try? await clock.sleep(for: time)
+            drive()
+        }
+        return false
+    }
+
+    /// Fails jobs that have a caller; keeps the others for a later try.
+    ///
+    /// What was decided on the state of turns that are lost now is void: such an intent is refused with them, and such a
+    /// step is tried again.
+    private func failed(_ results: [JobResult], _ error: StoreError, isRetried: Bool) {
+        var over: [(result: JobResult, isDecided: Bool)] = []
+        var parked: [any QueueJob] = []
+        var isVoid = false
+        var isDecided = true
+        for result in results {
+            // The turn of a failure comes again with what threw, or is as good as never asked for.
+            if result.followsPrevious, !isDecided { continue }
+            isDecided = !result.isKept && !isVoid
+            isVoid = isVoid || result.isKept
+            if !isDecided, isRetried, result.job.isRetried {
+                parked.append(result.job)
+            } else {
+                over.append((result, isDecided))
+            }
+        }
+        if let first = results.first(where: { $0.isKept }) {
+            environment.report(.commitFailed(error, instance: first.host?.scope.environment.instance ?? ""))
+        }
+        park(parked)
+        for (result, _) in over where !result.isKept && result.hasFollowers { result.tell() }
+        for (result, isDecided) in over {
+            if isDecided { result.job.finished(result, isSettled: true) } else { result.job.end(error) }
+        }
+    }
+
+    private func park(_ jobs: [any QueueJob]) {
+        guard !jobs.isEmpty else { return }
+        let (dropped, error, setsTimer) = queue.park(jobs)
+        for job in dropped {
+            if let failure = job as? FailureJob, error == nil { failure.host.scope.note { $0.droppedFailures += 1 } }
+            job.end(error ?? StoreError(.busy, "Too many turns of failures are already waiting."))
+        }
+        guard setsTimer else { return }
+        let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
+            // Called off by the queue's end.
+            guard (try? await clock.sleep(for: .milliseconds(250))) != nil else { return }
+            if let self, queue.unpark() { drive() }
+        }
+        if !queue.attach(task) { task.cancel() }
+    }
+}

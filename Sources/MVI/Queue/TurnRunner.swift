@@ -1,0 +1,257 @@
+import Locking
+
+/// Runs the turns of one store on a working copy of its state. It alone knows the feature's type; all that leads here
+/// from a feature's definition is `@inlinable`, so that the type is known in the module of the feature's author, too.
+///
+/// The queue of the store's host lets one thread at a time run turns, commit and roll back; `state` and `view` may be
+/// read from any thread.
+@usableFromInline
+package final class TurnRunner<F: Feature>: StoreRunner {
+    /// What a host makes of a turn that ran. It throws where that cannot be kept, as no other turn's fault.
+    @usableFromInline
+    package typealias Output =
+        @Sendable (_ turn: borrowing Turn<F>, _ view: F.ViewState, _ isViewChanged: Bool) throws(StoreError) ->
+        TurnOutput
+
+    @usableFromInline
+    struct Values {
+        @usableFromInline var state: F.State
+        @usableFromInline var view: F.ViewState
+
+        @inlinable
+        init(state: F.State, view: F.ViewState) {
+            self.state = state
+            self.view = view
+        }
+    }
+
+    @usableFromInline
+    struct Copies {
+        @usableFromInline var head: Values
+        /// With the turns of the batch that runs; nil between batches.
+        @usableFromInline var working: Values?
+
+        @inlinable
+        init(head: Values) { self.head = head }
+    }
+
+    @usableFromInline package let feature: F
+    @usableFromInline let middleware: Middleware<F>
+    @usableFromInline let observers: ObserverQueue<F>?
+    @usableFromInline let environment: StoreEnvironment
+    @usableFromInline let output: Output
+    @usableFromInline let copies: Lock<Copies>
+
+    /// - Parameters:
+    ///   - middleware: what is installed for all features; the feature's own comes after it.
+    ///   - output: see `Output`.
+    @inlinable
+    package init(
+        _ feature: F, state: F.State, environment: StoreEnvironment, middleware: [any CommonMiddleware],
+        output: @escaping Output
+    ) {
+        self.feature = feature
+        self.environment = environment
+        self.output = output
+        let all = Self.combine(middleware, feature)
+        self.middleware = all
+        observers = all.observers.isEmpty ? nil : ObserverQueue(all.observers)
+        copies = Lock(Copies(head: Values(state: state, view: feature.view(state))))
+    }
+
+    @usableFromInline
+    static func combine(_ common: [any CommonMiddleware], _ feature: F) -> Middleware<F> {
+        common.reduce(Middleware<F>()) { $0.combined(with: $1.middleware(for: F.self)) }
+            .combined(with: feature.middleware)
+    }
+
+    /// The committed state.
+    @inlinable package var state: F.State { copies.withLock { $0.head.state } }
+
+    /// What clients see of the committed state.
+    @inlinable package var view: F.ViewState { copies.withLock { $0.head.view } }
+
+    // MARK: Turns
+
+    /// The turn of an intent, as it can be run on the store of any host.
+    @inlinable
+    package func execute(_ intent: F.Intent) -> RunTurn {
+        { [self] context in run(intent, context, isJudged: false) }
+    }
+
+    @inlinable
+    func run(_ intent: F.Intent, _ context: TurnContext, isJudged: Bool) -> TurnResult {
+        var intent = intent
+        var start: UInt64?
+        var judged: RunTurn?
+        if !middleware.interceptors.isEmpty, !isJudged {
+            let now = monotonicNanoseconds()
+            if let refused = intercept(&intent, context) {
+                checkDuration(since: now, context)
+                return refused
+            }
+            start = now
+            // Interceptors judge an intent once, however often it has to be run.
+            judged = { [self, intent] context in run(intent, context, isJudged: true) }
+        }
+        return run(context, stage: .execute, cause: intent, since: start, judged: judged) { turn in
+            turn.observe(.intent(intent))
+            try turn.runner.feature.execute(intent, &turn)
+        }
+    }
+
+    @usableFromInline
+    package func bootstrap(_ reason: StartReason) -> RunTurn {
+        { [self] context in run(context, stage: .bootstrap) { try $0.runner.feature.bootstrap(reason, &$0) } }
+    }
+
+    @usableFromInline
+    package func onFailure(_ failure: Failure) -> RunTurn {
+        { [self] context in run(context, stage: nil) { $0.runner.feature.onFailure(failure, &$0) } }
+    }
+
+    /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say.
+    @inlinable
+    func run(
+        _ context: TurnContext, stage: Failure.Stage?, cause: F.Intent? = nil, since: UInt64? = nil,
+        judged: RunTurn? = nil, _ body: (inout Turn<F>) throws -> Void
+    ) -> TurnResult {
+        let start = since ?? monotonicNanoseconds()
+        let before = copies.withLock { $0.working ?? $0.head }
+        var turn = Turn(runner: self, state: before.state, intentID: context.intentID)
+        do {
+            try body(&turn)
+            if turn.hasActions { try turn.performActions() }
+            if !turn.effects.isEmpty { try context.scope.check(turn.effects, after: context.earlier) }
+        } catch {
+            checkDuration(since: start, context)
+            return threw(error, context, stage: stage, cause: cause, judged: judged)
+        }
+        var after = Values(state: turn.state, view: before.view)
+        var isViewChanged = false
+        if turn.hasMessages {
+            after.view = feature.view(turn.state)
+            isViewChanged = after.view != before.view
+        }
+        let output: TurnOutput
+        do throws(StoreError) {
+            output = try self.output(turn, after.view, isViewChanged)
+        } catch {
+            checkDuration(since: start, context)
+            return TurnResult(TurnTrouble(error: error, stepError: error), judged: judged)
+        }
+        checkDuration(since: start, context)
+        if turn.hasMessages { copies.withLock { $0.working = after } }
+        return TurnResult(
+            nil, output: output, effects: turn.effects, observe: telling(turn.observations, context.intentID),
+            judged: judged)
+    }
+
+    @inlinable
+    package func commit() {
+        copies.withLock { copies in
+            if let working = copies.working {
+                copies.head = working
+                copies.working = nil
+            }
+        }
+    }
+
+    @usableFromInline
+    package func rollBack() { copies.withLock { $0.working = nil } }
+
+    /// Takes another writer's state for the working copy; returns whether clients see it as another than the head.
+    func stage(_ state: F.State) -> Bool {
+        let (before, values) = (view, Values(state: state, view: feature.view(state)))
+        copies.withLock { $0.working = values }
+        return values.view != before
+    }
+
+    /// Takes another writer's state for the head.
+    @usableFromInline
+    package func adopt(_ state: F.State) {
+        _ = stage(state)
+        commit()
+    }
+
+    // MARK: What goes wrong
+
+    /// What is left of a turn that threw: the throw.
+    @usableFromInline
+    func threw(
+        _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: F.Intent?, judged: RunTurn?
+    ) -> TurnResult {
+        guard let stage else { return TurnResult(TurnTrouble(stepError: error)) }
+        let failure = Failure(stage: stage, intentID: context.intentID, error: error)
+        var events = [Observation<F>.Event.failed(failure)]
+        if let cause { events.insert(.intent(cause), at: 0) }
+        return TurnResult(
+            TurnTrouble(error: StoreError(failure), failure: failure, isHandedToFeature: true),
+            observe: telling(events, context.intentID), judged: judged)
+    }
+
+    /// Lets the interceptors rewrite the intent; returns what to tell if one refuses it.
+    @usableFromInline
+    func intercept(_ intent: inout F.Intent, _ context: TurnContext) -> TurnResult? {
+        let interception = Interception<F>(
+            state: copies.withLock { ($0.working ?? $0.head).state }, intentID: context.intentID,
+            instance: environment.instance, session: environment.session)
+        for interceptor in middleware.interceptors {
+            do {
+                intent = try interceptor(intent, interception)
+            } catch let refusal as Refusal {
+                return refused(TurnTrouble(error: StoreError(refusal)), [.refused(intent, refusal)], context)
+            } catch {
+                // Not a decision but a fault of the guard: what it should have judged must not pass.
+                let refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
+                let failure = Failure(stage: .execute, intentID: context.intentID, error: error)
+                return refused(
+                    TurnTrouble(error: StoreError(refusal), failure: failure),
+                    [.refused(intent, refusal), .failed(failure)], context)
+            }
+        }
+        return nil
+    }
+
+    private func refused(
+        _ trouble: TurnTrouble, _ events: [Observation<F>.Event], _ context: TurnContext
+    ) -> TurnResult {
+        let result = TurnResult(trouble, observe: telling(events, context.intentID))
+        // It stands, however often the intent's batch is run.
+        return TurnResult(trouble, observe: result.observe, judged: { _ in result })
+    }
+
+    @inlinable
+    func checkDuration(since start: UInt64, _ context: TurnContext) {
+        let duration = monotonicNanoseconds() &- start
+        if duration > environment.slowTurnNanoseconds { context.scope.tookLong(duration, context.intentID) }
+    }
+
+    // MARK: Observers
+
+    @inlinable
+    func telling(_ events: [Observation<F>.Event], _ intentID: IntentID) -> (@Sendable () -> Void)? {
+        guard let observers, !events.isEmpty else { return nil }
+        return { [instance = environment.instance] in
+            observers.append(events.map { Observation(event: $0, intentID: intentID, instance: instance) })
+        }
+    }
+
+    package func observe(_ event: Observation<F>.Event, _ intentID: IntentID) { telling([event], intentID)?() }
+
+    @usableFromInline
+    package func observe(started reason: StartReason) { observe(.started(reason), .bootstrap) }
+
+    @usableFromInline
+    package func observe(failure: Failure) { observe(.failed(failure), failure.intentID) }
+
+    @usableFromInline
+    package func observeEnd() { observe(.ended, .end) }
+
+    @usableFromInline
+    package func addObserverCounts(to diagnostics: inout StoreDiagnostics) {
+        guard let counts = observers?.counts else { return }
+        diagnostics.missedObservations = counts.missed
+        diagnostics.observerFailures = counts.failures
+    }
+}

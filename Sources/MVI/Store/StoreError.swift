@@ -1,0 +1,141 @@
+/// Why a store, its session or its journal did not do what it was asked for.
+///
+/// The one error of the way from the journal to the answer: it is made where something goes wrong and is handed on as it
+/// is. A server maps its code to a problem type.
+public struct StoreError: Error, Sendable {
+    /// What is the matter. Open: a journal or a server may have codes of its own.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The code's name, such as `full`.
+        public let name: String
+
+        /// A code of that name.
+        public init(_ name: String) { self.name = name }
+
+        /// The name.
+        public var description: String { name }
+    }
+
+    /// A place in a body that is not as it must be.
+    public struct Issue: Sendable, Equatable {
+        /// A JSON Pointer (RFC 6901), empty for the whole body.
+        public let pointer: String
+        /// What was expected there and what was found.
+        public let detail: String
+
+        /// An issue at a place.
+        public init(pointer: String, detail: String) {
+            self.pointer = pointer
+            self.detail = detail
+        }
+    }
+
+    /// What is the matter.
+    public var code: Code { content.code }
+    /// A sentence about it: for an operator, or for a client's author where the code says so.
+    public var detail: String { content.detail }
+    /// What an author's code threw, with where; nil unless the code is `failed`.
+    public var failure: Failure? { content.failure }
+    /// After how long the same may succeed; nil if that is not known.
+    public var retryAfter: Duration? { content.retryAfter }
+    /// What is wrong with a body.
+    public var issues: [Issue] { content.issues }
+    /// The `Intent-Seq` that is to come first, with the code `outOfSequence`.
+    public var expectedNumber: UInt64? { content.expectedNumber }
+
+    /// Beside the value: results that mostly are no error stay small.
+    private final class Content: Sendable {
+        let code: Code
+        let detail: String
+        let failure: Failure?
+        let retryAfter: Duration?
+        let issues: [Issue]
+        let expectedNumber: UInt64?
+
+        init(
+            _ code: Code, _ detail: String, _ failure: Failure?, _ retryAfter: Duration?, _ issues: [Issue],
+            _ expected: UInt64?
+        ) {
+            self.code = code
+            self.detail = detail
+            self.failure = failure
+            self.retryAfter = retryAfter
+            self.issues = issues
+            expectedNumber = expected
+        }
+    }
+
+    private let content: Content
+
+    /// An error with a sentence about it, and what else its code comes with.
+    public init(
+        _ code: Code, _ detail: String, failure: Failure? = nil, retryAfter: Duration? = nil, issues: [Issue] = [],
+        expectedNumber: UInt64? = nil
+    ) {
+        content = Content(code, detail, failure, retryAfter, issues, expectedNumber)
+    }
+}
+
+extension StoreError: CustomStringConvertible {
+    /// The sentence.
+    public var description: String { detail }
+}
+
+/// What a journal, or the log of a store on its own, may say.
+extension StoreError.Code {
+    /// It cannot be read or written now.
+    public static let unavailable = Self("unavailable")
+    /// Its medium is full.
+    public static let full = Self("full")
+    /// The session is gone.
+    public static let gone = Self("gone")
+    /// There is such a session already.
+    public static let exists = Self("exists")
+    /// The journal was closed.
+    public static let closed = Self("closed")
+    /// What was to be kept cannot be, however often it is tried.
+    public static let invalid = Self("invalid")
+    /// Other writers were first again and again.
+    public static let contended = Self("contended")
+}
+
+/// What a store may say of a job.
+extension StoreError.Code {
+    /// The store was disposed before the job's turn came.
+    public static let disposed = Self("disposed")
+    /// Too many jobs wait already.
+    public static let busy = Self("busy")
+    /// The caller's precondition does not hold.
+    public static let preconditionFailed = Self("preconditionFailed")
+    /// An interceptor refused the intent: its sender may not do this. The detail is its author's sentence for clients.
+    public static let forbidden = Self("forbidden")
+    /// An interceptor refused the intent: it makes no sense as it is. The detail is its author's sentence for clients.
+    public static let refused = Self("refused")
+    /// An interceptor refused the intent: too often. The detail is its author's sentence for clients.
+    public static let tooMany = Self("tooMany")
+    /// A handler threw; the turn is undone.
+    public static let failed = Self("failed")
+    /// A bound was exceeded, for instance the bytes of a view state. The detail is a sentence for clients.
+    public static let tooLarge = Self("tooLarge")
+    /// What the turn led to cannot be written as JSON, for instance a number that is not finite.
+    public static let notEncodable = Self("notEncodable")
+}
+
+extension StoreError {
+    /// An interceptor's no.
+    init(_ refusal: Refusal) {
+        switch refusal.code {
+        case .forbidden: self.init(.forbidden, refusal.detail)
+        case .invalid: self.init(.refused, refusal.detail)
+        case .tooMany(let retryAfter): self.init(.tooMany, refusal.detail, retryAfter: retryAfter)
+        }
+    }
+
+    /// A handler's throw.
+    init(_ failure: Failure) {
+        self.init(
+            .failed, "The feature failed at the intent \"\(failure.intentID.text)\"; nothing of it was kept.",
+            failure: failure)
+    }
+
+    static let disposed = StoreError(.disposed, "The store was disposed before the job's turn came.")
+}

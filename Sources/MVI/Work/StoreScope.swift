@@ -1,0 +1,228 @@
+import Locking
+
+/// What launched work lives in: which of it runs, who waits for it, who watches the store; and the store's diagnostics.
+/// It knows nothing of the feature's type.
+@usableFromInline
+package final class StoreScope: Sendable {
+    private struct State {
+        var work = WorkTable()
+        /// Nil as long as there is nothing to tell.
+        var troubles: Troubles?
+        var isEnded = false
+
+        mutating func note(_ change: (inout StoreDiagnostics) -> Void) {
+            let troubles = troubles ?? Troubles()
+            change(&troubles.diagnostics)
+            self.troubles = troubles
+        }
+    }
+
+    private final class Troubles {
+        var diagnostics = StoreDiagnostics()
+    }
+
+    package let environment: StoreEnvironment
+    private let state = Lock(State())
+
+    package init(_ environment: StoreEnvironment) { self.environment = environment }
+
+    /// Changes the work under the lock, and does all that follows after it but to begin what was started.
+    private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {
+        var change = WorkChange()
+        let result = state.withLock { state in
+            defer { change.settled += state.work.settling.takeSettled() }
+            return body(&state, &change)
+        }
+        for task in change.cancelled { task.cancel() }
+        for action in change.settled { action() }
+        return (result, change.started)
+    }
+
+    // MARK: After a commit
+
+    /// Takes a committed turn's effects; returns the work to begin.
+    func apply(_ result: JobResult) -> [WorkStart] {
+        guard let effects = result.turn?.effects else { return [] }
+        var change = WorkChange()
+        state.withLock { state in
+            if state.isEnded { return }
+            state.work.apply(effects, of: result.intentID, isBootstrap: result.isBootstrap, &change)
+        }
+        for task in change.cancelled { task.cancel() }
+        // A later turn of the batch may launch more for an intent that is settled now.
+        return change.started
+    }
+
+    /// Whether no work that the intent launched is running, and what those are to be told who wait for others.
+    func settling(of intentID: IntentID) -> (isSettled: Bool, actions: [@Sendable () -> Void]) {
+        state.withLock { state in
+            if state.work.settling.isDone { return (true, []) }
+            return (state.work.settling.isSettled(intentID), state.work.settling.takeSettled())
+        }
+    }
+
+    /// Throws if the store would have too much work with these effects, after those of the batch's earlier turns.
+    @usableFromInline
+    func check(_ effects: [Effect], after earlier: [Effect]) throws {
+        let limit = environment.workLimit
+        // One effect makes two pieces at most: work and what holds it back or keeps it registered.
+        let most = 2 * (earlier.count + effects.count)
+        let table = state.withLock { state in state.work.count <= limit - most ? nil : state.work }
+        guard var table else { return }
+        _ = table.simulate(earlier)
+        let before = table.count
+        let started = table.simulate(effects)
+        // A store that is full may still cancel and replace, unless what it replaced has not ended.
+        if table.count > limit, table.count > before || started > 0 { throw WorkLimitExceeded(limit: limit) }
+    }
+
+    // MARK: Launched work
+
+    func begin(_ starts: [WorkStart], on host: any StoreHost) {
+        for start in starts { begin(start, on: host) }
+    }
+
+    private func begin(_ start: WorkStart, on host: any StoreHost) {
+        let context = WorkContext(host: host, token: start.token, intentID: start.intentID)
+        let operation = start.operation
+        let task = Task(executorPreference: environment.executor) { [self] in
+            // Cancelled before it began: it must not begin.
+            guard isLive(start.token) else { return ended(context) }
+            do {
+                try await operation(context)
+            } catch is CancellationError {
+                // Cancelled, or something that it used was: no error.
+            } catch {
+                return workFailed(context, error: error) { [self] in ended(context) }
+            }
+            ended(context)
+        }
+        // The work may have been cancelled, or have ended, before its task existed.
+        let isKept = state.withLock { $0.work.attach(task, to: start.token) }
+        if !isKept { task.cancel() }
+    }
+
+    /// Reports a throw of launched work and runs `onFailure` in a turn of its own, then `then`: a request that waits for
+    /// the intent to settle sees the state that the failure led to. A throw of cancelled work is not reported.
+    func workFailed(_ context: WorkContext, error: any Error, then: (@Sendable () -> Void)? = nil) {
+        let failure = state.withLock { state -> Failure? in
+            guard state.work.isLive(context.token) else { return nil }
+            return Failure(
+                stage: .work(state.work.id(of: context.token)), intentID: context.intentID, error: error)
+        }
+        guard let failure else {
+            then?()
+            return
+        }
+        report(failure, on: context.host)
+        context.host.enqueue(FailureJob(failure, of: context.token, on: context.host, then: then))
+    }
+
+    private func ended(_ context: WorkContext) {
+        begin(change { $0.work.ended(context.token, &$1) }.started, on: context.host)
+    }
+
+    /// Whether a step of the work is still taken, asked by the work itself: one that comes after the end is counted.
+    func takesStep(of token: WorkToken) -> Bool {
+        state.withLock { state in
+            if state.isEnded { state.note { $0.droppedAfterEnd += 1 } }
+            return state.work.isLive(token)
+        }
+    }
+
+    /// Whether a step of the work is still taken, in a batch whose earlier turns ask for those effects.
+    package func isLive(_ token: WorkToken, after earlier: [Effect] = []) -> Bool {
+        let cancelled = earlier.isEmpty ? [] : Set(earlier.compactMap { $0.cancelledID })
+        return state.withLock { $0.work.isLive(token, unless: cancelled) }
+    }
+
+    /// The names of the work that runs, for tests; the intervals of `throttle` are not work of the author's.
+    var workInProgress: [String] { state.withLock { $0.work.inProgress } }
+
+    /// Whether nothing would be missed if the store left memory: no work runs, waits or is registered by anything but
+    /// bootstrap, and no request waits for any. Calls nothing, so that it may be asked under a lock.
+    package var isDormant: Bool { state.withLock { $0.work.isDormant } }
+
+    // MARK: Settling
+
+    /// Calls `action` once when no work that the intent launched is running: false, and no call, if that is so now.
+    package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { $0.work.settling.wait(for: intentID, id: id, action) }
+    }
+
+    /// Takes `whenSettled` back. The call may be under way already.
+    package func stopWaiting(for intentID: IntentID, id: UInt64) {
+        let actions = state.withLock { $0.work.settling.stopWaiting(for: intentID, id: id) }
+        withExtendedLifetime(actions) {}
+    }
+
+    // MARK: Watching
+
+    /// One more watcher: work that runs `whileWatched` starts with the first. False, and nothing happens, after the end.
+    @discardableResult
+    package func beginWatching(on host: any StoreHost) -> Bool {
+        let (isAlive, started) = change { state, change in
+            if !state.isEnded { state.work.beginWatching(&change) }
+            return !state.isEnded
+        }
+        begin(started, on: host)
+        return isAlive
+    }
+
+    /// One watcher less. One call too many does nothing.
+    package func endWatching() {
+        let (generation, graces) = state.withLock { $0.work.watching.end() }
+        for (id, grace) in graces {
+            let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
+                // Called off by a watcher who came back, or by the store's end.
+                guard (try? await clock.sleep(for: grace)) != nil else { return }
+                _ = self?.change { if $0.work.watching.isOver(generation) { $0.work.cancelAll(id, &$1) } }
+            }
+            let isKept = state.withLock { $0.work.watching.attach(task, generation: generation) }
+            if !isKept { task.cancel() }
+        }
+    }
+
+    // MARK: Condition
+
+    /// The store's own condition, as far as it is counted here.
+    package var diagnostics: StoreDiagnostics {
+        state.withLock { state in
+            var diagnostics = state.troubles?.diagnostics ?? StoreDiagnostics()
+            diagnostics.runningWork = state.work.runningCount
+            return diagnostics
+        }
+    }
+
+    package func note(_ change: (inout StoreDiagnostics) -> Void) { state.withLock { $0.note(change) } }
+
+    /// Counts and reports a throw that observers are not told of with a turn.
+    func report(_ failure: Failure, on host: any StoreHost) {
+        report(failure)
+        host.runner.observe(failure: failure)
+    }
+
+    /// Counts and reports a throw in an author's code.
+    package func report(_ failure: Failure) {
+        note {
+            $0.failures += 1
+            if failure.stage == .bootstrap { $0.bootstrapFailure = failure }
+        }
+        environment.report(.failure(failure, instance: environment.instance))
+    }
+
+    @usableFromInline
+    func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {
+        note { $0.slowTurns += 1 }
+        environment.report(
+            .slowTurn(.nanoseconds(Int64(clamping: nanoseconds)), intentID, instance: environment.instance))
+    }
+
+    /// Cancels all work and starts no more. What waited for it to settle is told so. A second call does nothing.
+    package func end() {
+        _ = change { state, change in
+            if !state.isEnded { state.work.removeAll(&change) }
+            state.isEnded = true
+        }
+    }
+}

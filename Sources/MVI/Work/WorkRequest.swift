@@ -1,0 +1,80 @@
+/// Names launched work inside one store. A string literal will do.
+public struct WorkID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The name, as the author gave it.
+    public let name: String
+
+    /// An id with a name made at run time.
+    public init(_ name: String) { self.name = name }
+
+    /// The same with a name from the source.
+    public init(stringLiteral value: String) { name = value }
+
+    /// The name.
+    public var description: String { name }
+}
+
+/// What happens when work is launched while work of the same id runs.
+public enum WorkPolicy: Sendable, Equatable {
+    /// The running one is cancelled and what it still dispatches is dropped.
+    case cancelPrevious
+    /// The new one is dropped.
+    case keepPrevious
+    /// The new one starts when those before it have ended.
+    case queue
+    /// Both run.
+    case parallel
+}
+
+/// Launched work without its feature's type.
+@usableFromInline
+package typealias WorkOperation = @Sendable (WorkContext) async throws -> Void
+
+/// Work that a turn asked for.
+@usableFromInline
+package struct WorkRequest: Sendable {
+    let id: WorkID?
+    let policy: WorkPolicy
+    /// Whether an intent is settled only after this work.
+    let isCounted: Bool
+    let operation: WorkOperation
+}
+
+/// What a turn asks its store to do after its commit, in order.
+@usableFromInline
+package enum Effect: Sendable {
+    case launch(WorkRequest)
+    case throttle(Duration, WorkRequest)
+    case whileWatched(Duration, WorkRequest)
+    case cancel(WorkID)
+
+    /// The id whose running work it cancels.
+    var cancelledID: WorkID? {
+        switch self {
+        case .cancel(let id): id
+        case .launch(let request): request.policy == .cancelPrevious ? request.id : nil
+        case .throttle, .whileWatched: nil
+        }
+    }
+}
+
+/// What follows from a change of a store's work, after the lock under which it was made.
+struct WorkChange: Sendable {
+    var started: [WorkStart] = []
+    var cancelled: [Task<Void, Never>] = []
+    /// An author's values: they may do anything when they die.
+    var released: [any Sendable] = []
+    /// To be called: there is no work left that they waited for.
+    var settled: [@Sendable () -> Void] = []
+}
+
+/// Why a turn failed that asked for more work than its store may have.
+public struct WorkLimitExceeded: Error, Sendable, Equatable, CustomStringConvertible {
+    /// How many pieces it may have: `StoreEnvironment.workLimit`.
+    public let limit: Int
+
+    /// What happened and what to do.
+    public var description: String {
+        "The turn would leave its store with more than \(limit) pieces of work that run, wait or are registered for "
+            + "watchers. Give work an id and a policy, so that it takes the place of what runs already."
+    }
+}

@@ -1,0 +1,202 @@
+import Locking
+import MVITesting
+import Testing
+
+@testable import MVI
+
+@Suite(.timeLimit(.minutes(10)))
+struct QueueTests {
+    let clock = ManualClock()
+    let executor = TestExecutor()
+
+    @Test("48: intents and steps alternate in a batch; many steps leave the intents their bound")
+    func alternation() async {
+        let log = HeldLog<Script>()
+        let store = Store(
+            { intent, turn in
+                if intent != "go" { return turn.dispatch(intent) }
+                for _ in 0..<100 { turn.launch { await $0.dispatch("step") } }
+            }, environment: StoreEnvironment(clock: clock, executor: executor, queueLimit: 40), log: log)
+        log.end()
+        store.accept("go")
+        executor.pause()
+        log.end()
+        executor.resume()
+        await log.batches(atLeast: 3)
+        await executor.idle()
+        // One step is in flight, 99 wait.
+        let answers = Collected<String>()
+        for _ in 0..<41 { store.accept("intent", completion: { answers.append($0.text) }) }
+        #expect(answers.all == ["busy"])
+        for _ in 0..<4 { log.end() }
+        #expect(log.batches.map(\.count) == [1, 1, 1, 64, 64, 11])
+        let messages = log.batches.map { $0.map { $0.state.messages.last } }
+        #expect(messages[3] == (0..<64).map { $0.isMultiple(of: 2) ? "intent" : "step" })
+        #expect(messages[4].prefix(17) == messages[3].prefix(16) + ["step"])
+        #expect(answers.all.count { $0 == "committed" } == 40)
+        #expect(store.messages.count == 140)
+        await executor.idle()
+        #expect(store.diagnostics.runningWork == 0)
+        store.dispose()
+    }
+
+    @Test("48: a thread hands the queue on after 512 jobs at the latest")
+    func handedOn() async {
+        executor.pause()
+        let store = Store({ _, turn in turn.dispatch("x") }, environment: StoreEnvironment(executor: executor))
+        let told = Collected<Int>()
+        // Each answer sends the next intent.
+        @Sendable func next(_ count: Int) {
+            told.append(count)
+            if count < 2000 { store.accept("x", completion: { _ in next(count + 1) }) }
+        }
+        next(0)
+        #expect(store.messages.count <= 512)
+        await executor.held()
+        executor.resume()
+        await told.atLeast(2001)
+        #expect(told.all == Array(0...2000))
+        await executor.idle()
+        store.dispose()
+    }
+
+    @Test("49: a job that waits is not lost when what ran before it conflicts; it keeps its place, or ends in it")
+    func waitingAndEnd() async {
+        for ends in [false, true] {
+            let owner = Owner([.conflict], clock)
+            let resume = Lock<(@Sendable () -> Void)?>(nil)
+            owner.enqueue(Job("second", on: owner, waitsFor: resume))
+            owner.enqueue(Job("third", on: owner))
+            #expect(owner.queue.start(with: Job("first", on: owner)))
+            owner.drive()
+            #expect(owner.told.all == ["first"])
+            if ends {
+                for job in owner.queue.close(.disposed).jobs { job.end(.disposed) }
+                #expect(owner.told.all == ["first", "second disposed", "third disposed"])
+            }
+            resume.withLock { $0 }?()
+            if !ends { #expect(owner.told.all == ["first", "second", "third"]) }
+            #expect(owner.told.all.count == 3)
+        }
+    }
+
+    @Test("43, 44: observers that block stop neither a store nor launched work, of no store")
+    func blockingObservers() async throws {
+        let gate = BlockingGate()
+        let watched = (0..<3).map { _ in
+            Store(Script(own: .observing { if case .started = $0.event { gate.wait() } }))
+        }
+        for store in watched { store.start() }
+        await gate.isReached()
+        let handler: Script.Handler = { _, turn in turn.launch { await $0.dispatch("worked") } }
+        for store in [Store(handler), Store(handler), watched[0]] {
+            try await store.settled(store.send("go").id)
+            #expect(store.messages.last == (store === watched[0] ? "go" : "worked"))
+            store.dispose()
+        }
+        for _ in watched { gate.open() }
+        for store in watched {
+            await store.observersCaughtUp()
+            store.dispose()
+        }
+    }
+
+    @Test("8, 49: a bootstrap that threw is not run again when its failure's turn could not be committed")
+    func thrownBootstrap() async {
+        let log = PreparedLog<Script>([.unavailable, .unavailable])
+        let ran = Collected<StartReason>()
+        let script = Script(
+            onBootstrap: { reason, _ in
+                ran.append(reason)
+                throw Broken()
+            }, onThrow: { _, turn in turn.dispatch("failed") })
+        let store = Store(script, environment: StoreEnvironment(clock: clock, executor: executor), log: log)
+        store.start()
+        await clock.advance(by: .milliseconds(500), running: executor)
+        #expect(ran.all == [.new])
+        #expect(store.diagnostics.failures == 1)
+        #expect(store.messages == ["failed"])
+        store.dispose()
+    }
+
+    @Test("31: a store whose bootstrap was tried again is released with its last holder")
+    func released() async {
+        weak var released: Store<Script>?
+        do {
+            let store = Store(
+                Script(), environment: StoreEnvironment(clock: clock, executor: executor),
+                log: PreparedLog<Script>([.unavailable, .unavailable, .conflict(newer: Script.State())]))
+            store.start()
+            store.accept("a")
+            await clock.advance(by: .milliseconds(250), running: executor)
+            #expect(store.queue.isIdle)
+            released = store
+        }
+        #expect(released == nil)
+    }
+}
+
+/// The owner of a queue without stores: it keeps the names of jobs.
+private final class Owner: TurnQueueOwner {
+    let queue = TurnQueue(isStarted: false)
+    let environment: StoreEnvironment
+    let told = Collected<String>()
+    private let outcomes: Lock<[CommitOutcome]>
+    private let results = Lock<[JobResult]>([])
+
+    init(_ outcomes: [CommitOutcome], _ clock: ManualClock) {
+        environment = StoreEnvironment(clock: clock)
+        self.outcomes = Lock(outcomes)
+    }
+
+    func add(_ job: any QueueJob) {
+        let result = JobResult(
+            job, on: nil, IntentID(""), nil, isKept: true, state: StateSnapshot(version: 0, view: []))
+        results.withLock { $0.append(result) }
+    }
+
+    func commit(then: @escaping @Sendable (CommitEnd) -> Void) -> CommitEnd? {
+        let outcome = outcomes.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
+        return results.withLock { results in
+            defer { results = [] }
+            return CommitEnd(outcome, results)
+        }
+    }
+}
+
+private final class Job: QueueJob {
+    let name: String
+    let owner: Owner
+    /// Where it puts what lets it go on; nil if it does not wait.
+    let resume: Lock<(@Sendable () -> Void)?>?
+    let isReady: Lock<Bool>
+
+    init(_ name: String, on owner: Owner, waitsFor resume: Lock<(@Sendable () -> Void)?>? = nil) {
+        self.name = name
+        self.owner = owner
+        self.resume = resume
+        isReady = Lock(resume == nil)
+    }
+
+    var lane: JobLane { .intents }
+    var isRetried: Bool { false }
+
+    func run() -> Bool {
+        guard isReady.withLock({ $0 }) else { return false }
+        owner.add(self)
+        return true
+    }
+
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
+        self.resume?.withLock {
+            $0 = { [self] in
+                isReady.withLock { $0 = true }
+                resume()
+            }
+        }
+        return true
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) { owner.told.append(name) }
+    func end(_ error: StoreError) { owner.told.append("\(name) \(error.code)") }
+}
