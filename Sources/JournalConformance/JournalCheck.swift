@@ -37,7 +37,7 @@ public struct JournalCheck: Sendable, CustomTestStringConvertible {
 
     /// All promises.
     public static let all: [JournalCheck] = [
-        creation, removal, stores, writers, units, receipts, labels, touches, expiry, order, recordings, contents,
+        creation, removal, stores, heads, news, units, receipts, labels, touches, expiry, order, recordings, contents,
         closing,
     ].flatMap(\.self)
 

@@ -1,8 +1,9 @@
+import MVI
+
 /// Where sessions become permanent.
 ///
-/// A session, its stores, labels, receipts and its sequence number are one unit of commit. Appending to a store is
-/// compare-and-append on an opaque token, new with each append, so that another writer is noticed: nothing here assumes
-/// that this process is the only one.
+/// A session, its stores, labels, receipts and its head are one unit of commit. Appending is compare-and-append on the
+/// session's head, so that another writer is noticed: nothing here assumes that this process is the only one.
 ///
 /// All methods may be called from any thread and block none: each hands its result to `done`, once, before it returns or
 /// later. A `done` that comes later comes on a thread that may run handlers and write to sockets, never on the one that
@@ -12,28 +13,21 @@
 /// returned before its own call began, and of all whose `done` was called. A read may also see changes that are handed
 /// over before its answer. Expiry is many small changes, each at its own time until it is answered.
 public protocol Journal: Sendable {
-    /// Keeps a new session. Fails with `JournalFailure.Code.exists` if there is one with that token's hash or id.
-    func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, JournalFailure>) -> Void)
+    /// Keeps a new session. Fails with `StoreError.Code.exists` if there is one with that token's hash or id.
+    func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void)
 
-    /// Appends to a session as one unit: all of it is kept or nothing. See `JournalAppend`.
+    /// Appends to a session's log as one unit: all of it is kept or nothing. See `JournalBatch`.
     ///
     /// Returns the result if it is at hand; else returns nil and calls `done` later.
-    func append(_ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult?
-
-    /// Forgets a store, whatever its token; what is appended to it afterwards is a conflict. Its labels stay. Succeeds
-    /// also if there is none.
-    func removeStore(
-        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void)
+    func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult?
 
     /// Forgets a session and all that belongs to it, and remembers until a time since 1970 that its token was there.
     /// Succeeds also if it is gone.
     func remove(
-        _ session: SessionKey, tombstoneUntil: Duration,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void)
+        _ session: SessionKey, tombstoneUntil: Duration, done: @escaping @Sendable (Result<Void, StoreError>) -> Void)
 
     /// Notes what may be lost in a crash without harm. Those of sessions that are gone are passed over.
-    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void)
+    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void)
 
     /// Forgets sessions that nobody came for since a time since 1970, and tombstones whose time is over, in small steps
     /// that never hold up appends for long: at most `limit` sessions. Hands over how many it were; as many as `limit`
@@ -42,22 +36,28 @@ public protocol Journal: Sendable {
     /// - Parameter tombstoneUntil: how long the tokens of those are remembered: time since 1970.
     func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, JournalFailure>) -> Void)
+        done: @escaping @Sendable (Result<Int, StoreError>) -> Void)
 
     /// What a token names, without the states of its stores.
+    func load(_ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void)
+
+    /// What was appended to a session's log after a head; nil if the session is gone.
+    ///
+    /// The rows are those with numbers above `since.number`, whether or not the log ever had that head: the caller
+    /// compares it with `SessionNews.recentHeads`.
     func load(
-        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, JournalFailure>) -> Void)
+        _ session: SessionKey, since: SessionHead, done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void)
 
     /// The stores of those that the session has.
     func loadStores(
         _ features: [FeatureID], of session: SessionKey,
-        done: @escaping @Sendable (Result<[StoredStore], JournalFailure>) -> Void)
+        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void)
 
     /// Everything that is kept of the session with a public id; nil if there is none.
-    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, JournalFailure>) -> Void)
+    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void)
 
     /// Why an append would probably fail now; nil if it would succeed. A server whose journal is in trouble is not ready.
-    var trouble: JournalFailure? { get }
+    var trouble: StoreError? { get }
 
     /// Does what it was asked for already, then lets go of its files. What comes later fails.
     func close() async

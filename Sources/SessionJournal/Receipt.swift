@@ -2,13 +2,13 @@
 public enum ReceiptKey: Hashable, Sendable {
     /// An `Idempotency-Key`, inside its feature instance.
     case key(String, feature: FeatureID)
-    /// An `Intent-Seq`, inside its `Intent-Epoch`.
+    /// An `Intent-Seq`, inside its `Intent-Epoch`. The last number of an epoch is the highest that has a receipt.
     case sequence(UInt64, epoch: String)
 }
 
 /// What is remembered of a request, so that a repetition does not run again.
 public struct StoredReceipt: Sendable, Hashable {
-    /// What came of it.
+    /// What the request led to.
     public enum Outcome: Sendable, Hashable {
         /// It ran, and its store had this version afterwards.
         case ran(version: UInt64)
@@ -18,17 +18,22 @@ public struct StoredReceipt: Sendable, Hashable {
 
     /// What names the request.
     public var key: ReceiptKey
+    /// The number of the turn that it led to. No two receipts of a session have the same.
+    public var number: UInt64
     /// The SHA-256 of what tells it from another request of that name, such as its body: 32 bytes.
     public var bodyHash: [UInt8]
     /// Its intent's id.
     public var intent: String
-    /// What came of it.
+    /// What it led to.
     public var outcome: Outcome
     /// Time since 1970.
     public var made: Duration
 
-    public init(key: ReceiptKey, bodyHash: [UInt8], intent: String, outcome: Outcome, made: Duration) {
+    public init(
+        key: ReceiptKey, number: UInt64, bodyHash: [UInt8], intent: String, outcome: Outcome, made: Duration
+    ) {
         self.key = key
+        self.number = number
         self.bodyHash = bodyHash
         self.intent = intent
         self.outcome = outcome

@@ -19,8 +19,8 @@ public struct SessionExport: Sendable {
 
 /// A recorded turn.
 public struct RecordedTurn: Sendable, Hashable {
-    /// Its sequence number.
-    public var sequence: UInt64
+    /// Its number.
+    public var number: UInt64
     /// The feature instance.
     public var feature: FeatureID
     /// When it was appended: time since 1970.
@@ -28,8 +28,8 @@ public struct RecordedTurn: Sendable, Hashable {
     /// What happened in it: a JSON object.
     public var recording: [UInt8]
 
-    public init(sequence: UInt64, feature: FeatureID, time: Duration, recording: [UInt8]) {
-        self.sequence = sequence
+    public init(number: UInt64, feature: FeatureID, time: Duration, recording: [UInt8]) {
+        self.number = number
         self.feature = feature
         self.time = time
         self.recording = recording

@@ -43,20 +43,6 @@ public struct SessionRecord: Sendable, Hashable {
     }
 }
 
-/// What a session remembers of stores that are gone.
-public struct SessionMarks: Sendable, Hashable {
-    /// The highest version that one of them had: a new one goes on above it.
-    public var versionFloor: UInt64 = 0
-    /// The sequence number of the last of their labels that was dropped while somebody could be owed it.
-    public var droppedSequence: UInt64 = 0
-    /// Whether one of them published labels.
-    public var hasLabels = false
-    /// Whether one of their labels was dropped that no stream ever got.
-    public var hasUnheard = false
-
-    public init() {}
-}
-
 /// What is noted of a session from time to time.
 public struct SessionTouch: Sendable {
     /// Whose it is.
@@ -89,30 +75,62 @@ public struct StoredSession: Sendable {
     public var key: SessionKey
     /// What it is. `lastSeen` is the newest of what was noted and of its appends.
     public var record: SessionRecord
-    /// Of its last turn; 0 if there was none.
-    public var sequence: UInt64
-    /// What it remembers of stores that are gone.
-    public var marks: SessionMarks
+    /// The end of its log.
+    public var head: SessionHead
     /// Its stores, in no order.
     public var stores: [StoreSummary]
     /// Its labels, in the order in which they were published, also those whose time is over.
     public var labels: [StoredLabel]
-    /// Its receipts, in the order in which they were made.
+    /// What it remembers of labels that are not kept any more.
+    public var lostLabels: LostLabels
+    /// Its receipts, in the order of their turns.
     public var receipts: [StoredReceipt]
-    /// The last number that was used of each client's own epoch (`Intent-Epoch`), also where its receipt is gone.
-    public var lastNumbers: [String: UInt64]
 
     public init(
-        key: SessionKey, record: SessionRecord, sequence: UInt64, marks: SessionMarks, stores: [StoreSummary],
-        labels: [StoredLabel], receipts: [StoredReceipt], lastNumbers: [String: UInt64]
+        key: SessionKey, record: SessionRecord, head: SessionHead, stores: [StoreSummary], labels: [StoredLabel],
+        lostLabels: LostLabels, receipts: [StoredReceipt]
     ) {
         self.key = key
         self.record = record
-        self.sequence = sequence
-        self.marks = marks
+        self.head = head
         self.stores = stores
         self.labels = labels
+        self.lostLabels = lostLabels
         self.receipts = receipts
-        self.lastNumbers = lastNumbers
     }
+}
+
+/// What was appended to a session's log after some head.
+public struct SessionNews: Sendable {
+    /// The newest heads, at most `SessionHead.remembered`, the newest last: the log's head. One entry, the empty head,
+    /// for a log without turns.
+    public var recentHeads: [SessionHead]
+    /// The log's name.
+    public var epoch: String
+    /// All stores, in no order.
+    public var stores: [StoreSummary]
+    /// Those of them with a newer number, with their states.
+    public var changed: [StoredStore]
+    /// The labels of newer turns that are still kept, in order.
+    public var labels: [StoredLabel]
+    /// What the session remembers of labels that are not kept any more.
+    public var lostLabels: LostLabels
+    /// The receipts of newer turns that are still kept, in order.
+    public var receipts: [StoredReceipt]
+
+    public init(
+        recentHeads: [SessionHead], epoch: String, stores: [StoreSummary], changed: [StoredStore],
+        labels: [StoredLabel], lostLabels: LostLabels, receipts: [StoredReceipt]
+    ) {
+        self.recentHeads = recentHeads
+        self.epoch = epoch
+        self.stores = stores
+        self.changed = changed
+        self.labels = labels
+        self.lostLabels = lostLabels
+        self.receipts = receipts
+    }
+
+    /// The log's head.
+    public var head: SessionHead { recentHeads.last ?? .empty }
 }

@@ -1,50 +1,22 @@
-/// What compare-and-append compares: new with each append. The version alone would not do, since two branches can reach
-/// the same one.
-public struct StoreToken: Hashable, Sendable {
-    /// The store's version.
-    public var version: UInt64
-    /// Random.
-    public var nonce: UInt64
-
-    public init(version: UInt64, nonce: UInt64) {
-        self.version = version
-        self.nonce = nonce
-    }
-
-    /// A new token of that version.
-    public static func random(version: UInt64) -> StoreToken {
-        StoreToken(version: version, nonce: .random(in: .min ... .max))
-    }
-}
-
-/// What a store remembers of its labels.
-public struct StoreMarks: Sendable, Hashable {
-    /// The sequence number of the last label that was dropped while somebody could be owed it.
-    public var droppedSequence: UInt64 = 0
-    /// Whether it ever published a label.
-    public var hasLabels = false
-    /// Whether a label was dropped that no stream ever got, while none showed the store.
-    public var hasUnheard = false
-
-    public init() {}
-}
-
 /// A store as it is kept, without its state.
 public struct StoreSummary: Sendable, Hashable {
     /// The feature instance.
     public var feature: FeatureID
-    /// Its token; its version is the store's.
-    public var token: StoreToken
-    /// What it remembers of its labels.
-    public var marks: StoreMarks
-    /// The sequence number of the turn with which it took the place of one that could not be read; 0 if it never did.
-    public var replacedSequence: UInt64
+    /// The number of the last turn that was about it.
+    public var number: UInt64
+    /// The number of the last turn that changed its view state.
+    public var version: UInt64
+    /// The number of the turn that made it. It tells the store from an earlier one of the same feature instance.
+    public var made: UInt64
+    /// The same as `made` if the store took the place of one that could not be read; else 0.
+    public var replaced: UInt64
 
-    public init(feature: FeatureID, token: StoreToken, marks: StoreMarks, replacedSequence: UInt64) {
+    public init(feature: FeatureID, number: UInt64, version: UInt64, made: UInt64, replaced: UInt64) {
         self.feature = feature
-        self.token = token
-        self.marks = marks
-        self.replacedSequence = replacedSequence
+        self.number = number
+        self.version = version
+        self.made = made
+        self.replaced = replaced
     }
 }
 
@@ -72,36 +44,71 @@ public struct StoredStore: Sendable, Hashable {
 
 /// Names a label inside its session.
 public struct LabelID: Hashable, Sendable, Comparable {
-    /// Of the turn that published it.
-    public var sequence: UInt64
+    /// The number of the turn that published it.
+    public var number: UInt64
     /// Which of that turn's labels it is.
     public var index: Int
 
-    public init(sequence: UInt64, index: Int) {
-        self.sequence = sequence
+    public init(number: UInt64, index: Int) {
+        self.number = number
         self.index = index
     }
 
     public static func < (left: LabelID, right: LabelID) -> Bool {
-        (left.sequence, left.index) < (right.sequence, right.index)
+        (left.number, left.index) < (right.number, right.index)
     }
 }
 
 /// A label as it is kept.
-public struct StoredLabel: Sendable {
+public struct StoredLabel: Sendable, Hashable {
     /// Its name.
     public var id: LabelID
     /// The feature instance that published it.
     public var feature: FeatureID
-    /// What was appended.
-    public var label: LabelAppend
+    /// The store's version after the turn.
+    public var version: UInt64
+    /// The intent that led to it; nil if none did.
+    public var intent: String?
+    /// The label as JSON.
+    public var json: [UInt8]
+    /// When it is no longer to be delivered: time since 1970.
+    public var expiry: Duration
     /// Whether some stream's socket took it, as far as that was noted.
     public var isWritten: Bool
 
-    public init(id: LabelID, feature: FeatureID, label: LabelAppend, isWritten: Bool) {
+    public init(
+        id: LabelID, feature: FeatureID, version: UInt64, intent: String?, json: [UInt8], expiry: Duration,
+        isWritten: Bool = false
+    ) {
         self.id = id
         self.feature = feature
-        self.label = label
+        self.version = version
+        self.intent = intent
+        self.json = json
+        self.expiry = expiry
         self.isWritten = isWritten
     }
+}
+
+/// What a session remembers of labels that it keeps no more.
+public struct LostLabels: Sendable, Hashable {
+    /// The last label of a feature instance that was dropped by a bound, not by its time.
+    public struct Dropped: Sendable, Hashable {
+        /// The number of its turn.
+        public var number: UInt64
+        /// Whether one of those dropped was never written to any stream, and no stream has been told so yet.
+        public var isUnheard: Bool
+
+        public init(number: UInt64, isUnheard: Bool) {
+            self.number = number
+            self.isUnheard = isUnheard
+        }
+    }
+
+    /// Whether any label has left the outbox, by a bound or by its time.
+    public var hasAny = false
+    /// By feature instance.
+    public var dropped: [FeatureID: Dropped] = [:]
+
+    public init() {}
 }

@@ -1,4 +1,5 @@
 import Locking
+import MVI
 import SessionJournal
 
 /// A journal that answers later, from one task that works on what was handed over; what it keeps outlives it in the
@@ -20,44 +21,37 @@ final class LateJournal: Journal {
         }
     }
 
-    var trouble: JournalFailure? { isClosed.withLock { $0 } ? Self.closed : nil }
+    var trouble: StoreError? { isClosed.withLock { $0 } ? Self.closed : nil }
 
     func create(
-        _ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, JournalFailure>) -> Void
+        _ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void
     ) {
         later(done) { [kept] in kept.create(session, done: done) }
     }
 
     func append(
-        _ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void
+        _ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void
     ) -> AppendResult? {
-        let isTaken = hand { [kept] in
-            if let result = kept.append(append, done: done) { done(result) }
+        let isTaken = enqueue { [kept] in
+            if let result = kept.append(batch, done: done) { done(result) }
         }
         return isTaken ? nil : .failed(Self.closed)
     }
 
-    func removeStore(
-        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
-    ) {
-        later(done) { [kept] in kept.removeStore(feature, of: session, marks: marks, done: done) }
-    }
-
     func remove(
         _ session: SessionKey, tombstoneUntil: Duration,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         later(done) { [kept] in kept.remove(session, tombstoneUntil: tombstoneUntil, done: done) }
     }
 
-    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void) {
+    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         later(done) { [kept] in kept.touch(touches, done: done) }
     }
 
     func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<Int, StoreError>) -> Void
     ) {
         later(done) { [kept] in
             kept.expire(
@@ -66,19 +60,25 @@ final class LateJournal: Journal {
     }
 
     func load(
-        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, JournalFailure>) -> Void
+        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
     ) {
         later(done) { [kept] in kept.load(token, now: now, done: done) }
     }
 
+    func load(
+        _ session: SessionKey, since: SessionHead, done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void
+    ) {
+        later(done) { [kept] in kept.load(session, since: since, done: done) }
+    }
+
     func loadStores(
         _ features: [FeatureID], of session: SessionKey,
-        done: @escaping @Sendable (Result<[StoredStore], JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
         later(done) { [kept] in kept.loadStores(features, of: session, done: done) }
     }
 
-    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, JournalFailure>) -> Void) {
+    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
         later(done) { [kept] in kept.export(id, done: done) }
     }
 
@@ -88,16 +88,16 @@ final class LateJournal: Journal {
         await worker.value
     }
 
-    private static let closed = JournalFailure(.closed, "The journal is closed.")
+    private static let closed = StoreError(.closed, "The journal is closed.")
 
     private func later<Value>(
-        _ done: @escaping @Sendable (Result<Value, JournalFailure>) -> Void, _ job: @escaping Job
+        _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void, _ job: @escaping Job
     ) {
-        if !hand(job) { done(.failure(Self.closed)) }
+        if !enqueue(job) { done(.failure(Self.closed)) }
     }
 
     /// Says whether the job is taken.
-    private func hand(_ job: @escaping Job) -> Bool {
+    private func enqueue(_ job: @escaping Job) -> Bool {
         if case .enqueued = jobs.yield(job) { true } else { false }
     }
 }

@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 import Testing
 
@@ -9,49 +10,50 @@ extension JournalCheck {
             #expect(journal.journal.trouble?.code == .closed)
         },
         JournalCheck("after it was closed every call fails, for it is closed") { journal in
-            let (key, record) = try await journal.newSession()
-            let token = StoreToken.next()
-            try await journal.commit(.turns(key, from: nil, to: token))
+            let log = try await journal.newLogWithStore()
             await journal.close()
-            #expect(try await journal.append(.turns(key, from: token, to: .next(2))).failure?.code == .closed)
-            #expect(try await journal.create(Sample.session()).failure?.code == .closed)
-            #expect(try await journal.removeStore(Sample.counter, of: key).failure?.code == .closed)
-            #expect(try await journal.remove(key, tombstoneUntil: Sample.later).failure?.code == .closed)
-            #expect(
-                try await journal.touch([SessionTouch(session: key, lastSeen: Sample.later, written: [])]).failure?
-                    .code == .closed)
-            #expect(try await journal.expire(lastSeenBefore: .zero, limit: 1).failure?.code == .closed)
-            #expect(try await journal.load(record.tokenHash).failure?.code == .closed)
-            #expect(try await journal.loadStores([Sample.counter], of: key).failure?.code == .closed)
-            #expect(try await journal.export(record.id).failure?.code == .closed)
+            #expect(try await journal.append(log.batch(.changed())).failure == .closed)
+            #expect(try await journal.create(Sample.session()).failure == .closed)
+            #expect(try await journal.remove(log.key, tombstoneUntil: Sample.later).failure == .closed)
+            let touch = SessionTouch(session: log.key, lastSeen: Sample.later, written: [])
+            #expect(try await journal.touch([touch]).failure == .closed)
+            #expect(try await journal.expire(lastSeenBefore: .zero, limit: 1).failure == .closed)
+            #expect(try await journal.load(log.record.tokenHash).failure == .closed)
+            #expect(try await journal.load(log.key, since: .empty).failure == .closed)
+            #expect(try await journal.loadStores([Sample.counter], of: log.key).failure == .closed)
+            #expect(try await journal.export(log.record.id).failure == .closed)
             // A second time does no harm.
             await journal.close()
         },
         JournalCheck("what was handed over before the end is done and answered") { journal in
-            let (key, record) = try await journal.newSession()
-            let (other, otherRecord) = try await journal.newSession()
-            let tokens = (0..<100).map { StoreToken.next(UInt64($0)) }
-            let answers = tokens.indices.map { index in
-                journal.startAppend(.turns(key, from: index == 0 ? nil : tokens[index - 1], to: tokens[index]))
+            var log = try await journal.newLogWithStore()
+            let other = try await journal.newLog()
+            let (key, otherKey, token) = (log.key, other.key, log.record.tokenHash)
+            let answers = (0..<100).map { _ in
+                let batch = log.batch(.changed())
+                log.head = batch.head
+                return journal.startAppend(batch)
             }
-            let removal: Answer<Result<Void, JournalFailure>> = journal.start("remove") {
-                $0.remove(other, tombstoneUntil: Sample.muchLater, done: $1)
+            let removal: Answer<Result<Void, StoreError>> = journal.start("remove") {
+                $0.remove(otherKey, tombstoneUntil: Sample.muchLater, done: $1)
             }
-            let load: Answer<Result<SessionLoad, JournalFailure>> = journal.start("load") {
-                $0.load(record.tokenHash, now: Sample.later, done: $1)
+            let load: Answer<Result<SessionLoad, StoreError>> = journal.start("load") {
+                $0.load(token, now: Sample.later, done: $1)
+            }
+            let news: Answer<Result<SessionNews?, StoreError>> = journal.start("load since") {
+                $0.load(key, since: .empty, done: $1)
             }
             await journal.close()
             // Not after the answers: what was handed over is done when `close` returns.
             if try await journal.reopen() {
-                #expect(try await journal.stored(record).sequence == 100)
-                #expect(try await journal.load(otherRecord.tokenHash).get().isEnded)
+                #expect(try await journal.stored(log).head == log.head)
+                #expect(try await journal.load(other.record.tokenHash).get().isEnded)
             }
-            for (index, answer) in answers.enumerated() {
-                #expect(try await answer.value.sequence == UInt64(index) + 1)
-            }
+            for answer in answers { #expect(try await answer.value.isCommitted) }
             _ = try await removal.value.get()
             guard case .found(let session) = try await load.value.get() else { throw CheckCannotGoOn() }
-            #expect(session.sequence == 100)
+            #expect(session.head == log.head)
+            #expect(try await news.value.get()?.head == log.head)
         },
     ]
 }

@@ -4,69 +4,82 @@ import Testing
 extension JournalCheck {
     static let labels: [JournalCheck] = [
         JournalCheck("labels are loaded as they were published, in order, also those whose time is over") { journal in
-            let (key, record) = try await journal.newSession()
+            var log = try await journal.newLog()
             let labels = [
-                LabelAppend(
-                    version: 3, intent: "i1", json: Sample.bytes(#"{"type":"a"}"#), expiry: Sample.start - .seconds(9)),
-                LabelAppend(version: 4, intent: nil, json: Sample.bytes(#"{"type":"b"}"#), expiry: Sample.muchLater),
-                LabelAppend(version: 4, intent: "i2", json: Sample.bytes(#"{"type":"b"}"#), expiry: Sample.later),
+                StoredLabel(
+                    id: LabelID(number: 1, index: 0), feature: Sample.counter, version: 1, intent: "i1",
+                    json: Sample.bytes(#"{"type":"a"}"#), expiry: Sample.start - .seconds(9)),
+                StoredLabel(
+                    id: LabelID(number: 2, index: 0), feature: Sample.feature(1), version: 2, intent: nil,
+                    json: Sample.bytes(#"{"type":"b"}"#), expiry: Sample.muchLater),
+                StoredLabel(
+                    id: LabelID(number: 2, index: 1), feature: Sample.feature(1), version: 2, intent: "i2",
+                    json: Sample.bytes(#"{"type":"b"}"#), expiry: Sample.later),
             ]
-            try await journal.commit(
-                .turns(
-                    key, from: nil, to: .next(),
-                    turns: [TurnAppend(labels: [labels[0]]), TurnAppend(labels: [labels[1], labels[2]])]))
+            try await journal.commit(log.batch(.made(), .made(Sample.feature(1)), turns: 2, labels: labels), to: &log)
             try await journal.reload()
-            let stored = try await journal.stored(record).labels
-            #expect(stored.map(\.id.sequence) == [1, 2, 2])
-            #expect(stored.map(\.id.index) == [0, 0, 1])
-            #expect(stored.map(\.label.version) == [3, 4, 4])
-            #expect(stored.map(\.label.intent) == ["i1", nil, "i2"])
-            #expect(stored.map(\.label.json) == labels.map(\.json))
-            #expect(stored.map(\.label.expiry) == labels.map(\.expiry))
-            #expect(stored.allSatisfy { $0.feature == Sample.counter && !$0.isWritten })
+            #expect(try await journal.stored(log).labels == labels)
+            #expect(try await journal.news(log, since: .empty).labels == labels)
         },
         JournalCheck("labels before the first that is still kept are gone, the others stay") { journal in
-            let (key, record) = try await journal.newSession()
-            let token = StoreToken.next()
-            try await journal.commit(
-                .turns(
-                    key, from: nil, to: token,
-                    turns: [Sample.turn("a", "b"), Sample.turn(), Sample.turn("c", "d", "e"), Sample.turn("f")]))
-            func left(after first: LabelID) async throws -> [String] {
-                var append = JournalAppend.receipts(key)
-                append.firstLabel = first
-                try await journal.commit(append)
+            var log = try await journal.newLog()
+            let labels =
+                log.labels("a", "b") + log.labels("c", "d", "e", turn: 3) + log.labels("f", turn: 4)
+            try await journal.commit(log.batch(.made(), turns: 4, labels: labels), to: &log)
+            func left(after number: UInt64, _ index: Int, adding labels: [StoredLabel] = []) async throws -> String {
+                var batch = log.batch(turns: labels.isEmpty ? 0 : 1, labels: labels)
+                batch.firstLabel = LabelID(number: number, index: index)
+                try await journal.commit(batch, to: &log)
                 try await journal.reload()
-                return try await journal.stored(record).labels.map { String(decoding: $0.label.json, as: UTF8.self) }
+                let texts = try await journal.stored(log).labels.map { String(decoding: $0.json, as: UTF8.self) }
+                return texts.joined(separator: " ").filter { $0 != "\"" }
             }
-            #expect(try await left(after: LabelID(sequence: 1, index: 1)) == ["b", "c", "d", "e", "f"].map(quoted))
-            #expect(try await left(after: LabelID(sequence: 2, index: 5)) == ["c", "d", "e", "f"].map(quoted))
-            #expect(try await left(after: LabelID(sequence: 3, index: 2)) == ["e", "f"].map(quoted))
-            #expect(try await left(after: LabelID(sequence: 1, index: 0)) == ["e", "f"].map(quoted))
-            #expect(try await left(after: LabelID(sequence: 5, index: 0)) == [])
-            try await journal.commit(.turns(key, from: token, to: .next(2), turns: [Sample.turn("g")]))
+            #expect(try await left(after: 1, 1) == "b c d e f")
+            #expect(try await left(after: 2, 5) == "c d e f")
+            #expect(try await left(after: 3, 2) == "e f")
+            #expect(try await left(after: 1, 0) == "e f")
+            // A label of the same batch may be one of those that go.
+            #expect(try await left(after: 5, 1, adding: log.labels("g", "h")) == "h")
+            #expect(try await left(after: 6, 0) == "")
+            try await journal.commit(log.batch(.changed(), labels: log.labels("i")), to: &log)
             try await journal.reload()
-            #expect(try await journal.stored(record).labels.map(\.id) == [LabelID(sequence: 5, index: 0)])
+            #expect(try await journal.stored(log).labels.map(\.id) == [LabelID(number: 6, index: 0)])
         },
         JournalCheck("a label that a socket took is marked as written, and only that") { journal in
-            let (key, record) = try await journal.newSession()
-            let token = StoreToken.next()
-            try await journal.commit(
-                .turns(key, from: nil, to: token, turns: [Sample.turn("a", "b"), Sample.turn("c"), Sample.turn("d")]))
-            let touches = [
-                SessionTouch(
-                    session: key, lastSeen: Sample.start,
-                    written: [
-                        LabelID(sequence: 3, index: 0), LabelID(sequence: 1, index: 1), LabelID(sequence: 9, index: 9),
-                    ])
-            ]
-            _ = try await journal.touch(touches).get()
-            try await journal.commit(.turns(key, from: token, to: .next(2), turns: [Sample.turn("e")]))
+            var log = try await journal.newLog()
+            let labels = log.labels("a", "b") + log.labels("c", turn: 2) + log.labels("d", turn: 3)
+            try await journal.commit(log.batch(.made(), turns: 3, labels: labels), to: &log)
+            let written = [(3, 0), (1, 1), (9, 9)].map { LabelID(number: $0, index: $1) }
+            let touch = SessionTouch(session: log.key, lastSeen: Sample.start, written: written)
+            _ = try await journal.touch([touch]).get()
+            try await journal.commit(log.batch(.changed(), labels: log.labels("e")), to: &log)
             try await journal.reload()
-            let labels = try await journal.stored(record).labels
-            #expect(labels.map(\.isWritten) == [false, true, false, true, false])
+            let isWritten = [false, true, false, true, false]
+            #expect(try await journal.stored(log).labels.map(\.isWritten) == isWritten)
+            #expect(try await journal.news(log, since: .empty).labels.map(\.isWritten) == isWritten)
+        },
+        JournalCheck("what is remembered of lost labels stays until a batch brings something else") { journal in
+            var log = try await journal.newLogWithStore()
+            var lost = LostLabels()
+            var seen: [LostLabels] = []
+            for step in 0..<5 {
+                switch step {
+                case 0: lost.hasAny = true
+                case 1: lost.dropped[Sample.counter] = .init(number: 7, isUnheard: true)
+                case 2: lost.dropped[Sample.feature(1)] = .init(number: 1 << 60, isUnheard: false)
+                case 3: lost.dropped[Sample.counter] = .init(number: 8, isUnheard: false)
+                default: lost = LostLabels()
+                }
+                var batch = step.isMultiple(of: 2) ? log.batch(.changed()) : log.batch(turns: 0)
+                batch.lostLabels = lost
+                try await journal.commit(batch, to: &log)
+                try await journal.commit(log.batch(.changed()), to: &log)
+                try await journal.reload()
+                seen.append(try await journal.stored(log).lostLabels)
+                #expect(seen.last == lost)
+                #expect(try await journal.news(log, since: .empty).lostLabels == lost)
+            }
+            #expect(Set(seen).count == 5)
         },
     ]
-
-    private static func quoted(_ text: String) -> String { "\"\(text)\"" }
 }

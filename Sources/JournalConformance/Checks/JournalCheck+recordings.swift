@@ -4,78 +4,75 @@ import Testing
 extension JournalCheck {
     static let recordings: [JournalCheck] = [
         JournalCheck("of the recorded turns of a session the newest are kept, over all its stores") { journal in
-            let (key, record) = try await journal.newSession()
             let (counter, other) = (Sample.counter, Sample.feature(1))
-            var tokens: [FeatureID: StoreToken] = [:]
-            func append(_ feature: FeatureID, _ recordings: [String?], limit: Int, seconds: Int) async throws {
-                let next = StoreToken.next()
-                let turns = recordings.map {
-                    TurnAppend(labels: [], recording: $0.map(Sample.bytes), recordingLimit: limit)
+            var log = try await journal.newLog()
+            try await journal.commit(log.batch(.made(counter), .made(other)), to: &log)
+            var all: [RecordedTurn] = []
+            func append(_ turns: [(FeatureID, isRecorded: Bool)], limit: Int) async throws {
+                var batch = log.batch(.changed(turns[0].0), turns: UInt64(turns.count))
+                for (index, turn) in turns.enumerated() where turn.isRecorded {
+                    let number = log.head.number + UInt64(index) + 1
+                    batch.recordings.append(
+                        RecordedTurn(
+                            number: number, feature: turn.0, time: Sample.start + .seconds(number),
+                            recording: Sample.bytes("\(number)")))
                 }
-                try await journal.commit(
-                    .turns(
-                        key, feature, from: tokens[feature], to: next, turns: turns,
-                        time: Sample.start + .seconds(seconds)))
-                tokens[feature] = next
+                batch.recordingLimit = limit
+                all += batch.recordings
+                try await journal.commit(batch, to: &log)
                 try await journal.reload()
             }
-            func turn(_ sequence: UInt64, _ feature: FeatureID, _ recording: String, seconds: Int) -> RecordedTurn {
-                RecordedTurn(
-                    sequence: sequence, feature: feature, time: Sample.start + .seconds(seconds),
-                    recording: Sample.bytes(recording))
-            }
-            try await append(counter, ["1", nil], limit: 4, seconds: 1)
-            try await append(other, ["3", "4"], limit: 4, seconds: 2)
-            #expect(
-                try await journal.exported(record).turns == [
-                    turn(1, counter, "1", seconds: 1), turn(3, other, "3", seconds: 2),
-                    turn(4, other, "4", seconds: 2),
-                ])
-            try await append(counter, ["5", "6"], limit: 4, seconds: 3)
-            #expect(
-                try await journal.exported(record).turns == [
-                    turn(3, other, "3", seconds: 2), turn(4, other, "4", seconds: 2),
-                    turn(5, counter, "5", seconds: 3), turn(6, counter, "6", seconds: 3),
-                ])
-            try await append(counter, ["7", "8", "9", "10", "11", "12"], limit: 4, seconds: 4)
-            #expect(try await journal.exported(record).turns.map(\.sequence) == [9, 10, 11, 12])
-            try await append(other, ["13"], limit: 2, seconds: 5)
-            #expect(
-                try await journal.exported(record).turns == [
-                    turn(12, counter, "12", seconds: 4), turn(13, other, "13", seconds: 5),
-                ])
+            try await append([(counter, true), (counter, false)], limit: 4)
+            try await append([(other, true), (counter, true)], limit: 4)
+            #expect(try await journal.exported(log).turns == all)
+            try await append([(counter, true), (counter, true)], limit: 4)
+            #expect(try await journal.exported(log).turns == all.suffix(4))
+            try await append(Array(repeating: (counter, true), count: 6), limit: 4)
+            #expect(try await journal.exported(log).turns == all.suffix(4))
+            try await append([(counter, false)], limit: 0)
+            #expect(try await journal.exported(log).turns == all.suffix(4))
+            try await append([(other, true)], limit: 2)
+            #expect(try await journal.exported(log).turns == all.suffix(2))
+            #expect(all.suffix(2).map(\.number) == [13, 15])
         },
         JournalCheck("recorded turns outlive their store, and no other session's append drops them") { journal in
-            let (key, record) = try await journal.newSession()
-            let (other, _) = try await journal.newSession()
-            for session in [key, other, other] {
-                try await journal.commit(
-                    .turns(
-                        session, .init(name: "f\(Int.random(in: 0..<1_000_000_000))", key: nil), from: nil,
-                        to: .next(),
-                        turns: [TurnAppend(labels: [], recording: Sample.bytes("{}"), recordingLimit: 1)]))
+            func recorded(_ log: Log) -> JournalBatch {
+                var batch = log.batch(.made(), turns: 1)
+                batch.recordings = [
+                    RecordedTurn(
+                        number: batch.head.number, feature: Sample.counter, time: Sample.start,
+                        recording: Sample.bytes("{}"))
+                ]
+                batch.recordingLimit = 1
+                return batch
             }
-            let feature = try #require(try await journal.stored(record).stores.first?.feature)
-            _ = try await journal.removeStore(feature, of: key).get()
+            var log = try await journal.newLog()
+            var other = try await journal.newLog()
+            try await journal.commit(recorded(log), to: &log)
+            for _ in 0..<2 { try await journal.commit(recorded(other), to: &other) }
+            try await journal.commit(log.batch(.disposed()), to: &log)
             try await journal.reload()
-            #expect(try await journal.exported(record).turns.map(\.feature) == [feature])
+            #expect(try await journal.exported(log).turns.map(\.number) == [1])
+            #expect(try await journal.exported(other).turns.map(\.number) == [2])
         },
         JournalCheck("an export is everything that was kept, as loading shows it") { journal in
-            let (key, record) = try await journal.newSession()
-            let first = StoreToken.next()
+            var log = try await journal.newLog()
             try await journal.commit(
-                .turns(
-                    key, from: nil, to: first, state: "1", view: "2", viewIntent: "i", turns: [Sample.turn("a", "b")],
-                    receipts: [Sample.receipt("key"), Sample.receipt(number: 1, epoch: "e")]))
-            try await journal.commit(.turns(key, Sample.feature(1), from: nil, to: .next(), state: "3"))
+                log.batch(
+                    .sample(.made, state: "1", view: "2", viewIntent: "i"), labels: log.labels("a", "b"),
+                    receipts: [Sample.receipt("key"), Sample.receipt(sequence: 1, epoch: "e")]), to: &log)
+            try await journal.commit(log.batch(.made(Sample.feature(1), "3")), to: &log)
             try await journal.reload()
-            let export = try await journal.exported(record)
-            let stored = try await journal.stored(record)
-            let stores = try await journal.loadStores([Sample.counter, Sample.feature(1)], of: key).get()
+            let export = try await journal.exported(log)
+            let stored = try await journal.stored(log)
+            let stores = try await journal.loadStores([Sample.counter, Sample.feature(1)], of: log.key).get()
             #expect(Set(export.stores) == Set(stores) && export.stores.count == 2)
             #expect(Set(export.stores.map(\.summary)) == Set(stored.stores))
             let again = SessionExport(session: stored, stores: stores, turns: [], setAside: [])
             #expect(pictured(export) == pictured(again))
+            let news = try await journal.news(log, since: .empty)
+            #expect(Set(news.changed) == Set(stores) && Set(news.stores) == Set(stored.stores))
+            #expect(news.labels == stored.labels && news.receipts == stored.receipts)
         },
     ]
 }

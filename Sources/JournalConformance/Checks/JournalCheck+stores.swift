@@ -4,90 +4,60 @@ import Testing
 extension JournalCheck {
     static let stores: [JournalCheck] = [
         JournalCheck("a store is loaded as it was appended") { journal in
-            let (key, record) = try await journal.newSession()
-            let token = StoreToken(version: 7, nonce: .max)
-            var append = JournalAppend.turns(
-                key, from: nil, to: token, state: #"{"count":1}"#, view: #"{"text":"1"}"#, viewIntent: "intent-1")
-            append.store?.schemaVersion = 3
-            append.store?.marks.droppedSequence = 5
-            append.store?.marks.hasLabels = true
-            append.store?.marks.hasUnheard = true
-            #expect(try await journal.commit(append) == 1)
+            var log = try await journal.newLog()
+            var change = StoreChange(
+                feature: Sample.counter, kind: .made, number: 4, version: 3, made: 2, schemaVersion: 3,
+                state: Sample.bytes(#"{"count":1}"#), view: Sample.bytes(#"{"text":"1"}"#), viewIntent: "intent-1")
+            var batch = log.batch(turns: 5)
+            batch.stores = [change]
+            try await journal.commit(batch, to: &log)
             try await journal.reload()
-            let store = try await journal.store(of: key)
-            #expect(store.summary.feature == Sample.counter)
-            #expect(store.summary.token == token)
-            #expect(store.summary.marks == append.store?.marks)
-            #expect(store.summary.replacedSequence == 0)
+            var store = try await journal.store(of: log)
+            #expect(
+                store.summary == StoreSummary(feature: Sample.counter, number: 4, version: 3, made: 2, replaced: 0))
             #expect(store.schemaVersion == 3)
-            #expect(store.state == Sample.bytes(#"{"count":1}"#))
-            #expect(store.view == Sample.bytes(#"{"text":"1"}"#))
+            #expect(store.state == change.state && store.view == change.view)
             #expect(store.viewIntent == "intent-1")
-            #expect(try await journal.stored(record).stores == [store.summary])
+            #expect(try await journal.stored(log).stores == [store.summary])
+
+            // The view state stays as it was, so the version does.
+            change.kind = .changed
+            change.number = 6
+            change.view = nil
+            batch = log.batch()
+            batch.stores = [change]
+            try await journal.commit(batch, to: &log)
+            try await journal.reload()
+            store = try await journal.store(of: log)
+            #expect(
+                store.summary == StoreSummary(feature: Sample.counter, number: 6, version: 3, made: 2, replaced: 0))
+            #expect(store.viewIntent == "intent-1")
         },
         JournalCheck("only the stores that are asked for and that there are come back") { journal in
-            let (key, record) = try await journal.newSession()
+            var log = try await journal.newLog()
             for number in 1...3 {
-                try await journal.commit(
-                    .turns(key, Sample.feature(number), from: nil, to: .next(), state: "\(number)"))
+                try await journal.commit(log.batch(.made(Sample.feature(number), "\(number)")), to: &log)
             }
             try await journal.reload()
             let asked = [Sample.feature(3), Sample.feature(4), Sample.feature(1), Sample.counter]
-            let stores = try await journal.loadStores(asked, of: key).get()
+            let stores = try await journal.loadStores(asked, of: log.key).get()
             #expect(Set(stores.map(\.summary.feature)) == [Sample.feature(1), Sample.feature(3)])
             #expect(Set(stores.map(\.state)) == [Sample.bytes("1"), Sample.bytes("3")])
-            #expect(try await journal.loadStores([], of: key).get() == [])
+            #expect(try await journal.loadStores([], of: log.key).get() == [])
             #expect(
-                Set(try await journal.stored(record).stores.map(\.feature)) == Set((1...3).map(Sample.feature)))
+                Set(try await journal.stored(log).stores.map(\.feature)) == Set((1...3).map { Sample.feature($0) }))
         },
-        JournalCheck("a token is taken once: the second append with it is a conflict") { journal in
-            let (key, _) = try await journal.newSession()
-            let (first, second) = (StoreToken.next(1), StoreToken.next(2))
-            try await journal.commit(.turns(key, from: nil, to: first))
-            #expect(try await journal.commit(.turns(key, from: first, to: second, state: "2")) == 2)
-            #expect(try await journal.append(.turns(key, from: first, to: .next(2), state: "3")).isConflict)
-            try await journal.reload()
-            #expect(try await journal.append(.turns(key, from: first, to: .next(2), state: "4")).isConflict)
-            let store = try await journal.store(of: key)
-            #expect(store.summary.token == second)
-            #expect(store.state == Sample.bytes("2"))
-            #expect(try await journal.commit(.turns(key, from: second, to: .next(3))) == 3)
-        },
-        JournalCheck("a token is the version and the random bits, all of them") { journal in
-            let (key, _) = try await journal.newSession()
-            let token = StoreToken(version: 5, nonce: 0x8000_0000_0000_0001)
-            try await journal.commit(.turns(key, from: nil, to: token))
-            try await journal.reload()
-            for other in [
-                StoreToken(version: 5, nonce: 0x8000_0000_0000_0000), StoreToken(version: 5, nonce: 1),
-                StoreToken(version: 4, nonce: token.nonce), StoreToken(version: 5, nonce: ~token.nonce),
-            ] {
-                #expect(try await journal.append(.turns(key, from: other, to: .next(6))).isConflict)
-            }
-            #expect(try await journal.commit(.turns(key, from: token, to: .next(6))) == 2)
-        },
-        JournalCheck("a store that is there cannot be started, and one that is not cannot be gone on with") { journal in
-            let (key, record) = try await journal.newSession()
-            #expect(try await journal.append(.turns(key, from: .next(), to: .next())).isConflict)
-            #expect(try await journal.stored(record).stores.isEmpty)
-            try await journal.commit(.turns(key, from: nil, to: .next(), state: "1"))
-            try await journal.reload()
-            #expect(try await journal.append(.turns(key, from: nil, to: .next(), state: "2")).isConflict)
-            #expect(try await journal.store(of: key).state == Sample.bytes("1"))
-        },
-        JournalCheck("what an append does not bring stays: state, view state and its intent") { journal in
-            let (key, _) = try await journal.newSession()
-            var token = StoreToken.next()
-            try await journal.commit(.turns(key, from: nil, to: token, state: "1", view: "1", viewIntent: "i1"))
+        JournalCheck("what a change does not bring stays: state, view state and its intent") { journal in
+            var log = try await journal.newLog()
+            try await journal.commit(log.batch(.sample(.made, state: "1", view: "1", viewIntent: "i1")), to: &log)
             /// Appends and tells what is kept then.
             func after(_ state: String?, _ view: String?, _ intent: String?) async throws -> [String] {
-                let next = StoreToken.next(token.version + 1)
-                try await journal.commit(
-                    .turns(key, from: token, to: next, state: state, view: view, viewIntent: intent))
-                token = next
+                var change = StoreChange.sample(.changed, state: state, view: view, viewIntent: intent)
+                change.schemaVersion = state == nil ? 99 : 1
+                try await journal.commit(log.batch(change), to: &log)
                 try await journal.reload()
-                let store = try await journal.store(of: key)
-                #expect(store.summary.token == token)
+                let store = try await journal.store(of: log)
+                #expect(store.schemaVersion == 1 && store.summary.number == log.head.number)
                 return [
                     String(decoding: store.state, as: UTF8.self), String(decoding: store.view, as: UTF8.self),
                     store.viewIntent ?? "none",
@@ -98,96 +68,104 @@ extension JournalCheck {
             #expect(try await after(nil, "3", "i3") == ["2", "3", "i3"])
             #expect(try await after("4", nil, "i4") == ["4", "3", "i3"])
             #expect(try await after("5", "5", nil) == ["5", "5", "none"])
-        },
-        JournalCheck("a new state has its new schema version, and marks are those of the last append") { journal in
-            let (key, record) = try await journal.newSession()
-            let token = StoreToken.next()
-            try await journal.commit(.turns(key, from: nil, to: token, state: "1"))
-            var append = JournalAppend.turns(key, from: token, to: .next(2), state: "2")
-            append.store?.schemaVersion = 2
-            append.store?.marks.droppedSequence = 1
-            append.store?.marks.hasUnheard = true
-            try await journal.commit(append)
+            var change = StoreChange.changed(Sample.counter, "6")
+            change.schemaVersion = 2
+            try await journal.commit(log.batch(change), to: &log)
             try await journal.reload()
-            #expect(try await journal.store(of: key).schemaVersion == 2)
-            #expect(try await journal.stored(record).stores.map(\.marks) == [append.store?.marks])
+            #expect(try await journal.store(of: log).schemaVersion == 2)
         },
-        JournalCheck("a removed store is gone: its token is of no use, and a new one may start in its place") {
-            journal in
-            let (key, record) = try await journal.newSession()
-            let (old, other) = (StoreToken.next(4), StoreToken.next())
+        JournalCheck("a disposed store is gone, and a new one may start in its place") { journal in
+            var log = try await journal.newLog()
+            let labels = log.labels("a")
             try await journal.commit(
-                .turns(key, from: nil, to: old, state: "old", viewIntent: "i", turns: [Sample.turn("a")]))
-            try await journal.commit(.turns(key, Sample.feature(1), from: nil, to: other, state: "other"))
-            var marks = SessionMarks()
-            marks.versionFloor = 4
-            marks.hasLabels = true
-            _ = try await journal.removeStore(Sample.counter, of: key, marks: marks).get()
+                log.batch(.sample(.made, state: "old", viewIntent: "i"), labels: labels), to: &log)
+            try await journal.commit(log.batch(.made(Sample.feature(1), "other")), to: &log)
+            try await journal.commit(log.batch(.disposed()), to: &log)
             try await journal.reload()
-            #expect(try await journal.append(.turns(key, from: old, to: .next(5))).isConflict)
-            let session = try await journal.stored(record)
+            let session = try await journal.stored(log)
+            #expect(session.head == log.head)
             #expect(session.stores.map(\.feature) == [Sample.feature(1)])
-            #expect(session.marks == marks)
-            #expect(session.labels.count == 1, "labels outlive their store")
-            #expect(try await journal.loadStores([Sample.counter], of: key).get() == [])
-            #expect(try await journal.store(Sample.feature(1), of: key).state == Sample.bytes("other"))
+            #expect(session.labels == labels, "labels outlive their store")
+            #expect(try await journal.loadStores([Sample.counter], of: log.key).get() == [])
+            #expect(try await journal.store(Sample.feature(1), of: log).state == Sample.bytes("other"))
 
-            #expect(try await journal.commit(.turns(key, from: nil, to: .next(5), state: "new")) == 3)
+            try await journal.commit(log.batch(.made(Sample.counter, "new")), to: &log)
             try await journal.reload()
-            let new = try await journal.store(of: key)
-            #expect(new.state == Sample.bytes("new"))
-            #expect(new.viewIntent == nil)
-            #expect(try await journal.append(.turns(key, from: old, to: .next(5))).isConflict)
-            #expect(try await journal.commit(.turns(key, Sample.feature(1), from: other, to: .next())) == 4)
+            let new = try await journal.store(of: log)
+            #expect(new.state == Sample.bytes("new") && new.viewIntent == nil)
+            #expect(new.summary.made == 4 && new.summary.replaced == 0)
         },
-        JournalCheck("removing a store that is not there succeeds, and the marks are kept") { journal in
-            let (key, record) = try await journal.newSession()
-            var marks = SessionMarks()
-            marks.versionFloor = 9
-            marks.droppedSequence = 8
-            marks.hasUnheard = true
-            #expect(try await journal.removeStore(Sample.counter, of: key, marks: marks).failure == nil)
+        JournalCheck("one batch changes several stores: one is made, one goes on, one is gone, one starts over") {
+            journal in
+            var log = try await journal.newLog()
+            let features = (0...4).map { Sample.feature($0) }
+            try await journal.commit(
+                log.batch(
+                    .made(features[1], "1"), .made(features[2], "2"),
+                    .sample(.made, features[3], state: "3", viewIntent: "i"), .made(features[4], "4")), to: &log)
+            var batch = log.batch(
+                .made(features[0], "new"), .changed(features[1], "changed"), .disposed(features[2]),
+                .made(features[3], "over"), turns: 4)
+            for index in 0..<4 {
+                let number = log.head.number + UInt64(index) + 1
+                batch.stores[index].number = number
+                batch.stores[index].version = number
+                if batch.stores[index].kind == .made { batch.stores[index].made = number }
+            }
+            batch.stores[1].made = 1
+            try await journal.commit(batch, to: &log)
             try await journal.reload()
-            #expect(try await journal.stored(record).marks == marks)
+            #expect(try await journal.stored(log).head == log.head)
+            let stores = try await journal.loadStores(features, of: log.key).get()
+                .sorted { $0.summary.feature.text < $1.summary.feature.text }
+            #expect(
+                stores.map(\.summary) == [
+                    StoreSummary(feature: features[0], number: 2, version: 2, made: 2, replaced: 0),
+                    StoreSummary(feature: features[1], number: 3, version: 3, made: 1, replaced: 0),
+                    StoreSummary(feature: features[3], number: 5, version: 5, made: 5, replaced: 0),
+                    StoreSummary(feature: features[4], number: 1, version: 1, made: 1, replaced: 0),
+                ])
+            #expect(stores.map(\.state) == ["new", "changed", "over", "4"].map(Sample.bytes))
+            #expect(stores[2].viewIntent == nil, "nothing of the store before is left")
         },
         JournalCheck("a state that is set aside is kept beside the store that starts in its place") { journal in
-            let (key, record) = try await journal.newSession()
-            let (first, second, third) = (StoreToken.next(1), StoreToken.next(2), StoreToken.next(3))
-            try await journal.commit(.turns(key, from: nil, to: first, state: "unreadable"))
-            var append = JournalAppend.turns(
-                key, from: first, to: second, state: "new", view: "new", turns: [Sample.turn(), Sample.turn()],
-                time: Sample.later)
-            append.store?.schemaVersion = 2
-            append.store?.setsAside = "no migration"
-            #expect(try await journal.commit(append) == 2)
+            var log = try await journal.newLog()
+            try await journal.commit(log.batch(.made(Sample.counter, "unreadable")), to: &log)
+            var change = StoreChange.sample(.made, state: "new", view: "new", setsAside: "no migration")
+            change.schemaVersion = 2
+            var batch = log.batch(change, turns: 2, time: Sample.later)
+            batch.stores[0].made = 2
+            try await journal.commit(batch, to: &log)
             try await journal.reload()
-            let store = try await journal.store(of: key)
-            #expect(store.summary.replacedSequence == 2)
-            #expect(store.summary.token == second)
+            let store = try await journal.store(of: log)
+            #expect(
+                store.summary == StoreSummary(feature: Sample.counter, number: 3, version: 3, made: 2, replaced: 2))
             #expect(store.state == Sample.bytes("new") && store.view == Sample.bytes("new"))
             #expect(store.schemaVersion == 2)
             var aside = SetAsideState(
                 feature: Sample.counter, schemaVersion: 1, state: Sample.bytes("unreadable"), reason: "no migration",
                 time: Sample.later)
-            #expect(try await journal.exported(record).setAside == [aside])
+            #expect(try await journal.exported(log).setAside == [aside])
 
-            #expect(try await journal.commit(.turns(key, from: second, to: third, state: "newer")) == 4)
+            let stale = log.batch(.sample(.made, setsAside: "too late"))
+            try await journal.commit(log.batch(.changed(Sample.counter, "newer")), to: &log)
             try await journal.reload()
-            #expect(try await journal.store(of: key).summary.replacedSequence == 2)
-            var stale = JournalAppend.turns(key, from: second, to: .next(3))
-            stale.store?.setsAside = "too late"
+            #expect(try await journal.store(of: log).summary.replaced == 2)
             #expect(try await journal.append(stale).isConflict)
-            #expect(try await journal.exported(record).setAside == [aside])
+            #expect(try await journal.exported(log).setAside == [aside])
 
-            var again = JournalAppend.turns(key, from: third, to: .next(4))
-            again.store?.setsAside = "again"
-            #expect(try await journal.commit(again) == 5)
+            try await journal.commit(log.batch(.sample(.made, setsAside: "again")), to: &log)
             try await journal.reload()
-            #expect(try await journal.stored(record).stores.map(\.replacedSequence) == [5])
+            #expect(try await journal.stored(log).stores.map(\.replaced) == [5])
+            aside.schemaVersion = 1
             aside.state = Sample.bytes("newer")
-            let asides = try await journal.exported(record).setAside
+            let asides = try await journal.exported(log).setAside
             #expect(asides.map(\.state) == [Sample.bytes("unreadable"), Sample.bytes("newer")])
             #expect(asides.map(\.reason) == ["no migration", "again"])
+            // A store that starts over without that replaced nothing.
+            try await journal.commit(log.batch(.made()), to: &log)
+            try await journal.reload()
+            #expect(try await journal.stored(log).stores.map(\.replaced) == [0])
         },
     ]
 }

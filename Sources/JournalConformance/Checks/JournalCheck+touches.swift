@@ -5,43 +5,49 @@ extension JournalCheck {
     static let touches: [JournalCheck] = [
         JournalCheck("a session was last seen at the newest of its touches and appends; that never goes back") {
             journal in
-            let (key, record) = try await journal.newSession()
-            func seen(_ seconds: Int, byTouch: Bool) async throws -> Duration {
+            var log = try await journal.newLogWithStore()
+            func seen(_ seconds: Int, _ changes: StoreChange?..., byTouch: Bool = false) async throws -> Duration {
                 let time = Sample.start + .seconds(seconds)
                 if byTouch {
-                    _ = try await journal.touch([SessionTouch(session: key, lastSeen: time, written: [])]).get()
+                    _ = try await journal.touch([SessionTouch(session: log.key, lastSeen: time, written: [])]).get()
                 } else {
-                    try await journal.commit(JournalAppend(session: key, time: time))
+                    var batch = log.batch(time: time)
+                    batch.stores = changes.compactMap { $0 }
+                    try await journal.commit(batch, to: &log)
                 }
                 try await journal.reload()
-                return try await journal.stored(record).record.lastSeen - Sample.start
+                return try await journal.stored(log).record.lastSeen - Sample.start
             }
             #expect(try await seen(10, byTouch: true) == .seconds(10))
             #expect(try await seen(5, byTouch: true) == .seconds(10))
-            #expect(try await seen(7, byTouch: false) == .seconds(10))
-            #expect(try await seen(20, byTouch: false) == .seconds(20))
+            #expect(try await seen(7) == .seconds(10))
+            #expect(try await seen(9, .changed()) == .seconds(10))
+            #expect(try await seen(20, .changed()) == .seconds(20))
+            #expect(try await seen(15, .changed()) == .seconds(20))
             #expect(try await seen(15, byTouch: true) == .seconds(20))
-            #expect(try await seen(30, byTouch: true) == .seconds(30))
-            let now = try await journal.stored(record).record
-            #expect(now.created == record.created && now.epoch == record.epoch)
+            #expect(try await seen(30, .changed()) == .seconds(30))
+            #expect(try await seen(25, .disposed()) == .seconds(30))
+            #expect(try await seen(40) == .seconds(40))
+            let now = try await journal.stored(log).record
+            #expect(now.created == log.record.created && now.epoch == log.record.epoch)
         },
         JournalCheck("touches of sessions that are gone are passed over, and the others count") { journal in
-            let (first, firstRecord) = try await journal.newSession()
-            let (gone, goneRecord) = try await journal.newSession()
-            let (last, lastRecord) = try await journal.newSession()
-            try await journal.commit(.turns(last, from: nil, to: .next(), turns: [Sample.turn("a")]))
-            _ = try await journal.remove(gone, tombstoneUntil: Sample.muchLater).get()
-            let written = [LabelID(sequence: 1, index: 0)]
-            let touches = [first, gone, SessionKey(987_654_321), last].map {
+            let first = try await journal.newLog()
+            let gone = try await journal.newLog()
+            var last = try await journal.newLog()
+            try await journal.commit(last.batch(.made(), labels: last.labels("a")), to: &last)
+            _ = try await journal.remove(gone.key, tombstoneUntil: Sample.muchLater).get()
+            let written = [LabelID(number: 1, index: 0)]
+            let touches = [first.key, gone.key, SessionKey(987_654_321), last.key].map {
                 SessionTouch(session: $0, lastSeen: Sample.later, written: written)
             }
             #expect(try await journal.touch(touches).failure == nil)
             #expect(try await journal.touch([]).failure == nil)
             try await journal.reload()
-            #expect(try await journal.stored(firstRecord).record.lastSeen == Sample.later)
-            #expect(try await journal.stored(lastRecord).record.lastSeen == Sample.later)
-            #expect(try await journal.stored(lastRecord).labels.map(\.isWritten) == [true])
-            #expect(try await journal.load(goneRecord.tokenHash).get().isEnded)
+            #expect(try await journal.stored(first).record.lastSeen == Sample.later)
+            #expect(try await journal.stored(last).record.lastSeen == Sample.later)
+            #expect(try await journal.stored(last).labels.map(\.isWritten) == [true])
+            #expect(try await journal.load(gone.record.tokenHash).get().isEnded)
         },
     ]
 }

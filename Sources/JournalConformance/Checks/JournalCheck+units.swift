@@ -1,170 +1,122 @@
+import MVI
 import SessionJournal
 import Testing
 
 extension JournalCheck {
     static let units: [JournalCheck] = [
-        JournalCheck("an append is kept whole: state, labels, receipts, marks, time and sequence number together") {
+        JournalCheck("a batch is kept whole: stores, labels, receipts, lost labels, time and head together") {
             journal in
-            let (key, record) = try await journal.newSession()
-            try await prepare(journal, key)
-            let append = everything(in: key, from: preparedToken)
-            #expect(try await journal.commit(append) == 3)
+            var log = try await prepared(journal)
+            let batch = everything(log)
+            try await journal.commit(batch, to: &log)
             try await journal.reload()
-            let export = try await journal.exported(record)
+            let export = try await journal.exported(log)
             let session = export.session
-            #expect(session.sequence == 4)
-            #expect(session.record.lastSeen == Sample.later)
-            #expect(session.marks == append.marks)
+            #expect(session.head == batch.head)
+            #expect(session.record.lastSeen == Sample.later && session.record.epoch == "new")
+            #expect(session.lostLabels == batch.lostLabels)
+            #expect(session.labels.map(\.id) == [LabelID(number: 2, index: 0)] + batch.labels.map(\.id))
             #expect(
-                session.labels.map(\.id) == [
-                    LabelID(sequence: 2, index: 0), LabelID(sequence: 3, index: 0), LabelID(sequence: 4, index: 0),
-                    LabelID(sequence: 4, index: 1),
-                ])
+                session.receipts.map(\.key) == [.key("stays", feature: Sample.counter)] + batch.receipts.map(\.key))
             #expect(
-                session.receipts.map(\.key) == [.key("stays", feature: Sample.counter)] + append.receipts.map(\.key))
-            #expect(session.lastNumbers == ["new": 5])
-            #expect(session.stores.map(\.token) == [append.store?.token])
-            #expect(export.stores.map(\.state) == [append.store?.state])
-            #expect(export.turns.map(\.sequence) == [3])
+                Set(export.stores.map(\.state)) == [Sample.bytes("new"), Sample.bytes("made"), Sample.bytes("over")])
+            #expect(export.turns == batch.recordings)
+            #expect(export.setAside.map(\.reason) == ["unreadable"])
         },
-        JournalCheck("of an append that is a conflict nothing is kept") { journal in
-            try await expectNothingKept(journal) { append in
-                append.store?.expecting = .next()
+        JournalCheck("of a batch that is a conflict nothing is kept") { journal in
+            try await expectNothingKept(journal) {
+                $0.expecting.nonce ^= 1
+            } ending: {
+                $0.isConflict
+            }
+            try await expectNothingKept(journal) {
+                $0.expecting = .empty
             } ending: {
                 $0.isConflict
             }
         },
-        JournalCheck("of an append that is a duplicate nothing is kept") { journal in
-            try await expectNothingKept(journal) { append in
-                append.receipts.append(Sample.receipt("stays"))
+        JournalCheck("of a batch that is a duplicate nothing is kept") { journal in
+            try await expectNothingKept(journal) { batch in
+                batch.receipts.append(Sample.receipt("stays"))
             } ending: {
                 $0.duplicate?.key == .key("stays", feature: Sample.counter)
             }
         },
-        JournalCheck("of an append that would start a store that is there nothing is kept") { journal in
-            try await expectNothingKept(journal) { append in
-                append.store?.expecting = nil
-            } ending: {
-                $0.isConflict
+        JournalCheck("a batch that makes no sense is invalid, and nothing of it is kept") { journal in
+            let faults: [@Sendable (inout JournalBatch) -> Void] = [
+                { $0.stores[2].state = nil },
+                { $0.stores[2].view = nil },
+                { $0.stores[1].state = nil },
+                { $0.stores[0].feature = Sample.feature(9) },
+                { $0.stores.append(.disposed(Sample.feature(9))) },
+                { $0.stores[2].setsAside = "nothing" },
+                { $0.head.number = $0.expecting.number - 1 },
+                { $0.receipts.append($0.receipts[0]) },
+            ]
+            for fault in faults {
+                try await expectNothingKept(journal, fault: fault) { $0.failure == .invalid }
             }
         },
-        JournalCheck("a store cannot start without a state, nor be appended to without a turn: nothing is kept") {
-            journal in
-            let isInvalid = { @Sendable (result: AppendResult) in result.failure?.code == .invalid }
-            for part in [\StoreAppend.state, \StoreAppend.view] {
-                try await expectNothingKept(journal) { append in
-                    append.store?.feature = Sample.feature(1)
-                    append.store?.expecting = nil
-                    append.store?[keyPath: part] = nil
-                } ending: {
-                    isInvalid($0)
-                }
-            }
-            try await expectNothingKept(journal) { append in
-                append.store?.turns = []
-            } ending: {
-                isInvalid($0)
-            }
-        },
-        JournalCheck("turns of one append have numbers one after the other, and the result is the first") { journal in
-            let (key, record) = try await journal.newSession()
-            let token = StoreToken.next()
-            #expect(
-                try await journal.commit(
-                    .turns(key, from: nil, to: token, turns: [Sample.turn(), Sample.turn("a"), Sample.turn("b", "c")]))
-                    == 1)
-            #expect(
-                try await journal.commit(
-                    .turns(key, Sample.feature(1), from: nil, to: .next(), turns: [Sample.turn("d"), Sample.turn()]))
-                    == 4)
-            #expect(try await journal.commit(.turns(key, from: token, to: .next(2), turns: [Sample.turn("e")])) == 6)
-            try await journal.reload()
-            let session = try await journal.stored(record)
-            #expect(session.sequence == 6)
-            #expect(session.labels.map(\.id.sequence) == [2, 3, 3, 4, 6])
-            #expect(session.labels.map(\.id.index) == [0, 0, 1, 0, 0])
-            #expect(
-                session.labels.map(\.feature)
-                    == [Sample.counter, Sample.counter, Sample.counter, Sample.feature(1), Sample.counter])
-        },
-        JournalCheck("an append without turns has the session's last number and takes none") { journal in
-            let (key, record) = try await journal.newSession()
-            #expect(try await journal.commit(.receipts(key, Sample.receipt("a"))) == 0)
-            let token = StoreToken.next()
-            try await journal.commit(.turns(key, from: nil, to: token, turns: [Sample.turn(), Sample.turn()]))
-            try await journal.reload()
-            #expect(try await journal.commit(.receipts(key, Sample.receipt("b"))) == 2)
-            #expect(try await journal.commit(.turns(key, from: token, to: .next(2))) == 3)
-            #expect(try await journal.stored(record).receipts.count == 2)
-        },
-        JournalCheck("marks of the session stay until an append or a removal brings new ones") { journal in
-            let (key, record) = try await journal.newSession()
-            var append = JournalAppend.receipts(key, Sample.receipt("a"))
-            var marks = SessionMarks()
-            marks.versionFloor = 3
-            marks.droppedSequence = 2
-            marks.hasLabels = true
-            marks.hasUnheard = true
-            append.marks = marks
-            try await journal.commit(append)
-            try await journal.commit(.turns(key, from: nil, to: .next()))
-            try await journal.reload()
-            #expect(try await journal.stored(record).marks == marks)
-            marks.hasUnheard = false
-            _ = try await journal.removeStore(Sample.counter, of: key, marks: marks).get()
-            try await journal.reload()
-            #expect(try await journal.stored(record).marks == marks)
+        JournalCheck("what another writer changed is a conflict, not a fault of the batch") { journal in
+            var log = try await journal.newLogWithStore()
+            let late = log
+            try await journal.commit(log.batch(.disposed()), to: &log)
+            #expect(try await journal.append(late.batch(.changed())).isConflict)
+            #expect(try await journal.append(late.batch(.disposed())).isConflict)
+            #expect(try await journal.append(late.batch(.sample(.made, setsAside: "x"))).isConflict)
         },
     ]
 
-    private static let preparedToken = StoreToken(version: 1, nonce: 77)
-
-    /// Two turns with a label each, three receipts, and an epoch.
-    private static func prepare(_ journal: TestedJournal, _ key: SessionKey) async throws {
+    /// Three stores, two turns with a label each, and three receipts.
+    private static func prepared(_ journal: TestedJournal) async throws -> Log {
+        var log = try await journal.newLog()
         try await journal.commit(
-            .turns(
-                key, from: nil, to: preparedToken, turns: [Sample.turn("first"), Sample.turn("second")],
+            log.batch(
+                .made(), .made(Sample.feature(1)), .made(Sample.feature(3)), turns: 2,
+                labels: log.labels("first") + log.labels("second", turn: 2),
                 receipts: [
-                    Sample.receipt("stays"), Sample.receipt("goes"), Sample.receipt(number: 4, epoch: "old"),
-                ]))
+                    Sample.receipt("stays"), Sample.receipt("goes"), Sample.receipt(sequence: 4, epoch: "old"),
+                ]), to: &log)
+        return log
     }
 
-    /// Changes everything that an append can change.
-    private static func everything(in key: SessionKey, from token: StoreToken) -> JournalAppend {
-        var turn = Sample.turn("third")
-        turn.recording = Sample.bytes("{}")
-        turn.recordingLimit = 10
-        var append = JournalAppend.turns(
-            key, from: token, to: .next(2), state: "new", view: "new", viewIntent: "new",
-            turns: [turn, Sample.turn("fourth", "fifth")],
-            receipts: [Sample.receipt("new"), Sample.receipt(number: 5, epoch: "new")], time: Sample.later)
-        append.store?.marks.droppedSequence = 1
-        append.forgottenReceipts = [.key("goes", feature: Sample.counter), .sequence(4, epoch: "old")]
-        append.forgottenEpochs = ["old"]
-        append.firstLabel = LabelID(sequence: 2, index: 0)
-        var marks = SessionMarks()
-        marks.versionFloor = 1
-        append.marks = marks
-        return append
+    /// Changes everything that a batch can change.
+    private static func everything(_ log: Log) -> JournalBatch {
+        var batch = log.batch(
+            .changed(Sample.counter, "new"), .sample(.made, Sample.feature(1), state: "over", setsAside: "unreadable"),
+            .made(Sample.feature(2), "made"), .disposed(Sample.feature(3)), turns: 3,
+            labels: log.labels("third") + log.labels("fourth", "fifth", turn: 2),
+            receipts: [Sample.receipt("new"), Sample.receipt(sequence: 5, epoch: "new")], time: Sample.later)
+        batch.recordings = [
+            RecordedTurn(
+                number: log.head.number + 1, feature: Sample.counter, time: Sample.later,
+                recording: Sample.bytes("{}"))
+        ]
+        batch.recordingLimit = 10
+        batch.forgottenReceipts = [.key("goes", feature: Sample.counter), .sequence(4, epoch: "old")]
+        batch.firstLabel = LabelID(number: 2, index: 0)
+        var lost = LostLabels()
+        lost.hasAny = true
+        lost.dropped[Sample.counter] = .init(number: 1, isUnheard: true)
+        batch.lostLabels = lost
+        batch.epoch = "new"
+        return batch
     }
 
     /// Appends everything with a fault in it, and compares what is kept before and after.
     private static func expectNothingKept(
-        _ journal: TestedJournal, fault: (inout JournalAppend) -> Void, ending: (AppendResult) -> Bool,
-        sourceLocation: SourceLocation = #_sourceLocation
+        _ journal: TestedJournal, fault: (inout JournalBatch) -> Void, ending: (AppendResult) -> Bool
     ) async throws {
-        let (key, record) = try await journal.newSession()
-        try await prepare(journal, key)
-        let before = try await journal.picture(record)
-        var append = everything(in: key, from: preparedToken)
-        fault(&append)
-        let result = try await journal.append(append)
-        #expect(ending(result), "the append ended as \(result)", sourceLocation: sourceLocation)
-        #expect(try await journal.picture(record) == before, sourceLocation: sourceLocation)
+        var log = try await prepared(journal)
+        let before = try await journal.picture(log)
+        var batch = everything(log)
+        fault(&batch)
+        let result = try await journal.append(batch)
+        #expect(ending(result), "the append ended as \(result)")
+        #expect(try await journal.picture(log) == before)
         try await journal.reload()
-        #expect(try await journal.picture(record) == before, sourceLocation: sourceLocation)
-        // Nor does it stand in the way of the next one, which takes its number.
-        #expect(
-            try await journal.commit(everything(in: key, from: preparedToken)) == 3, sourceLocation: sourceLocation)
+        #expect(try await journal.picture(log) == before)
+        // Nor does it stand in the way of the next one.
+        try await journal.commit(everything(log), to: &log)
     }
 }

@@ -10,10 +10,11 @@ func pictured(_ export: SessionExport) -> String {
 }
 
 private func pictured(_ session: StoredSession) -> [String] {
-    var lines = ["\(session.key)", "\(session.record)", "sequence \(session.sequence)", "\(session.marks)"]
+    var lines = ["\(session.key)", "\(session.record)", "\(session.head)"]
     lines += session.stores.map { "summary \($0)" }.sorted()
     lines += session.labels.map { "label \($0)" }
     lines += session.receipts.map { "receipt \($0)" }
-    lines += session.lastNumbers.map { "last number of \($0.key): \($0.value)" }.sorted()
+    lines.append("any lost: \(session.lostLabels.hasAny)")
+    lines += session.lostLabels.dropped.map { "dropped \($0.key): \($0.value)" }.sorted()
     return lines
 }

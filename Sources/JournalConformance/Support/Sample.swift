@@ -21,61 +21,94 @@ enum Sample {
             epoch: "k\(UInt64.random(in: .min ... .max))", credential: credential, created: start, lastSeen: lastSeen)
     }
 
-    static func tokenHash() -> TokenHash { TokenHash((0..<32).map { _ in .random(in: .min ... .max) }) }
+    static func tokenHash() -> TokenHash { TokenHash(randomBytes(32)) }
 
-    /// A receipt of a keyed intent that ran.
+    /// A receipt of a keyed intent that ran. `Log.batch` gives it its number.
     static func receipt(
         _ key: String, feature: FeatureID = counter, version: UInt64 = 1, made: Duration = start
     ) -> StoredReceipt {
         receipt(.key(key, feature: feature), outcome: .ran(version: version), made: made)
     }
 
-    /// A receipt of a numbered intent that ran.
-    static func receipt(number: UInt64, epoch: String, version: UInt64 = 1) -> StoredReceipt {
-        receipt(.sequence(number, epoch: epoch), outcome: .ran(version: version))
+    /// A receipt of a numbered intent that ran. `Log.batch` gives it its number.
+    static func receipt(sequence: UInt64, epoch: String, version: UInt64 = 1) -> StoredReceipt {
+        receipt(.sequence(sequence, epoch: epoch), outcome: .ran(version: version))
     }
 
-    static func receipt(
-        _ key: ReceiptKey, outcome: StoredReceipt.Outcome, made: Duration = start
-    ) -> StoredReceipt {
+    static func receipt(_ key: ReceiptKey, outcome: StoredReceipt.Outcome, made: Duration = start) -> StoredReceipt {
         StoredReceipt(
-            key: key, bodyHash: (0..<32).map { _ in .random(in: .min ... .max) },
-            intent: "intent-\(UInt64.random(in: .min ... .max))", outcome: outcome, made: made)
-    }
-
-    /// A turn with those labels.
-    static func turn(_ labels: String...) -> TurnAppend {
-        TurnAppend(
-            labels: labels.map { text in
-                LabelAppend(version: 1, intent: "i-\(text)", json: bytes("\"\(text)\""), expiry: muchLater)
-            })
+            key: key, number: 0, bodyHash: randomBytes(32), intent: "intent-\(UInt64.random(in: .min ... .max))",
+            outcome: outcome, made: made)
     }
 
     static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+    private static func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: .min ... .max) } }
 }
 
-extension StoreToken {
-    /// A new token.
-    static func next(_ version: UInt64 = 1) -> StoreToken { .random(version: version) }
+extension SessionHead {
+    /// A new head.
+    static func random(_ number: UInt64) -> SessionHead {
+        SessionHead(number: number, nonce: .random(in: .min ... .max))
+    }
 }
 
-extension JournalAppend {
-    /// One turn, or those that are given, of a store.
-    static func turns(
-        _ session: SessionKey, _ feature: FeatureID = Sample.counter, from old: StoreToken?, to new: StoreToken,
-        state: String? = "{}", view: String? = "[]", viewIntent: String? = nil,
-        turns: [TurnAppend] = [TurnAppend(labels: [])], receipts: [StoredReceipt] = [], time: Duration = Sample.start
-    ) -> JournalAppend {
-        JournalAppend(
-            session: session, time: time,
-            store: StoreAppend(
-                feature: feature, expecting: old, token: new, schemaVersion: 1, state: state.map(Sample.bytes),
-                view: view.map(Sample.bytes), viewIntent: viewIntent, marks: StoreMarks(), turns: turns),
-            receipts: receipts)
+extension StoreChange {
+    /// A change of which `Log.batch` says the numbers that are left out.
+    static func sample(
+        _ kind: Kind, _ feature: FeatureID = Sample.counter, state: String? = "{}", view: String? = "[]",
+        viewIntent: String? = nil, setsAside: String? = nil
+    ) -> StoreChange {
+        StoreChange(
+            feature: feature, kind: kind, number: 0, version: 0, made: 0, state: state.map(Sample.bytes),
+            view: view.map(Sample.bytes), viewIntent: viewIntent, setsAside: setsAside)
     }
 
-    /// Receipts only.
-    static func receipts(_ session: SessionKey, _ receipts: StoredReceipt...) -> JournalAppend {
-        JournalAppend(session: session, time: Sample.start, receipts: receipts)
+    static func made(_ feature: FeatureID = Sample.counter, _ state: String = "{}") -> StoreChange {
+        sample(.made, feature, state: state)
+    }
+
+    static func changed(_ feature: FeatureID = Sample.counter, _ state: String = "{}") -> StoreChange {
+        sample(.changed, feature, state: state)
+    }
+
+    static func disposed(_ feature: FeatureID = Sample.counter) -> StoreChange {
+        sample(.disposed, feature, state: nil, view: nil)
+    }
+}
+
+/// A session's log as its writer knows it.
+struct Log: Sendable {
+    let key: SessionKey
+    let record: SessionRecord
+    /// What the next batch expects.
+    var head = SessionHead.empty
+
+    /// The next batch: one turn, or as many as are given or as there are receipts. Stores' numbers that are left out are
+    /// that of the last turn, receipts' those of the turns from the first on.
+    func batch(
+        _ stores: StoreChange..., turns: UInt64 = 1, labels: [StoredLabel] = [], receipts: [StoredReceipt] = [],
+        time: Duration = Sample.start
+    ) -> JournalBatch {
+        let last = head.number + max(turns, UInt64(receipts.count))
+        var batch = JournalBatch(
+            session: key, expecting: head, head: .random(last), time: time, stores: stores, labels: labels,
+            receipts: receipts)
+        for index in stores.indices {
+            batch.stores[index].number = last
+            batch.stores[index].version = last
+            if batch.stores[index].kind == .made { batch.stores[index].made = last }
+        }
+        for index in receipts.indices { batch.receipts[index].number = head.number + UInt64(index) + 1 }
+        return batch
+    }
+
+    /// Labels of the next batch's turn of that place, 1 for the first.
+    func labels(_ texts: String..., turn: UInt64 = 1, feature: FeatureID = Sample.counter) -> [StoredLabel] {
+        texts.enumerated().map { index, text in
+            StoredLabel(
+                id: LabelID(number: head.number + turn, index: index), feature: feature, version: 1,
+                intent: "i-\(text)", json: Sample.bytes("\"\(text)\""), expiry: Sample.muchLater)
+        }
     }
 }

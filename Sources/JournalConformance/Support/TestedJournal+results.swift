@@ -1,29 +1,33 @@
+import MVI
 import SessionJournal
 import Testing
 
 /// Calls that the test cannot go on without.
 extension TestedJournal {
     /// Creates a session of a sample's kind.
-    func newSession(
-        _ record: SessionRecord = Sample.session(), sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> (key: SessionKey, record: SessionRecord) {
-        (try await create(record).get(), record)
+    func newLog(_ record: SessionRecord = Sample.session()) async throws -> Log {
+        Log(key: try await create(record).get(), record: record)
     }
 
-    /// Appends; the sequence number of the first turn.
-    @discardableResult
+    /// Appends a log's next batch, or another one that leads the log on.
     func commit(
-        _ append: JournalAppend, sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> UInt64 {
-        let result = try await self.append(append)
-        return try #require(result.sequence, "the append ended as \(result)", sourceLocation: sourceLocation)
+        _ batch: JournalBatch, to log: inout Log, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let result = try await append(batch)
+        try #require(result.isCommitted, "the append ended as \(result)", sourceLocation: sourceLocation)
+        log.head = batch.head
+    }
+
+    /// Creates a session with a store whose state is `{}`.
+    func newLogWithStore(_ record: SessionRecord = Sample.session()) async throws -> Log {
+        var log = try await newLog(record)
+        try await commit(log.batch(.made()), to: &log)
+        return log
     }
 
     /// What the token's session is, as it is kept.
-    func stored(
-        _ record: SessionRecord, sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> StoredSession {
-        let load = try await load(record.tokenHash).get()
+    func stored(_ log: Log, sourceLocation: SourceLocation = #_sourceLocation) async throws -> StoredSession {
+        let load = try await load(log.record.tokenHash).get()
         guard case .found(let session) = load else {
             Issue.record("the session is \(load), not found", sourceLocation: sourceLocation)
             throw CheckCannotGoOn()
@@ -31,28 +35,30 @@ extension TestedJournal {
         return session
     }
 
+    /// What was appended after a head.
+    func news(
+        _ log: Log, since head: SessionHead, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> SessionNews {
+        try #require(try await load(log.key, since: head).get(), "the session is gone", sourceLocation: sourceLocation)
+    }
+
     /// A store as it is kept.
     func store(
-        _ feature: FeatureID = Sample.counter, of session: SessionKey,
-        sourceLocation: SourceLocation = #_sourceLocation
+        _ feature: FeatureID = Sample.counter, of log: Log, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> StoredStore {
-        let stores = try await loadStores([feature], of: session).get()
+        let stores = try await loadStores([feature], of: log.key).get()
         #expect(stores.count == 1, sourceLocation: sourceLocation)
         return try #require(stores.first, sourceLocation: sourceLocation)
     }
 
     /// Everything that is kept of a session.
-    func exported(
-        _ record: SessionRecord, sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> SessionExport {
-        try #require(try await export(record.id).get(), "the session is gone", sourceLocation: sourceLocation)
+    func exported(_ log: Log, sourceLocation: SourceLocation = #_sourceLocation) async throws -> SessionExport {
+        try #require(try await export(log.record.id).get(), "the session is gone", sourceLocation: sourceLocation)
     }
 
     /// Everything that is kept of a session, as lines of text.
-    func picture(
-        _ record: SessionRecord, sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> String {
-        pictured(try await exported(record, sourceLocation: sourceLocation))
+    func picture(_ log: Log, sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
+        pictured(try await exported(log, sourceLocation: sourceLocation))
     }
 }
 
@@ -60,9 +66,8 @@ extension TestedJournal {
 struct CheckCannotGoOn: Error {}
 
 extension AppendResult {
-    /// The sequence number, if it was committed.
-    var sequence: UInt64? {
-        if case .committed(let sequence) = self { sequence } else { nil }
+    var isCommitted: Bool {
+        if case .committed = self { true } else { false }
     }
 
     var isConflict: Bool {
@@ -75,8 +80,8 @@ extension AppendResult {
     }
 
     /// Why certainly nothing is kept.
-    var failure: JournalFailure? {
-        if case .failed(let failure) = self { failure } else { nil }
+    var failure: StoreError.Code? {
+        if case .failed(let error) = self { error.code } else { nil }
     }
 }
 
@@ -90,8 +95,8 @@ extension SessionLoad {
     }
 }
 
-extension Result {
-    var failure: Failure? {
-        if case .failure(let failure) = self { failure } else { nil }
+extension Result where Failure == StoreError {
+    var failure: StoreError.Code? {
+        if case .failure(let error) = self { error.code } else { nil }
     }
 }

@@ -1,4 +1,5 @@
 import Locking
+import MVI
 import SessionJournal
 import Testing
 
@@ -43,9 +44,9 @@ final class TestedJournal: Sendable {
 
     // MARK: Calls that are not waited for
 
-    func startAppend(_ append: JournalAppend) -> Answer<AppendResult> {
+    func startAppend(_ batch: JournalBatch) -> Answer<AppendResult> {
         let answer: Answer<AppendResult> = answer(of: "append")
-        if let result = journal.append(append, done: { answer.give($0) }) { answer.give(result) }
+        if let result = journal.append(batch, done: { answer.give($0) }) { answer.give(result) }
         return answer
     }
 
@@ -63,46 +64,44 @@ final class TestedJournal: Sendable {
 
     // MARK: Calls
 
-    func append(_ append: JournalAppend) async throws -> AppendResult { try await startAppend(append).value }
+    func append(_ batch: JournalBatch) async throws -> AppendResult { try await startAppend(batch).value }
 
-    func create(_ session: SessionRecord) async throws -> Result<SessionKey, JournalFailure> {
+    func create(_ session: SessionRecord) async throws -> Result<SessionKey, StoreError> {
         try await start("create") { $0.create(session, done: $1) }.value
     }
 
-    func removeStore(
-        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks = SessionMarks()
-    ) async throws -> Result<Void, JournalFailure> {
-        try await start("removeStore") { $0.removeStore(feature, of: session, marks: marks, done: $1) }.value
-    }
-
-    func remove(_ session: SessionKey, tombstoneUntil: Duration) async throws -> Result<Void, JournalFailure> {
+    func remove(_ session: SessionKey, tombstoneUntil: Duration) async throws -> Result<Void, StoreError> {
         try await start("remove") { $0.remove(session, tombstoneUntil: tombstoneUntil, done: $1) }.value
     }
 
-    func touch(_ touches: [SessionTouch]) async throws -> Result<Void, JournalFailure> {
+    func touch(_ touches: [SessionTouch]) async throws -> Result<Void, StoreError> {
         try await start("touch") { $0.touch(touches, done: $1) }.value
     }
 
     func expire(
         lastSeenBefore: Duration, now: Duration = Sample.later, tombstoneUntil: Duration = Sample.muchLater, limit: Int
-    ) async throws -> Result<Int, JournalFailure> {
+    ) async throws -> Result<Int, StoreError> {
         try await start("expire") {
             $0.expire(
                 lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: $1)
         }.value
     }
 
-    func load(_ token: TokenHash, now: Duration = Sample.later) async throws -> Result<SessionLoad, JournalFailure> {
+    func load(_ token: TokenHash, now: Duration = Sample.later) async throws -> Result<SessionLoad, StoreError> {
         try await start("load") { $0.load(token, now: now, done: $1) }.value
+    }
+
+    func load(_ session: SessionKey, since head: SessionHead) async throws -> Result<SessionNews?, StoreError> {
+        try await start("load since") { $0.load(session, since: head, done: $1) }.value
     }
 
     func loadStores(
         _ features: [FeatureID], of session: SessionKey
-    ) async throws -> Result<[StoredStore], JournalFailure> {
+    ) async throws -> Result<[StoredStore], StoreError> {
         try await start("loadStores") { $0.loadStores(features, of: session, done: $1) }.value
     }
 
-    func export(_ id: String) async throws -> Result<SessionExport?, JournalFailure> {
+    func export(_ id: String) async throws -> Result<SessionExport?, StoreError> {
         try await start("export") { $0.export(id, done: $1) }.value
     }
 }

@@ -1,4 +1,5 @@
 import DequeModule
+import MVI
 
 /// Which tokens and ids there are, and which tokens were there not long ago.
 struct MemoryDirectory {
@@ -18,15 +19,13 @@ struct MemoryDirectory {
     /// Until when each token that is gone is remembered.
     private var tombstones: [TokenHash: Duration] = [:]
     /// The same in the order in which they came. One whose time is over but that stands behind a younger one costs
-    /// memory until that goes, and is not seen by anybody.
+    /// memory until that goes; no load sees it.
     private var tombstoneOrder: Deque<TokenHash> = []
 
     /// Gives a session its key.
-    mutating func enter(_ session: SessionRecord) -> Result<SessionKey, JournalFailure> {
-        if isClosed { return .failure(MemoryJournal.closed) }
-        guard tokens[session.tokenHash] == nil, ids[session.id] == nil else {
-            return .failure(JournalFailure(.exists, "There is a session with this token or id already."))
-        }
+    mutating func add(_ session: SessionRecord) -> Result<SessionKey, StoreError> {
+        if isClosed { return .failure(.journalClosed) }
+        guard tokens[session.tokenHash] == nil, ids[session.id] == nil else { return .failure(.sessionExists) }
         lastKey += 1
         let key = SessionKey(lastKey)
         tokens[session.tokenHash] = key
@@ -34,8 +33,8 @@ struct MemoryDirectory {
         return .success(key)
     }
 
-    /// Forgets a session that was entered.
-    mutating func leave(_ session: SessionRecord, tombstoneUntil: Duration) {
+    /// Removes a session that was added.
+    mutating func remove(_ session: SessionRecord, tombstoneUntil: Duration) {
         tokens[session.tokenHash] = nil
         ids[session.id] = nil
         if tombstones.updateValue(tombstoneUntil, forKey: session.tokenHash) == nil {
@@ -43,15 +42,15 @@ struct MemoryDirectory {
         }
     }
 
-    func lookUp(_ token: TokenHash, now: Duration) -> Entry {
+    func entry(of token: TokenHash, now: Duration) -> Entry {
         if let key = tokens[token] { return .session(key) }
         return tombstones[token].map { now < $0 } == true ? .tombstone : .nothing
     }
 
     func key(ofID id: String) -> SessionKey? { ids[id] }
 
-    /// Forgets at most `limit` tombstones whose time is over; says how many.
-    mutating func forgetTombstones(now: Duration, limit: Int) -> Int {
+    /// Removes at most `limit` tombstones whose time is over; says how many.
+    mutating func removeTombstones(now: Duration, limit: Int) -> Int {
         var count = 0
         while count < limit, let oldest = tombstoneOrder.first, let until = tombstones[oldest], until <= now {
             tombstones[oldest] = nil
@@ -61,9 +60,8 @@ struct MemoryDirectory {
         return count
     }
 
-    mutating func close() { self = MemoryDirectory(isClosed: true) }
-
-    init() {}
-
-    private init(isClosed: Bool) { self.isClosed = isClosed }
+    mutating func close() {
+        self = MemoryDirectory()
+        isClosed = true
+    }
 }
