@@ -1,15 +1,17 @@
 import Dispatch
 import Locking
 import Logging
+import MVI
 import SQLite
 import SessionJournal
 
 /// What the journal's threads share.
 final class Engine: Sendable {
     /// What can be asked from any thread.
-    struct Status {
-        var trouble: JournalFailure?
+    private struct Status {
+        var trouble: StoreError?
         var statistics = JournalStatistics()
+        var inDoubt = InDoubtCommits()
         var hasEnded = false
         var endWaiters: [CheckedContinuation<Void, Never>] = []
     }
@@ -17,33 +19,79 @@ final class Engine: Sendable {
     let files: JournalFiles
     let options: JournalOptions
     let logger: Logger
-    let lanes: Lanes
-    let queue: WriterQueue
-    let reads: ReadQueue
-    let doubt = Lock(Doubt())
-    let status = Lock(Status())
+    let completions: CompletionThreads
+    let queue: JournalQueue
+    private let status = Lock(Status())
 
     init(folder: String, options: JournalOptions, logger: Logger) throws(DatabaseThreadError) {
         files = JournalFiles(folder: folder)
         self.options = options
         self.logger = logger
-        lanes = try Lanes(count: options.lanes)
-        let reads = ReadQueue(limit: options.waitingReads)
-        self.reads = reads
-        queue = WriterQueue(items: options.waitingItems, bytes: options.waitingBytes) { reads.wake() }
+        completions = try CompletionThreads(count: options.completionThreads)
+        queue = JournalQueue(options)
     }
 
-    /// Hands a result over that nobody's order depends on.
-    func deliver(_ session: SessionKey? = nil, _ body: @escaping @Sendable () -> Void) {
-        lanes.hand([.other(body)], to: session.map(lanes.index) ?? 0)
+    var trouble: StoreError? {
+        get { status.withLock { $0.trouble } }
+        set { status.withLock { $0.trouble = newValue } }
     }
 
-    /// What the threads do last: nobody is waited for after it.
-    func ended() {
-        lanes.end()
+    var statistics: JournalStatistics {
+        get { status.withLock { $0.statistics } }
+        set { status.withLock { $0.statistics = newValue } }
+    }
+
+    var inDoubt: InDoubtCommits {
+        get { status.withLock { $0.inDoubt } }
+        set { status.withLock { $0.inDoubt = newValue } }
+    }
+
+    /// Reads in one transaction, after all writes of a scope that were enqueued before. The answer is a failure while the
+    /// session is in doubt.
+    ///
+    /// - Parameters:
+    ///   - isAccepted: whether it is the second half of a read that was accepted.
+    ///   - session: the session that was found, for a read that does not name one.
+    func read<Value: Sendable>(
+        after scope: Scope, isAccepted: Bool = false, _ done: @escaping Done<Value>,
+        session: @escaping @Sendable (Value) -> SessionKey? = { _ in nil },
+        _ body: @escaping @Sendable (inout Connection) throws -> Value
+    ) {
+        let read = Read(needs: queue.ticket(scope)) { [self] reader, ticket in
+            let result = reader.attempt(body)
+            let found = (try? result.get()).flatMap(session) ?? scope.session
+            // What was enqueued about the session may be more than what was about the token.
+            if case .token = scope, let found, queue.ticket(.session(found)) > ticket {
+                return self.read(after: .session(found), isAccepted: true, done, session: session, body)
+            }
+            let inDoubt = inDoubt
+            let isInDoubt = inDoubt.contains(scope) || found.map { inDoubt.contains(.session($0)) } == true
+            completions.enqueue(.other { done(isInDoubt ? .failure(.inDoubt) : result) }, of: found)
+        }
+        if let refusal = queue.enqueue(read, isAccepted: isAccepted) { done(.failure(refusal)) }
+    }
+
+    /// Takes the next step of an expiry in some transaction, and the others after it.
+    func step(_ expiry: Expiry, _ done: @escaping Done<Int>) {
+        let write = Write(scope: .all) { [self] database in
+            var expiry = expiry
+            try database.step(&expiry, until: .now + options.stepTime, sessions: options.stepSessions)
+            let (next, isOver) = (expiry, !expiry.hasTombstones && !expiry.hasSessions && !database.hasGarbage)
+            return .other { isOver ? done(.success(next.count)) : self.step(next, done) }
+        } fail: { error, _ in
+            .other { done(.failure(error)) }
+        }
+        if let refusal = queue.enqueue(write) {
+            done(expiry.count > 0 ? .success(expiry.count) : .failure(refusal))
+        }
+    }
+
+    /// The last step of the threads.
+    func end() {
+        completions.end()
         let waiters = status.withLock { status -> [CheckedContinuation<Void, Never>] in
             status.hasEnded = true
-            status.trouble = .closed
+            status.trouble = .journalClosed
             defer { status.endWaiters = [] }
             return status.endWaiters
         }
@@ -58,20 +106,5 @@ final class Engine: Sendable {
             }
             if hasEnded { continuation.resume() }
         }
-    }
-}
-
-/// What a transaction was about whose commit failed in a way that may have left it in the log. Until another was written
-/// over it nothing is said of these: after a crash it might turn out to be kept.
-struct Doubt {
-    var sessions: Set<SessionKey> = []
-    var tokens: Set<TokenHash> = []
-    /// Nobody knows which sessions.
-    var isOfAll = false
-
-    var isEmpty: Bool { sessions.isEmpty && tokens.isEmpty && !isOfAll }
-
-    func touches(_ session: SessionKey?, _ token: TokenHash?) -> Bool {
-        isOfAll || session.map(sessions.contains) == true || token.map(tokens.contains) == true
     }
 }

@@ -1,5 +1,3 @@
-import SessionJournal
-
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -10,14 +8,14 @@ import SessionJournal
 
 /// The bounds of a journal. The defaults suit a server; tests take others.
 struct JournalOptions: Sendable {
-    /// How many results are handed over at once.
-    var lanes = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    /// How many threads run completion handlers.
+    var completionThreads = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
     /// How many operations one transaction takes at most.
     var transactionItems = 2_000
     /// How many bytes of states, views, labels and the like one transaction takes at most, beyond its first operation.
     var transactionBytes = 8 << 20
     /// How many operations may wait to be written, and how many bytes of them.
-    var waitingItems = 200_000
+    var waitingItems: UInt64 = 200_000
     var waitingBytes = 512 << 20
     /// How many reads may wait.
     var waitingReads = 10_000
@@ -25,7 +23,7 @@ struct JournalOptions: Sendable {
     var checkpointPages = 4_000
     /// From how many pages on readers are waited for, a short while, so that the log can begin anew.
     var restartPages = 16_000
-    /// How many sessions' last sequence numbers are remembered in each of two generations.
+    /// How many sessions' heads and stores are remembered in each of two generations.
     var cachedSessions = 20_000
     /// How long one step of expiry or another long job may hold up appends.
     var stepTime: Duration = .milliseconds(2)
@@ -39,5 +37,18 @@ struct JournalOptions: Sendable {
     var migrations = Schema.migrations
 }
 
-/// Takes the result of an operation.
-typealias Done<Value> = @Sendable (Result<Value, JournalFailure>) -> Void
+/// What a journal did since it was opened.
+public struct JournalStatistics: Sendable, Hashable {
+    /// Transactions that were committed, steps of expiry included.
+    public var transactions = 0
+    /// Appends that were committed.
+    public var appends = 0
+    /// How long the write-ahead log is, in bytes. It begins anew when all of it was copied into the database.
+    public var logBytes = 0
+    /// How long the writer's thread was in transactions and checkpoints.
+    public var nanosecondsInSQLite: UInt64 = 0
+    /// How many operations wait to be written, those of the transaction under way included.
+    public var queueLength = 0
+
+    public init() {}
+}

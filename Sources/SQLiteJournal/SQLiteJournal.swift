@@ -1,18 +1,19 @@
 import Logging
+import MVI
 import SQLite
 import SessionJournal
 
 /// A journal in a SQLite database: what it reported as committed is on the disk.
 ///
-/// One thread writes, all that waits as one transaction; another reads. Results are handed over by as many threads as
-/// there are cores, those of one session by the same one, in the order of commits. `docs/journal.md` says what is kept
+/// One thread writes, all that waits as one transaction; another reads. As many threads as there are cores run completion
+/// handlers, those of one session the same one, in the order of commits. `docs/journal.md` says what is kept
 /// where, and what happens when the disk is in trouble.
 public final class SQLiteJournal: Journal {
     private let engine: Engine
 
     private init(_ engine: Engine) { self.engine = engine }
 
-    /// Nobody can call it any more: what waits is done, then the files are closed.
+    /// No caller is left: what waits is done, then the files are closed.
     deinit { engine.queue.close() }
 
     /// Opens the journal in a folder, which is made if it is not there.
@@ -33,21 +34,13 @@ public final class SQLiteJournal: Journal {
         do { engine = try Engine(folder: directory, options: options, logger: logger) } catch {
             throw JournalOpenError("The journal cannot be opened: \(error).")
         }
-        let result = await withCheckedContinuation { continuation in
+        let result = await withCheckedContinuation {
+            (opened: CheckedContinuation<Result<Void, JournalOpenError>, Never>) in
             do {
-                try startThread { Reader(engine).run() }
+                try startThread { Writer(engine).run { opened.resume(returning: $0) } }
             } catch {
-                engine.lanes.end()
-                return continuation.resume(
-                    returning: Result<Void, JournalOpenError>.failure(
-                        JournalOpenError("The journal cannot be opened: \(error).")))
-            }
-            do {
-                try startThread { Writer(engine).run { continuation.resume(returning: $0) } }
-            } catch {
-                engine.reads.end()
-                engine.lanes.end()
-                continuation.resume(returning: .failure(JournalOpenError("The journal cannot be opened: \(error).")))
+                engine.completions.end()
+                opened.resume(returning: .failure(JournalOpenError("The journal cannot be opened: \(error).")))
             }
         }
         try result.get()
@@ -56,102 +49,109 @@ public final class SQLiteJournal: Journal {
 
     // MARK: Writing
 
-    public func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, JournalFailure>) -> Void)
-    {
-        write(.create(session, done)) { done(.failure($0)) }
+    public func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
+        write(.token(session.tokenHash), done) { database in
+            guard let key = try database.create(session) else { return .failure(.sessionExists) }
+            return .success(key)
+        }
     }
 
-    public func append(_ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        engine.queue.hand(.append(append, done)).map { .failed($0) }
-    }
-
-    public func removeStore(
-        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
-    ) {
-        write(.removeStore(feature, of: session, marks, done)) { done(.failure($0)) }
+    public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        let write = Write(scope: .session(batch.session), bytes: batch.bytes) { database in
+            .append(try database.append(batch), done)
+        } fail: { error, isUnknown in
+            .append(isUnknown ? .unknown(error) : .failed(error), done)
+        }
+        return engine.queue.enqueue(write).map { .failed($0) }
     }
 
     public func remove(
-        _ session: SessionKey, tombstoneUntil: Duration,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
+        _ session: SessionKey, tombstoneUntil: Duration, done: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        write(.remove(session, tombstoneUntil: tombstoneUntil, done)) { done(.failure($0)) }
-    }
-
-    public func touch(
-        _ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
-    ) {
-        // In pieces that hold up nobody for long; they are done in their order, so the last one's result is that of all,
-        // but for those that may be lost without harm.
-        var rest = touches[...]
-        while rest.count > Self.touchesAtOnce {
-            let piece = rest.prefix(Self.touchesAtOnce)
-            rest = rest.dropFirst(Self.touchesAtOnce)
-            if let refusal = engine.queue.hand(.touch(piece, { _ in })) { return done(.failure(refusal)) }
+        write(.removal(session), done) { database in
+            .success(try database.remove(session, tombstoneUntil: tombstoneUntil))
         }
-        write(.touch(rest, done)) { done(.failure($0)) }
     }
 
-    private static let touchesAtOnce = 256
+    public func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+        // In pieces, each a small part of a transaction; they are done in their order, so the last one's result is that of
+        // all, but for those that may be lost without harm.
+        let ignored: Done<Void> = { _ in }
+        var rest = touches[...]
+        repeat {
+            let piece = rest.prefix(256)
+            rest = rest.dropFirst(256)
+            write(.sessions(piece.map(\.session)), rest.isEmpty ? done : ignored) { database in
+                for touch in piece { try database.note(touch) }
+                return .success(())
+            }
+        } while !rest.isEmpty
+    }
 
     public func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<Int, StoreError>) -> Void
     ) {
-        let expiry = Expiry(
-            lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
-        write(.expire(expiry)) { done(.failure($0)) }
+        engine.step(
+            Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
     }
 
     /// Copies the whole journal into a new file while it goes on working. The copy is in `FILE.partial` until it is
     /// complete and synced; a file that is there already is left alone, which is the error `invalid`.
-    public func backup(to path: String) async throws(JournalFailure) {
+    public func backup(to path: String) async throws(StoreError) {
         let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<Void, JournalFailure>, Never>) in
-            write(.backup(to: path) { continuation.resume(returning: $0) }) {
-                continuation.resume(returning: .failure($0))
-            }
+            (continuation: CheckedContinuation<Result<Void, StoreError>, Never>) in
+            let request = BackupRequest(path: path) { continuation.resume(returning: $0) }
+            if let refusal = engine.queue.enqueue(request) { continuation.resume(returning: .failure(refusal)) }
         }
         try result.get()
     }
 
-    private func write(_ item: WriteItem, refused: (JournalFailure) -> Void) {
-        if let refusal = engine.queue.hand(item) { refused(refusal) }
+    private func write<Value: Sendable>(
+        _ scope: Scope, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (JournalDatabase) throws -> Result<Value, StoreError>
+    ) {
+        if let refusal = engine.queue.enqueue(Write(scope, done, body)) { done(.failure(refusal)) }
     }
 
     // MARK: Reading
 
     public func load(
-        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, JournalFailure>) -> Void
+        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
     ) {
-        let read = Read(item: .load(token, now: now, done), needs: engine.queue.ticket(.token(token)))
-        if let refusal = engine.reads.hand(read) { done(.failure(refusal)) }
+        engine.read(after: .token(token), done) { load in
+            if case .found(let session) = load { session.key } else { nil }
+        } _: { connection in
+            try connection.load(token, now: now)
+        }
+    }
+
+    public func load(
+        _ session: SessionKey, since: SessionHead, done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void
+    ) {
+        engine.read(after: .session(session), done) { connection in try connection.news(of: session, since: since) }
     }
 
     public func loadStores(
         _ features: [FeatureID], of session: SessionKey,
-        done: @escaping @Sendable (Result<[StoredStore], JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
-        let needs = engine.queue.ticket(.session(session))
-        let read = Read(item: .stores(features, of: session, done), needs: needs, knowsSession: true)
-        if let refusal = engine.reads.hand(read) { done(.failure(refusal)) }
+        engine.read(after: .session(session), done) { connection in try connection.stores(features, of: session) }
     }
 
-    public func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, JournalFailure>) -> Void) {
-        let read = Read(item: .export(id, done), needs: engine.queue.ticket(.all), knowsSession: true)
-        if let refusal = engine.reads.hand(read) { done(.failure(refusal)) }
+    public func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
+        engine.read(after: .all, done, session: { $0?.session.key }) { connection in try connection.export(id) }
     }
 
     // MARK: State
 
-    public var trouble: JournalFailure? {
-        engine.queue.isClosing ? .closed : engine.status.withLock { $0.trouble }
+    public var trouble: StoreError? {
+        engine.queue.isClosing ? .journalClosed : engine.trouble
     }
 
     /// What it did so far.
     public var statistics: JournalStatistics {
-        var statistics = engine.status.withLock { $0.statistics }
+        var statistics = engine.statistics
         statistics.queueLength = engine.queue.length
         return statistics
     }

@@ -1,3 +1,4 @@
+import MVI
 import SQLite
 import SessionJournal
 
@@ -30,7 +31,7 @@ public struct SQLiteJournalFile: Sendable {
     /// Sessions in the order in which they were made.
     ///
     /// - Parameter session: the last one of the call before; nil to begin.
-    public func sessions(after session: SessionKey? = nil, limit: Int) throws(JournalFailure) -> [Overview] {
+    public func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [Overview] {
         try read { connection in
             try connection.query(
                 """
@@ -48,54 +49,33 @@ public struct SQLiteJournalFile: Sendable {
     }
 
     /// Everything that is kept of the session with a public id; nil if there is none.
-    public func export(_ id: String) throws(JournalFailure) -> SessionExport? {
+    public func export(_ id: String) throws(StoreError) -> SessionExport? {
         try read { connection in try connection.export(id) }
     }
 
-    private func read<Value>(_ body: (inout Connection) throws -> Value) throws(JournalFailure) -> Value {
+    private func read<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
         guard let size = JournalFiles.size(of: files.database) else {
-            throw JournalFailure(.unavailable, "There is no journal in \(files.folder).")
+            throw StoreError(.unavailable, "There is no journal in \(files.folder).")
         }
-        if size == 0 { throw JournalFailure(.unavailable, "The journal \(files.database) is empty.") }
-        // While no server runs, none can start before this is let go of: it waits.
+        if size == 0 { throw StoreError(.unavailable, "The journal \(files.database) is empty.") }
+        // While no server runs, none can start before this is let go of: it waits. Files that were copied may have no
+        // lock, and those of another user none that can be taken.
         var lock: FolderLock?
-        var hasServer = false
-        switch FolderLock.take(.shared, in: files.folder) {
-        case .held(let held): lock = held
-        case .taken: hasServer = true
-        // Files that were copied without it, or somebody else's.
-        case .failed: break
-        }
+        if case .held(let held) = FolderLock.take(.shared, in: files.folder) { lock = held }
         defer { withExtendedLifetime(lock) {} }
         do {
-            var connection = try open(hasServer: hasServer, isLocked: lock != nil)
-            try connection.takeOverCheckpoints()
-            try connection.script("PRAGMA query_only = ON; PRAGMA cell_size_check = ON")
-            let latest = Schema.migrations.count
-            let version = try JournalDatabase.version(of: &connection, latest: latest, path: files.database)
-            guard version == latest else {
-                throw JournalFailure(
-                    .unavailable,
-                    "The journal \(files.database) has the older schema \(version ?? 0): a server that opens it brings it up to date."
-                )
-            }
+            var connection = try JournalDatabase.openForReading(files, access(isLocked: lock != nil))
             return try connection.transaction(.deferred, body)
-        } catch let error as JournalOpenError {
-            throw JournalFailure(.unavailable, error.description)
         } catch {
-            throw JournalFailure(error, at: files.database)
+            throw StoreError(error, at: files.database)
         }
     }
 
-    /// Opens it in the way that leaves the least behind.
-    private func open(hasServer: Bool, isLocked: Bool) throws(SQLiteError) -> Connection {
-        let location = Connection.Location.file(files.database)
-        let hasLog = (JournalFiles.size(of: files.log) ?? 0) > 0
-        if isLocked, !hasLog { return try Connection(location, access: .immutable) }
+    /// The way of opening it that leaves the least behind.
+    private func access(isLocked: Bool) -> Connection.Access {
+        guard isLocked else { return .readOnly }
+        if (JournalFiles.size(of: files.log) ?? 0) == 0 { return .immutable }
         // A server that was killed left a log and an index of it; this reads the log itself and leaves both alone.
-        if isLocked, hasLog, JournalFiles.size(of: files.database + "-shm") != nil {
-            return try Connection(location, access: .readOnlyIndex)
-        }
-        return try Connection(location, access: .readOnly)
+        return JournalFiles.size(of: files.database + "-shm") == nil ? .readOnly : .readOnlyIndex
     }
 }

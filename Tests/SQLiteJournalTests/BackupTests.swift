@@ -1,3 +1,4 @@
+import MVI
 import SQLite
 import SessionJournal
 import Testing
@@ -46,7 +47,7 @@ import Testing
         for session in sessions { #expect(try await copy.state(session)?.count == 20_000) }
         // As it was at some moment: whatever the store's number, the session's is the same.
         let state = try await copy.state(busy)
-        #expect(try await copy.load(busy).found?.sequence == state.map { UInt64($0) ?? 0 } ?? 0)
+        #expect(try await copy.load(busy).found?.head.number == state.map { UInt64($0) ?? 0 } ?? 0)
         await copy.close()
         var connection = try Connection(.file(target.database))
         #expect(try connection.first("PRAGMA integrity_check") { row in try row.text(0) } == "ok")
@@ -57,7 +58,7 @@ import Testing
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         try write([1, 2, 3], to: folder.path + "/backup")
-        let error = await #expect(throws: JournalFailure.self) { try await journal.backup(to: folder.path + "/backup") }
+        let error = await #expect(throws: StoreError.self) { try await journal.backup(to: folder.path + "/backup") }
         #expect(error?.detail == "\(folder.path)/backup is there already; a backup overwrites nothing.")
         #expect(try contents(folder.path + "/backup") == [1, 2, 3])
         await journal.close()
@@ -66,7 +67,7 @@ import Testing
     @Test func `a folder that is not there is an error, and nothing is left behind`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
-        let error = await #expect(throws: JournalFailure.self) {
+        let error = await #expect(throws: StoreError.self) {
             try await journal.backup(to: folder.path + "/no/file")
         }
         #expect(error?.detail.contains("could not be written") == true)

@@ -1,4 +1,5 @@
 import Locking
+import MVI
 import SQLite
 import SessionJournal
 import Testing
@@ -22,7 +23,7 @@ import Testing
         }
         let results = await withTaskGroup(of: (Int, AppendResult).self) { group in
             for (index, session) in sessions.enumerated() {
-                let turn = session.turn(from: nil, to: .random(version: 1), state: index == 7 ? "bad" : "good")
+                let turn = session.turn(state: index == 7 ? "bad" : "good")
                 group.addTask { (index, await journal.append(turn)) }
             }
             return await group.reduce(into: [Int: AppendResult]()) { $0[$1.0] = $1.1 }
@@ -42,9 +43,9 @@ import Testing
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.waitingItems = 0 }
         let session = TestSession(key: SessionKey(1), record: TestSession.record())
-        let result = journal.append(session.turn(from: nil, to: .random(version: 1))) { _ in }
+        let result = journal.append(session.turn()) { _ in }
         #expect(result?.failure == .unavailable)
-        await #expect(throws: JournalFailure.self) { try await journal.create(session.record) }
+        await #expect(throws: StoreError.self) { try await journal.create(session.record) }
         await journal.close()
     }
 
@@ -66,11 +67,11 @@ import Testing
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.cachedSessions = 2 }
         let sessions = try await (0..<10).asyncMap { _ in try await journal.newSession() }
-        var tokens: [StoreToken?] = sessions.map { _ in nil }
+        var heads = sessions.map { _ in SessionHead.empty }
         for round in 1...3 {
             for (index, session) in sessions.enumerated() {
-                tokens[index] = try await journal.commit(["\(round)"], of: session, from: tokens[index])
-                #expect(try await journal.load(session).found?.sequence == UInt64(round))
+                heads[index] = try await journal.commit(["\(round)"], of: session, after: heads[index])
+                #expect(try await journal.load(session).found?.head == heads[index])
             }
         }
         await journal.close()
@@ -80,31 +81,29 @@ import Testing
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.cachedSessions = 1 }
         let session = try await journal.newSession()
-        var token: StoreToken?
+        var head = SessionHead.empty
         for number in 1...7 {
-            let next = StoreToken.random(version: UInt64(number))
-            let turn = session.turn(from: token, to: next, recording: "{\"n\":\(number)}")
+            let turn = session.turn(after: head, recording: "{\"n\":\(number)}")
             #expect(await journal.append(turn).isCommitted)
-            token = next
+            head = turn.head
         }
-        #expect(try await journal.exported(session)?.turns.map(\.sequence) == [5, 6, 7])
+        #expect(try await journal.exported(session)?.turns.map(\.number) == [5, 6, 7])
         await journal.close()
     }
 
     @Test func `closing waits for all results; those of a session come in the order of commits`() async throws {
         let folder = try TemporaryFolder()
-        let journal = try await folder.journal { $0.lanes = 3 }
+        let journal = try await folder.journal { $0.completionThreads = 3 }
         let sessions = try await (0..<6).asyncMap { _ in try await journal.newSession() }
         let order = Lock<[SessionKey: [UInt64]]>([:])
         for session in sessions {
-            var token: StoreToken?
-            for number in 1...50 {
-                let next = StoreToken.random(version: UInt64(number))
-                let turn = session.turn(from: token, to: next)
-                token = next
+            var head = SessionHead.empty
+            for _ in 1...50 {
+                let turn = session.turn(after: head)
+                head = turn.head
                 _ = journal.append(turn) { result in
-                    guard case .committed(let sequence) = result else { return }
-                    order.withLock { $0[session.key, default: []].append(sequence) }
+                    guard result.isCommitted else { return }
+                    order.withLock { $0[session.key, default: []].append(turn.head.number) }
                 }
             }
         }

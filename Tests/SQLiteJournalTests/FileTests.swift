@@ -1,3 +1,4 @@
+import MVI
 import SQLite
 import SessionJournal
 import Testing
@@ -11,9 +12,9 @@ import Testing
         let journal = try await folder.journal()
         let session = try await journal.newSession()
         let file = SQLiteJournalFile(directory: folder.path)
-        var token: StoreToken?
+        var head = SessionHead.empty
         for state in ["1", "2", "3"] {
-            token = try await journal.commit([state], of: session, from: token)
+            head = try await journal.commit([state], of: session, after: head)
             let export = try #require(try file.export(session.record.id))
             #expect(export.stores.map(\.state) == [Array(state.utf8)])
         }
@@ -29,7 +30,7 @@ import Testing
         await journal.close()
         let before = try contents(folder.database)
         let file = SQLiteJournalFile(directory: folder.path)
-        #expect(try file.export(session.record.id)?.session.sequence == 1)
+        #expect(try file.export(session.record.id)?.session.head.number == 1)
         #expect(try folder.names() == ["journal.lock", "journal.sqlite"])
         #expect(try contents(folder.database) == before)
     }
@@ -63,7 +64,7 @@ import Testing
             let session = try await journal.newSession(lastSeen: .seconds(100))
             sessions.append(session)
             guard number == 2 else { continue }
-            let turn = session.turn(from: nil, to: .random(version: 1), state: "12345", time: .seconds(150))
+            let turn = session.turn(state: "12345", time: .seconds(150))
             #expect(await journal.append(turn).isCommitted)
         }
         let file = SQLiteJournalFile(directory: folder.path)
@@ -82,7 +83,7 @@ import Testing
 
     @Test func `a folder without a journal is an error that says so`() throws {
         let folder = try TemporaryFolder()
-        let error = #expect(throws: JournalFailure.self) {
+        let error = #expect(throws: StoreError.self) {
             _ = try SQLiteJournalFile(directory: folder.path).sessions(limit: 1)
         }
         #expect(error?.detail == "There is no journal in \(folder.path).")

@@ -13,29 +13,29 @@
             let disk = try SmallDisk(bytes: 4 << 20)
             let journal = try await disk.folder.journal { $0.checkpointPages = 50 }
             let session = try await journal.newSession()
-            var token: StoreToken?
+            var head = SessionHead.empty
             try write([UInt8](repeating: 1, count: 2 << 20), to: disk.folder.path + "/ballast")
             var kept = 0
             // Each is another store, so that it needs more and more room.
             while true {
-                let next = StoreToken.random(version: 1)
-                var turn = session.turn(from: nil, to: next, state: String(repeating: "x", count: 20_000))
-                turn.store?.feature = FeatureID(name: "counter", key: "\(kept)")
+                let feature = FeatureID(name: "counter", key: "\(kept)")
+                let turn = session.turn(after: head, of: feature, state: String(repeating: "x", count: 20_000))
                 let result = await journal.append(turn)
                 guard result.isCommitted else {
                     #expect(result.failure == .full)
                     break
                 }
-                token = next
+                head = turn.head
                 kept += 1
                 try #require(kept < 1_000)
             }
             #expect(journal.trouble?.code == .full)
             #expect(try await journal.load(session).found?.stores.count == kept)
-            #expect(try await journal.load(session).found?.stores.contains { $0.token == token } == true)
+            #expect(try await journal.load(session).found?.head == head)
             try disk.folder.remove("ballast")
             try await journal.waitForTrouble(false)
-            try await journal.commit(["1"], of: session)
+            let turn = session.turn(after: head, of: FeatureID(name: "last", key: nil))
+            #expect(await journal.append(turn).isCommitted)
             #expect(try await journal.load(session).found?.stores.count == kept + 1)
             await journal.close()
         }
@@ -47,7 +47,7 @@
             let disk = try SmallDisk(bytes: 4 << 20)
             var journal = try await disk.folder.journal()
             let session = try await journal.newSession()
-            let token = try await journal.commit(["1"], of: session)
+            let head = try await journal.commit(["1"], of: session)
             if isOpen {
                 // A disk cannot be made read-only while a file on it is open for writing; one that is full of them can
                 // be left so after its server ended.
@@ -64,7 +64,7 @@
                 journal = try await disk.folder.journal()
             }
             #expect(journal.trouble?.code == .unavailable)
-            let turn = session.turn(from: token, to: .random(version: 2), state: "2")
+            let turn = session.turn(after: head, state: "2")
             #expect(await journal.append(turn).failure == .unavailable)
             #expect(try await journal.state(session) == "1")
             try disk.remount(isReadOnly: false)

@@ -1,6 +1,7 @@
 import CFaultyDisk
 import Locking
 import Logging
+import MVI
 import SessionJournal
 import Testing
 
@@ -134,20 +135,29 @@ struct TestSession: Sendable {
             epoch: "e", credential: .bearer, created: lastSeen, lastSeen: lastSeen)
     }
 
-    /// A turn of the store.
+    /// The next turn of the store: the first one makes it.
     func turn(
-        from old: StoreToken?, to new: StoreToken, state: String = "1", time: Duration = start,
-        labels: [String] = [], recording: String? = nil
-    ) -> JournalAppend {
-        let labels = labels.map {
-            LabelAppend(version: new.version, intent: nil, json: Array($0.utf8), expiry: .seconds(2_000_000))
-        }
-        return JournalAppend(
-            session: key, time: time,
-            store: StoreAppend(
-                feature: Self.counter, expecting: old, token: new, schemaVersion: 1, state: Array(state.utf8),
-                view: Array("v\(state)".utf8), viewIntent: "i", marks: StoreMarks(),
-                turns: [TurnAppend(labels: labels, recording: recording.map { Array($0.utf8) }, recordingLimit: 3)]))
+        after head: SessionHead = .empty, of feature: FeatureID = counter, state: String = "1",
+        time: Duration = start, labels: [String] = [], recording: String? = nil
+    ) -> JournalBatch {
+        let number = head.number + 1
+        return JournalBatch(
+            session: key, expecting: head, head: SessionHead(number: number, nonce: .random(in: .min ... .max)),
+            time: time,
+            stores: [
+                StoreChange(
+                    feature: feature, kind: head == .empty || feature != Self.counter ? .made : .changed,
+                    number: number, version: number, made: number, state: Array(state.utf8),
+                    view: Array("v\(state)".utf8), viewIntent: "i")
+            ],
+            labels: labels.enumerated().map { index, text in
+                StoredLabel(
+                    id: LabelID(number: number, index: index), feature: feature, version: number, intent: nil,
+                    json: Array(text.utf8), expiry: .seconds(2_000_000))
+            },
+            recordings: recording.map {
+                [RecordedTurn(number: number, feature: feature, time: time, recording: Array($0.utf8))]
+            } ?? [], recordingLimit: 3)
     }
 }
 
@@ -162,26 +172,25 @@ extension SQLiteJournal {
         try await withCheckedContinuation { waiter in create(record) { waiter.resume(returning: $0) } }.get()
     }
 
-    func append(_ append: JournalAppend) async -> AppendResult {
+    func append(_ batch: JournalBatch) async -> AppendResult {
         await withCheckedContinuation { waiter in
-            if let result = self.append(append, done: { waiter.resume(returning: $0) }) {
-                waiter.resume(returning: result)
-            }
+            if let result = append(batch, done: { waiter.resume(returning: $0) }) { waiter.resume(returning: result) }
         }
     }
 
-    /// Commits turns one after the other; the last token.
+    /// Commits turns one after the other; the last head.
     @discardableResult
-    func commit(_ states: [String], of session: TestSession, from token: StoreToken? = nil) async throws -> StoreToken?
-    {
-        var token = token
+    func commit(
+        _ states: [String], of session: TestSession, after head: SessionHead = .empty
+    ) async throws -> SessionHead {
+        var head = head
         for state in states {
-            let next = StoreToken.random(version: (token?.version ?? 0) + 1)
-            let result = await append(session.turn(from: token, to: next, state: state, labels: ["\"\(state)\""]))
+            let turn = session.turn(after: head, state: state, labels: ["\"\(state)\""])
+            let result = await append(turn)
             guard case .committed = result else { throw NotCommitted(result: result) }
-            token = next
+            head = turn.head
         }
-        return token
+        return head
     }
 
     func remove(_ session: SessionKey) async throws {
@@ -201,6 +210,12 @@ extension SQLiteJournal {
     func load(_ session: TestSession) async throws -> SessionLoad {
         try await withCheckedContinuation { waiter in
             load(session.record.tokenHash, now: TestSession.start) { waiter.resume(returning: $0) }
+        }.get()
+    }
+
+    func news(_ session: TestSession, since head: SessionHead) async throws -> SessionNews? {
+        try await withCheckedContinuation { waiter in
+            load(session.key, since: head) { waiter.resume(returning: $0) }
         }.get()
     }
 
@@ -235,7 +250,7 @@ extension AppendResult {
     var isCommitted: Bool { if case .committed = self { true } else { false } }
     var isConflict: Bool { if case .conflict = self { true } else { false } }
     var isUnknown: Bool { if case .unknown = self { true } else { false } }
-    var failure: JournalFailure.Code? { if case .failed(let failure) = self { failure.code } else { nil } }
+    var failure: StoreError.Code? { if case .failed(let failure) = self { failure.code } else { nil } }
 }
 
 extension SessionLoad {
@@ -251,6 +266,7 @@ enum FaultyDisk {
         case full = 2
         case write = 3
         case read = 4
+        case logSyncOnce = 5
     }
 
     static func install() throws { try #require(faulty_disk_install() == 0) }

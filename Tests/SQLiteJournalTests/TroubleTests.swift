@@ -1,3 +1,4 @@
+import MVI
 import SQLite
 import SessionJournal
 import Testing
@@ -19,17 +20,17 @@ import Testing
         let log = LogKeeper()
         let journal = try await folder.journal(logger: log.logger)
         let session = try await journal.newSession()
-        let token = try await journal.commit(["1"], of: session)
+        let head = try await journal.commit(["1"], of: session)
         FaultyDisk.set(.full, in: folder)
-        let next = StoreToken.random(version: 2)
-        #expect(await journal.append(session.turn(from: token, to: next, state: "2")).failure == .full)
+        let next = session.turn(after: head, state: "2")
+        #expect(await journal.append(next).failure == .full)
         #expect(journal.trouble?.code == .full)
-        #expect(await journal.append(session.turn(from: token, to: next, state: "2")).failure == .full)
+        #expect(await journal.append(next).failure == .full)
         #expect(try await journal.state(session) == "1")
-        #expect(try await journal.load(session).found?.sequence == 1)
+        #expect(try await journal.load(session).found?.head == head)
         FaultyDisk.set(.none, in: folder)
         try await journal.waitForTrouble(false)
-        #expect(await journal.append(session.turn(from: token, to: next, state: "2")).isCommitted)
+        #expect(await journal.append(next).isCommitted)
         #expect(try await journal.state(session) == "2")
         await journal.close()
         #expect(
@@ -44,14 +45,15 @@ import Testing
         let journal = try await folder.journal { $0.probeInterval = .seconds(3_600) }
         let session = try await journal.newSession()
         let other = try await journal.newSession()
-        let token = try await journal.commit(["1"], of: session)
+        let head = try await journal.commit(["1"], of: session)
         FaultyDisk.set(.logSync, in: folder)
-        let lost = session.turn(from: token, to: .random(version: 2), state: "lost", labels: ["1", "2", "3"])
+        let lost = session.turn(after: head, state: "lost", labels: ["1", "2", "3"])
         #expect(await journal.append(lost).isUnknown)
-        // If the process were killed now, the append might be there at the next start. So nobody may say yet that it is
-        // not; of others all is known.
-        await #expect(throws: JournalFailure.self) { try await journal.state(session) }
-        await #expect(throws: JournalFailure.self) { try await journal.load(session) }
+        // If the process were killed now, the append might be there at the next start. So a read may not say yet that
+        // it is not; of other sessions all is known.
+        await #expect(throws: StoreError.self) { try await journal.state(session) }
+        await #expect(throws: StoreError.self) { try await journal.load(session) }
+        await #expect(throws: StoreError.self) { try await journal.news(session, since: head) }
         #expect(try await journal.load(other).found != nil)
         await journal.close()
     }
@@ -62,22 +64,54 @@ import Testing
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         let session = try await journal.newSession()
-        let token = try await journal.commit(["1"], of: session)
+        let head = try await journal.commit(["1"], of: session)
         FaultyDisk.set(.logSync, in: folder)
         // More pages than the commit after it has.
         let text = String(repeating: "x", count: 50_000)
-        #expect(await journal.append(session.turn(from: token, to: .random(version: 2), state: text)).isUnknown)
+        #expect(await journal.append(session.turn(after: head, state: text)).isUnknown)
         try await journal.waitForTrouble(true)
         FaultyDisk.set(.none, in: folder)
         try await journal.waitForTrouble(false)
         #expect(try await journal.state(session) == "1")
+        // The head that the lost append expected is the newest: it was certainly not committed.
+        #expect(try await journal.news(session, since: head)?.head == head)
         let killed = try folder.copyAsAfterKill()
         let survivor = try await killed.journal()
         #expect(try await survivor.state(session) == "1")
         await survivor.close()
         // Another try is no conflict with the lost one.
-        #expect(await journal.append(session.turn(from: token, to: .random(version: 2), state: "2")).isCommitted)
+        #expect(await journal.append(session.turn(after: head, state: "2")).isCommitted)
         await journal.close()
+    }
+
+    @Test func `an append that is found in the log after its sync failed was committed`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        let head = try await journal.commit(["1"], of: session)
+        FaultyDisk.set(.logSyncOnce, in: folder)
+        let turn = session.turn(after: head, state: "2", labels: ["1"])
+        #expect(await journal.append(turn).isUnknown)
+        await #expect(throws: StoreError.self) { try await journal.news(session, since: head) }
+        // Nothing can be written over it, so that after many probes the log is read as after a kill.
+        try await waitForFailures(20)
+        FaultyDisk.set(.none, in: folder)
+        try await journal.waitForTrouble(false)
+        let news = try #require(try await journal.news(session, since: head))
+        #expect(news.recentHeads == [.empty, head, turn.head])
+        #expect(news.labels.map(\.id.number) == [2])
+        // Its own repetition is a conflict; the log goes on from it.
+        #expect(await journal.append(turn).isConflict)
+        try await journal.commit(["3"], of: session, after: turn.head)
+        await journal.close()
+    }
+
+    private func waitForFailures(_ count: Int) async throws {
+        let end = ContinuousClock.now + .seconds(20)
+        while FaultyDisk.failures < count {
+            try #require(ContinuousClock.now < end, "the disk was not asked again")
+            await Task.yield()
+        }
     }
 
     @Test(arguments: [FaultyDisk.Fault.write, .read])
@@ -91,9 +125,9 @@ import Testing
         FaultyDisk.set(fault, in: folder)
         let again = try await folder.journal()
         #expect(again.trouble?.code == .unavailable)
-        let turn = session.turn(from: nil, to: .random(version: 1))
+        let turn = session.turn()
         #expect(await again.append(turn).failure == .unavailable)
-        if fault == .read { await #expect(throws: JournalFailure.self) { try await again.state(session) } }
+        if fault == .read { await #expect(throws: StoreError.self) { try await again.state(session) } }
         FaultyDisk.set(.none, in: folder)
         try await again.waitForTrouble(false)
         #expect(try await again.state(session) == "1")
@@ -110,10 +144,10 @@ import Testing
         let journal = try await folder.journal()
         #expect(journal.trouble?.code == .unavailable)
         let record = TestSession.record()
-        await #expect(throws: JournalFailure.self) { try await journal.create(record) }
+        await #expect(throws: StoreError.self) { try await journal.create(record) }
         let session = TestSession(key: SessionKey(1), record: record)
-        #expect(await journal.append(session.turn(from: nil, to: .random(version: 1))).failure == .unavailable)
-        await #expect(throws: JournalFailure.self) { try await journal.load(session) }
+        #expect(await journal.append(session.turn()).failure == .unavailable)
+        await #expect(throws: StoreError.self) { try await journal.load(session) }
         #expect(try contents(folder.database) == garbage)
         #expect(rename(folder.database, folder.path + "/damaged") == 0)
         try await journal.waitForTrouble(false)
@@ -154,18 +188,18 @@ import Testing
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         var sessions: [TestSession] = []
-        var tokens: [StoreToken?] = []
+        var heads: [SessionHead] = []
         for _ in 0..<3 {
             let session = try await journal.newSession()
             sessions.append(session)
-            tokens.append(try await journal.commit([String(repeating: "x", count: 20_000)], of: session))
+            heads.append(try await journal.commit([String(repeating: "x", count: 20_000)], of: session))
         }
         await journal.close()
         let page = try pageOfSecondState(in: folder)
         try write([UInt8](repeating: 0xff, count: 4_096), to: folder.database, at: (page - 1) * 4_096)
         let again = try await folder.journal()
         // As one transaction at first: the bad one is found out, the others are kept.
-        let appends = zip(sessions, tokens).map { $0.turn(from: $1, to: .random(version: 2), state: "2") }
+        let appends = zip(sessions, heads).map { $0.turn(after: $1, state: "2") }
         let results = await withTaskGroup(of: (Int, AppendResult).self) { group in
             for (index, append) in appends.enumerated() { group.addTask { (index, await again.append(append)) } }
             return await group.reduce(into: [Int: AppendResult]()) { $0[$1.0] = $1.1 }

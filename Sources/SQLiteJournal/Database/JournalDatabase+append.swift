@@ -1,194 +1,206 @@
+import MVI
 import SQLite
 import SessionJournal
 
 /// One append, inside an open transaction.
 extension JournalDatabase {
-    /// Writes an append, or nothing if it ends otherwise than committed.
-    func write(_ append: JournalAppend, _ cache: inout SessionCache) throws -> AppendResult {
-        guard var entry = try entry(of: append.session, &cache) else { return .failed(.gone) }
-        if !append.receipts.isEmpty, let refusal = try refusal(of: append) { return refusal }
-        var first = entry.sequence
-        if let store = append.store {
-            guard !store.turns.isEmpty else { return .failed(.noTurn) }
-            first += 1
-            entry.sequence += UInt64(store.turns.count)
-            if let refusal = try write(store, of: append, first: first, &entry) { return refusal }
-            try write(store.turns, of: store.feature, append, first: first, &entry)
-        } else {
-            // With a store its row has the time.
-            try see(append.session, append.time)
+    /// Writes a batch, or nothing if it ends otherwise than committed.
+    func append(_ batch: JournalBatch) throws -> AppendResult {
+        guard let entry = try entry(of: batch.session) else { return .failed(.sessionGone) }
+        for receipt in batch.receipts where !batch.forgottenReceipts.contains(receipt.key) {
+            if let known = try find(receipt.key, batch.session) { return .duplicate(known) }
         }
-        try writeReceipts(of: append, &entry)
-        if let label = append.firstLabel { try deleteLabels(before: label, of: append.session) }
-        if let marks = append.marks { try write(marks, of: append.session) }
-        cache[append.session] = entry
-        return .committed(sequence: first)
+        guard entry.head == batch.expecting else { return .conflict }
+        let fault = batch.fault(storeCount: entry.stores.count) { entry.id(of: $0) != nil }
+        if let fault { return .failed(fault) }
+
+        try writeStores(of: batch, entry)
+        for label in batch.labels { try write(label, of: batch.session) }
+        if let first = batch.firstLabel { try deleteLabels(before: first, of: batch.session) }
+        for key in batch.forgottenReceipts {
+            try bind(key, of: batch.session, to: deleteReceipt)
+            try deleteReceipt.run()
+        }
+        for receipt in batch.receipts { try write(receipt, of: batch.session) }
+        if !batch.recordings.isEmpty { try writeRecordings(of: batch) }
+        if batch.epoch != nil || batch.lostLabels != nil {
+            try connection.execute(
+                "UPDATE sessions SET epoch = coalesce(?, epoch), lost = coalesce(?, lost) WHERE key = ?",
+                [
+                    SQLiteValue(batch.epoch), SQLiteValue(batch.lostLabels?.text),
+                    .integer(batch.session.number),
+                ])
+        }
+        return .committed
     }
 
     /// What is known of a session; nil if it is gone.
-    func entry(of session: SessionKey, _ cache: inout SessionCache) throws -> SessionCache.Entry? {
+    private func entry(of session: SessionKey) throws -> SessionCache.Entry? {
         if let entry = cache.entry(of: session) { return entry }
-        try statements.floor.bind(session.number, at: 1)
-        guard var sequence = try statements.floor.first({ row in try row.bits(0) }) else { return nil }
-        try statements.stores.bind(session.number, at: 1)
-        let stores = try statements.stores.all { row in
-            sequence = max(sequence, try row.bits(2))
-            return (feature: try row.feature(1), id: try row.integer(0))
-        }
-        let entry = SessionCache.Entry(sequence: sequence, stores: stores)
-        cache[session] = entry
+        guard let rows = try connection.rows(of: session) else { return nil }
+        let entry = SessionCache.Entry(rows, earlierHeads: try connection.earlierHeads(of: rows))
+        cache.insert(entry, for: session)
         return entry
     }
 
-    func write(_ marks: SessionMarks, of session: SessionKey) throws(SQLiteError) {
-        let statement = statements.marks
-        try statement.bind(session.number, at: 1)
-        try statement.bind(Int64(bitPattern: marks.versionFloor), at: 2)
-        try statement.bind(Int64(bitPattern: marks.droppedSequence), at: 3)
-        try statement.bind(MarkFlags(marks).number, at: 4)
-        try statement.run()
-    }
+    // MARK: Stores and head
 
-    func see(_ session: SessionKey, _ time: Duration) throws(SQLiteError) {
-        try statements.seen.bind(session.number, at: 1)
-        try statements.seen.bind(time.nanoseconds, at: 2)
-        try statements.seen.run()
-    }
-
-    // MARK: The store
-
-    private func write(
-        _ store: StoreAppend, of append: JournalAppend, first: UInt64, _ entry: inout SessionCache.Entry
-    ) throws -> AppendResult? {
-        guard let expecting = store.expecting else { return try insert(store, of: append, &entry) }
-        guard let id = entry.id(of: store.feature) else { return .conflict }
-        if let reason = store.setsAside {
-            guard try token(of: id) == expecting else { return .conflict }
-            guard store.state != nil, store.view != nil else { return .failed(.noState) }
-            try setAside(id, reason, append, first: first)
+    private func writeStores(of batch: JournalBatch, _ entry: SessionCache.Entry) throws {
+        // Two rows must not have heads of the same number: of two numbers the higher one is the session's.
+        if batch.head.number == batch.expecting.number { try clearHead(of: batch.session, entry) }
+        entry.earlierHeads.append(entry.head, before: batch.head)
+        entry.head = batch.head
+        entry.headRow = nil
+        // The head lies on a row that is written anyway.
+        let last = batch.stores.lastIndex { $0.kind != .disposed }
+        for (index, change) in batch.stores.enumerated() {
+            let earlierHeads = index == last ? entry.earlierHeads.bytes : nil
+            switch change.kind {
+            case .changed:
+                guard let id = entry.id(of: change.feature) else { continue }
+                guard try write(change, to: id, with: updateStore, batch, earlierHeads) == 1 else {
+                    throw StoreError(.unavailable, "The journal's row of \(change.feature) is gone.")
+                }
+                if index == last { entry.headRow = id }
+            case .made:
+                if let reason = change.setsAside, let id = entry.id(of: change.feature) {
+                    try setAside(id, reason, change.made, batch.time)
+                }
+                try delete(change.feature, of: batch.session, entry)
+                let id = entry.add(change.feature, to: batch.session)
+                try insertStore.bind(change.feature.text, at: 12)
+                try insertStore.bind(Int64(bitPattern: change.made), at: 13)
+                try insertStore.bind(change.setsAside == nil ? 0 : Int64(bitPattern: change.made), at: 14)
+                _ = try write(change, to: id, with: insertStore, batch, earlierHeads)
+                if index == last { entry.headRow = id }
+            case .disposed: try delete(change.feature, of: batch.session, entry)
+            }
         }
-        let statement = statements.updateStore
-        try statement.bind(id, at: 1)
-        try statement.bind(Int64(bitPattern: expecting.version), at: 3)
-        try statement.bind(Int64(bitPattern: expecting.nonce), at: 4)
-        try statement.bind(store.setsAside == nil ? 0 : Int64(bitPattern: first), at: 15)
-        // No row with that token: another writer was first.
-        return try run(statement, store, append, entry) == 1 ? nil : .conflict
+        guard last == nil else { return }
+        try connection.execute(
+            "UPDATE sessions SET head = ?, nonce = ?, recent = ?, last_seen = max(last_seen, ?) WHERE key = ?",
+            [
+                .bits(batch.head.number), .bits(batch.head.nonce), .blob(entry.earlierHeads.bytes),
+                .time(batch.time), .integer(batch.session.number),
+            ])
     }
 
-    private func insert(
-        _ store: StoreAppend, of append: JournalAppend, _ entry: inout SessionCache.Entry
-    ) throws -> AppendResult? {
-        guard entry.id(of: store.feature) == nil else { return .conflict }
-        guard store.state != nil, store.view != nil else { return .failed(.noState) }
-        guard store.setsAside == nil else { return .failed(.nothingToSetAside) }
-        guard let id = entry.enter(store.feature, session: append.session) else { return .failed(.tooManyStores) }
-        try statements.insertStore.bind(id, at: 1)
-        try statements.insertStore.bind(store.feature.text, at: 2)
-        _ = try run(statements.insertStore, store, append, entry)
-        return nil
-    }
-
-    /// Binds what an update and an insertion have in common.
-    private func run(
-        _ statement: PreparedStatement, _ store: StoreAppend, _ append: JournalAppend, _ entry: SessionCache.Entry
+    /// Binds what an update and an insertion have in common, and runs the statement.
+    private func write(
+        _ change: StoreChange, to id: Int64, with statement: PreparedStatement, _ batch: JournalBatch,
+        _ earlierHeads: [UInt8]?
     ) throws -> Int {
-        try statement.bind(Int64(bitPattern: store.token.version), at: 5)
-        try statement.bind(Int64(bitPattern: store.token.nonce), at: 6)
-        try statement.bind(Int64(bitPattern: entry.sequence), at: 7)
-        try statement.bind(append.time.nanoseconds, at: 8)
-        try statement.bind(Int64(bitPattern: store.marks.droppedSequence), at: 9)
-        try statement.bind(MarkFlags(store.marks).number, at: 10)
-        try statement.bind(store.schemaVersion, at: 12)
-        try statement.bind(store.viewIntent, at: 14)
-        return try statement.withBound(store.state, at: 11) {
-            try statement.withBound(store.view, at: 13) { try statement.run() }
-        }
-    }
-
-    private func token(of id: Int64) throws -> StoreToken? {
-        try statements.storeToken.bind(id, at: 1)
-        return try statements.storeToken.first { row in
-            StoreToken(version: try row.bits(0), nonce: try row.bits(1))
-        }
-    }
-
-    private func setAside(_ id: Int64, _ reason: String, _ append: JournalAppend, first: UInt64) throws {
-        let statement = statements.setAside
         try statement.bind(id, at: 1)
-        try statement.bind(Int64(bitPattern: first), at: 2)
-        try statement.bind(append.time.nanoseconds, at: 3)
-        try statement.bind(reason, at: 4)
-        try statement.run()
-    }
-
-    // MARK: Its turns
-
-    private func write(
-        _ turns: [TurnAppend], of feature: FeatureID, _ append: JournalAppend, first: UInt64,
-        _ entry: inout SessionCache.Entry
-    ) throws {
-        var sequence = Int64(bitPattern: first)
-        for turn in turns {
-            for (place, label) in turn.labels.enumerated() {
-                try write(label, sequence: sequence, place: place, feature, append.session)
+        try statement.bind(Int64(bitPattern: change.number), at: 2)
+        try statement.bind(Int64(bitPattern: change.version), at: 3)
+        try statement.bind(earlierHeads == nil ? -1 : Int64(bitPattern: batch.head.number), at: 4)
+        try statement.bind(Int64(bitPattern: batch.head.nonce), at: 5)
+        try statement.bind(batch.time.nanoseconds, at: 6)
+        try statement.bind(change.schemaVersion, at: 7)
+        try statement.bind(change.viewIntent, at: 8)
+        return try statement.withBound(earlierHeads, at: 9) {
+            try statement.withBound(change.state, at: 10) {
+                try statement.withBound(change.view, at: 11) { try statement.run() }
             }
-            if let recording = turn.recording {
-                let statement = statements.insertRecording
-                try statement.bind(append.session.number, at: 1)
-                try statement.bind(sequence, at: 2)
-                try statement.bind(feature.text, at: 3)
-                try statement.bind(append.time.nanoseconds, at: 4)
-                let count = try recordings(of: append.session, entry)
-                _ = try statement.withBound(recording, at: 5) { try statement.run() }
-                entry.recordings = try trim(append.session, count: count + 1, limit: turn.recordingLimit)
-            }
-            sequence += 1
         }
     }
 
-    private func write(
-        _ label: LabelAppend, sequence: Int64, place: Int, _ feature: FeatureID, _ session: SessionKey
-    ) throws {
-        let statement = statements.insertLabel
-        try statement.bind(session.number, at: 1)
-        try statement.bind(sequence, at: 2)
-        try statement.bind(place, at: 3)
-        try statement.bind(feature.text, at: 4)
-        try statement.bind(Int64(bitPattern: label.version), at: 5)
-        try statement.bind(label.intent, at: 6)
-        try statement.bind(label.expiry.nanoseconds, at: 7)
-        _ = try statement.withBound(label.json, at: 8) { try statement.run() }
+    /// Deletes a store's row if there is one; the session's row keeps when it was used.
+    private func delete(_ feature: FeatureID, of session: SessionKey, _ entry: SessionCache.Entry) throws {
+        guard let index = entry.stores.firstIndex(where: { $0.feature == feature }) else { return }
+        let id = entry.stores.remove(at: index).id
+        let time = try connection.first("DELETE FROM stores WHERE id = ? RETURNING time", [.integer(id)]) { row in
+            try row.time(0)
+        }
+        if let time { try note(session, seen: time) }
+    }
+
+    private func clearHead(of session: SessionKey, _ entry: SessionCache.Entry) throws {
+        let (table, key, id) =
+            entry.headRow.map { ("stores", "id", $0) } ?? ("sessions", "key", session.number)
+        try connection.execute("UPDATE \(table) SET head = -1, recent = NULL WHERE \(key) = ?", [.integer(id)])
+    }
+
+    private func setAside(_ id: Int64, _ reason: String, _ number: UInt64, _ time: Duration) throws {
+        try connection.execute(
+            """
+            INSERT INTO set_aside (session, number, feature, time, reason, schema, state)
+            SELECT id >> 16, ?2, feature, ?3, ?4, schema, state FROM stores WHERE id = ?1
+            """, [.integer(id), .bits(number), .time(time), .text(reason)])
+    }
+
+    // MARK: Labels and recordings
+
+    private func write(_ label: StoredLabel, of session: SessionKey) throws {
+        try insertLabel.bind(session.number, at: 1)
+        try insertLabel.bind(Int64(bitPattern: label.id.number), at: 2)
+        try insertLabel.bind(label.id.index, at: 3)
+        try insertLabel.bind(label.feature.text, at: 4)
+        try insertLabel.bind(Int64(bitPattern: label.version), at: 5)
+        try insertLabel.bind(label.intent, at: 6)
+        try insertLabel.bind(label.expiry.nanoseconds, at: 7)
+        try insertLabel.bind(label.isWritten ? 1 : 0, at: 8)
+        _ = try insertLabel.withBound(label.json, at: 9) { try insertLabel.run() }
     }
 
     private func deleteLabels(before label: LabelID, of session: SessionKey) throws(SQLiteError) {
-        let statement = statements.deleteLabels
+        try connection.execute(
+            "DELETE FROM labels WHERE session = ? AND (number, place) < (?, ?)",
+            [.integer(session.number), .integer(Int64(clamping: label.number)), .integer(label.index)])
+    }
+
+    private func writeRecordings(of batch: JournalBatch) throws(SQLiteError) {
+        for turn in batch.recordings {
+            try connection.execute(
+                "INSERT INTO recordings (session, number, feature, time, body) VALUES (?, ?, ?, ?, ?)",
+                [
+                    .integer(batch.session.number), .bits(turn.number), .text(turn.feature.text), .time(turn.time),
+                    .blob(turn.recording),
+                ])
+        }
+        try connection.execute(
+            """
+            DELETE FROM recordings WHERE session = ?1 AND number <=
+                (SELECT number FROM recordings WHERE session = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
+            """, [.integer(batch.session.number), .integer(max(0, batch.recordingLimit))])
+    }
+
+    // MARK: Receipts
+
+    private func find(_ key: ReceiptKey, _ session: SessionKey) throws -> StoredReceipt? {
+        try bind(key, of: session, to: findReceipt)
+        return try findReceipt.first { row in try row.receipt(key) }
+    }
+
+    private func write(_ receipt: StoredReceipt, of session: SessionKey) throws {
+        try bind(receipt.key, of: session, to: insertReceipt)
+        try insertReceipt.bind(Int64(bitPattern: receipt.number), at: 4)
+        try insertReceipt.bind(receipt.made.nanoseconds, at: 5)
+        try insertReceipt.bind(receipt.intent, at: 6)
+        var refusal: [UInt8]?
+        switch receipt.outcome {
+        case .ran(let version):
+            try insertReceipt.bind(Int64(bitPattern: version), at: 7)
+            try insertReceipt.bind(nil, at: 8)
+        case .refused(let status, let body):
+            try insertReceipt.bind(nil, at: 7)
+            try insertReceipt.bind(status, at: 8)
+            refusal = body
+        }
+        _ = try insertReceipt.withBound(receipt.bodyHash, at: 9) {
+            try insertReceipt.withBound(refusal, at: 10) { try insertReceipt.run() }
+        }
+    }
+
+    private func bind(_ key: ReceiptKey, of session: SessionKey, to statement: PreparedStatement) throws(SQLiteError) {
         try statement.bind(session.number, at: 1)
-        try statement.bind(Int64(clamping: label.sequence), at: 2)
-        try statement.bind(label.index, at: 3)
-        try statement.run()
+        switch key {
+        case .key(let key, let feature):
+            try statement.bind("k\(feature.text)", at: 2)
+            try statement.bind(key, at: 3)
+        case .sequence(let number, let epoch):
+            try statement.bind("s\(epoch)", at: 2)
+            try statement.bind(Int64(bitPattern: number), at: 3)
+        }
     }
-
-    private func recordings(of session: SessionKey, _ entry: SessionCache.Entry) throws -> Int {
-        if let count = entry.recordings { return count }
-        try statements.countRecordings.bind(session.number, at: 1)
-        return try statements.countRecordings.first { row in try row.int(0) } ?? 0
-    }
-
-    /// Leaves the newest `limit` of so many recorded turns; says how many there are now.
-    private func trim(_ session: SessionKey, count: Int, limit: Int) throws(SQLiteError) -> Int {
-        let excess = count - max(0, limit)
-        guard excess > 0 else { return count }
-        try statements.trimRecordings.bind(session.number, at: 1)
-        try statements.trimRecordings.bind(excess, at: 2)
-        return count - (try statements.trimRecordings.run())
-    }
-}
-
-extension JournalFailure {
-    fileprivate static let noTurn = JournalFailure(.invalid, "An append to a store needs at least one turn.")
-    fileprivate static let noState = JournalFailure(.invalid, "A store that starts needs its state and its view state.")
-    fileprivate static let nothingToSetAside = JournalFailure(
-        .invalid, "There is no store whose state could be set aside.")
-    fileprivate static let tooManyStores = JournalFailure(.invalid, "A session cannot have more than 65,536 stores.")
 }

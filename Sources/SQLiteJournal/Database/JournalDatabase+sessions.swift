@@ -17,126 +17,96 @@ extension JournalDatabase {
         return changes == 1 ? SessionKey(connection.lastInsertedRow) : nil
     }
 
-    /// Forgets a store; the session's row keeps what the store's row knew of it.
-    func removeStore(
-        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks, _ cache: inout SessionCache
-    ) throws {
-        guard var entry = try entry(of: session, &cache) else { return }
-        if let index = entry.stores.firstIndex(where: { $0.feature == feature }) {
-            let time = try connection.first(
-                "DELETE FROM stores WHERE id = ? RETURNING time", [.integer(entry.stores[index].id)]
-            ) { row in try row.integer(0) }
-            try connection.execute(
-                "UPDATE sessions SET sequence_floor = ?2, last_seen = max(last_seen, ?3) WHERE key = ?1",
-                [.integer(session.number), .bits(entry.sequence), .integer(time ?? 0)])
-            entry.stores.remove(at: index)
-            cache[session] = entry
-        }
-        try write(marks, of: session)
-    }
-
-    /// Forgets a session; what belongs to it is deleted in steps later. Says whether it was there.
-    func remove(_ session: SessionKey, tombstoneUntil: Duration, _ cache: inout SessionCache) throws -> Bool {
-        cache[session] = nil
-        return try forget(session, tombstoneUntil: tombstoneUntil)
+    /// Notes that a session was used.
+    func note(_ session: SessionKey, seen time: Duration) throws(SQLiteError) {
+        try connection.execute(
+            "UPDATE sessions SET last_seen = ?2 WHERE key = ?1 AND last_seen < ?2",
+            [.integer(session.number), .time(time)])
     }
 
     /// Notes that a session was used, and which of its labels were.
     func note(_ touch: SessionTouch) throws {
-        try see(touch.session, touch.lastSeen)
+        try note(touch.session, seen: touch.lastSeen)
         for label in touch.written {
             try connection.execute(
-                "UPDATE labels SET written = 1 WHERE session = ? AND sequence = ? AND place = ? AND written = 0",
-                [.integer(touch.session.number), .bits(label.sequence), .integer(label.index)])
+                "UPDATE labels SET written = 1 WHERE session = ? AND number = ? AND place = ? AND written = 0",
+                [.integer(touch.session.number), .bits(label.number), .integer(label.index)])
         }
     }
 
-    private func forget(_ session: SessionKey, tombstoneUntil: Duration) throws -> Bool {
+    /// Removes a session if it is there; what belongs to it is deleted in steps later.
+    func remove(_ session: SessionKey, tombstoneUntil: Duration) throws {
+        cache.remove(session)
         let token = try connection.first(
             "DELETE FROM sessions WHERE key = ? RETURNING token", [.integer(session.number)]
         ) { row in try row.blob(0) }
-        guard let token else { return false }
+        guard let token else { return }
         try connection.execute(
             "INSERT INTO tombstones (token, until) VALUES (?, ?) ON CONFLICT DO UPDATE SET until = excluded.until",
             [.blob(token), .time(tombstoneUntil)])
         try connection.execute("INSERT INTO garbage (session) VALUES (?)", [.integer(session.number)])
-        return true
+        hasGarbage = true
     }
 
     // MARK: Expiry
 
-    /// Does as much as the step's time allows, at least a little.
-    func take(_ step: inout ExpiryStep) throws {
-        if step.expiry?.hasTombstones == true { try deleteTombstones(&step) }
-        if step.expiry?.hasSessions == true { try expire(&step) }
-        step.hasGarbage = try sweep(until: step.end)
-    }
-
-    private func deleteTombstones(_ step: inout ExpiryStep) throws {
-        guard var expiry = step.expiry else { return }
-        let count = try connection.execute(
-            "DELETE FROM tombstones WHERE token IN (SELECT token FROM tombstones WHERE until <= ? LIMIT ?)",
-            [.time(expiry.now), .integer(step.sessions)])
-        expiry.hasTombstones = count == step.sessions
-        step.expiry = expiry
-    }
-
-    private func expire(_ step: inout ExpiryStep) throws {
-        guard var expiry = step.expiry else { return }
-        let limit = min(step.sessions, expiry.limit - expiry.count)
+    /// Takes a step of an expiry: as much as can be done until `end`, at least a little, and at most so many sessions.
+    func step(_ expiry: inout Expiry, until end: ContinuousClock.Instant, sessions: Int) throws {
+        if expiry.hasTombstones {
+            let count = try connection.execute(
+                "DELETE FROM tombstones WHERE token IN (SELECT token FROM tombstones WHERE until <= ? LIMIT ?)",
+                [.time(expiry.now), .integer(sessions)])
+            expiry.hasTombstones = count == sessions
+        }
+        guard expiry.hasSessions else { return }
+        let limit = max(0, min(sessions, expiry.limit - expiry.count))
         let candidates = try connection.query(
             "SELECT key, last_seen FROM sessions WHERE last_seen < ? ORDER BY last_seen LIMIT ?",
-            [.time(expiry.lastSeenBefore), .integer(max(0, limit))]
+            [.time(expiry.lastSeenBefore), .integer(limit)]
         ) { row in (SessionKey(try row.integer(0)), try row.integer(1)) }
         var seen = 0
         for (session, lastSeen) in candidates {
             seen += 1
             // An append notes its time in its store's row only.
             let time = try connection.first(
-                "SELECT max(time) FROM stores WHERE id >= ?1 << 16 AND id < (?1 + 1) << 16",
-                [.integer(session.number)]
+                "SELECT max(time) FROM stores WHERE \(Connection.ofSession)", [.integer(session.number)]
             ) { row in try row.optionalInteger(0) }
-            let newest = max(lastSeen, (time ?? nil) ?? lastSeen)
-            if newest < expiry.lastSeenBefore.nanoseconds {
-                _ = try forget(session, tombstoneUntil: expiry.tombstoneUntil)
-                step.removed.append(session)
+            let newest = Duration.nanoseconds(max(lastSeen, (time ?? nil) ?? lastSeen))
+            if newest < expiry.lastSeenBefore {
+                try remove(session, tombstoneUntil: expiry.tombstoneUntil)
                 expiry.count += 1
             } else {
-                try see(session, .nanoseconds(newest))
+                try note(session, seen: newest)
             }
-            if step.isOver { break }
+            if ContinuousClock.now >= end { break }
         }
         let isAll = seen == candidates.count && candidates.count < limit
         expiry.hasSessions = !isAll && expiry.count < expiry.limit
-        step.expiry = expiry
     }
 
-    /// Deletes rows of sessions that are gone; says whether there may be more.
-    private func sweep(until end: ContinuousClock.Instant) throws -> Bool {
+    /// Deletes rows of sessions that are gone: as much as can be done until `end`, at least a little.
+    func deleteGarbage(until end: ContinuousClock.Instant) throws {
         repeat {
             let session = try connection.first("SELECT session FROM garbage LIMIT 1") { row in try row.integer(0) }
-            guard let session else { return false }
+            guard let session else {
+                hasGarbage = false
+                return
+            }
             var isClean = true
             for part in Self.parts {
                 // A row may have a state of megabytes, whose pages are freed one by one.
                 let count = try connection.execute(part.sql, [.integer(session), .integer(part.rows)])
                 if count == part.rows { isClean = false }
-                if ContinuousClock.now >= end, !isClean { return true }
+                if ContinuousClock.now >= end, !isClean { return }
             }
             if isClean { try connection.execute("DELETE FROM garbage WHERE session = ?", [.integer(session)]) }
         } while ContinuousClock.now < end
-        return true
     }
 
     private static let parts: [(sql: String, rows: Int)] = [
-        (
-            """
-            DELETE FROM stores WHERE id IN
-                (SELECT id FROM stores WHERE id >= ?1 << 16 AND id < (?1 + 1) << 16 LIMIT ?2)
-            """, 4
-        ),
-        part("labels", "sequence, place", 256), part("receipts", "scope, name", 256), part("epochs", "epoch", 256),
-        part("recordings", "sequence", 32), part("set_aside", "sequence", 4),
+        ("DELETE FROM stores WHERE id IN (SELECT id FROM stores WHERE \(Connection.ofSession) LIMIT ?2)", 4),
+        part("labels", "number, place", 256), part("receipts", "scope, name", 256), part("recordings", "number", 32),
+        part("set_aside", "number", 4),
     ]
 
     private static func part(_ table: String, _ key: String, _ rows: Int) -> (sql: String, rows: Int) {
@@ -147,4 +117,16 @@ extension JournalDatabase {
             """, rows
         )
     }
+}
+
+/// The expiry of sessions, which takes many steps.
+struct Expiry: Sendable {
+    let lastSeenBefore: Duration
+    let now: Duration
+    let tombstoneUntil: Duration
+    let limit: Int
+    /// How many sessions it has removed.
+    var count = 0
+    var hasTombstones = true
+    var hasSessions = true
 }

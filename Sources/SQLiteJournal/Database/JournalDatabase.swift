@@ -1,15 +1,28 @@
+import MVI
 import SQLite
 import SessionJournal
 
-/// The one connection that writes, with its statements. It belongs to the writer's thread.
+/// The one connection that writes, with its statements and what it remembers. It belongs to the writer's thread.
 final class JournalDatabase {
     var connection: Connection
-    let statements: AppendStatements
+    var cache: SessionCache
+    /// Whether rows of sessions that are gone may still be there.
+    var hasGarbage = true
+
+    // Statements that run very often, compiled once.
+    private let beginTransaction: PreparedStatement
+    private let commitTransaction: PreparedStatement
+    let updateStore: PreparedStatement
+    let insertStore: PreparedStatement
+    let insertLabel: PreparedStatement
+    let findReceipt: PreparedStatement
+    let insertReceipt: PreparedStatement
+    let deleteReceipt: PreparedStatement
 
     /// Opens the journal, makes it if it is not there, and brings its schema up to date.
     ///
     /// - Throws: `JournalOpenError` if it must not be used at all; else what is wrong with it now.
-    init(_ files: JournalFiles, migrations: [String]) throws {
+    init(_ files: JournalFiles, migrations: [String], cachedSessions: Int) throws {
         try files.check()
         try files.settleLog()
         files.createIfMissing()
@@ -20,17 +33,48 @@ final class JournalDatabase {
         try Self.configure(&connection, isNew: version == nil)
         try Self.migrate(&connection, from: version ?? 0, migrations)
         for table in Schema.tables { try connection.execute("SELECT 1 FROM \(table) LIMIT 1") }
-        statements = try AppendStatements(&connection)
+        cache = SessionCache(limit: cachedSessions)
+
+        beginTransaction = try connection.prepare("BEGIN IMMEDIATE")
+        commitTransaction = try connection.prepare("COMMIT")
+        // What is NULL stays as it is; COALESCE reads the old value only then.
+        updateStore = try connection.prepare(
+            """
+            UPDATE stores SET number = ?2, version = ?3, head = ?4, nonce = ?5, time = max(time, ?6), recent = ?9,
+                schema = CASE WHEN ?10 IS NULL THEN schema ELSE ?7 END, state = coalesce(?10, state),
+                view_intent = CASE WHEN ?11 IS NULL THEN view_intent ELSE ?8 END, view = coalesce(?11, view)
+            WHERE id = ?1
+            """)
+        insertStore = try connection.prepare(
+            """
+            INSERT INTO stores (id, number, version, head, nonce, time, schema, view_intent, recent, state, view,
+                feature, made, replaced)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+            """)
+        insertLabel = try connection.prepare(
+            """
+            INSERT INTO labels (session, number, place, feature, version, intent, expiry, written, json)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+            """)
+        findReceipt = try connection.prepare(
+            "SELECT \(Connection.receiptColumns) FROM receipts WHERE session = ?1 AND scope = ?2 AND name = ?3")
+        insertReceipt = try connection.prepare(
+            """
+            INSERT INTO receipts (session, scope, name, number, made, intent, version, status, body_hash, body)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+            """)
+        deleteReceipt = try connection.prepare(
+            "DELETE FROM receipts WHERE session = ?1 AND scope = ?2 AND name = ?3")
     }
 
     /// How many migrations the database has seen; nil if it is new.
-    static func version(of connection: inout Connection, latest: Int, path: String) throws -> Int? {
+    private static func version(of connection: inout Connection, latest: Int, path: String) throws -> Int? {
         let tables = try connection.first("SELECT count(*) FROM sqlite_master") { row in try row.int(0) } ?? 0
         let application = try connection.first("PRAGMA application_id") { row in try row.integer(0) } ?? 0
         let version = try connection.first("PRAGMA user_version") { row in try row.int(0) } ?? 0
         if tables == 0, application == 0, version == 0 { return nil }
         guard application == Schema.applicationID, version >= 1 else {
-            throw JournalFailure(
+            throw StoreError(
                 .unavailable,
                 "\(path) is a database of another program (application id \(application), version \(version)). It is left as it is; move it away or choose another folder."
             )
@@ -43,12 +87,31 @@ final class JournalDatabase {
         return version
     }
 
+    /// A connection that only reads a journal of this program's schema.
+    static func openForReading(
+        _ files: JournalFiles, _ access: Connection.Access, migrations: Int = Schema.migrations.count
+    ) throws -> Connection {
+        var connection = try Connection(.file(files.database), access: access, busyTimeout: .seconds(1))
+        try connection.takeOverCheckpoints()
+        try connection.script("PRAGMA query_only = ON; PRAGMA cache_size = -8192; PRAGMA cell_size_check = ON")
+        guard let version = try version(of: &connection, latest: migrations, path: files.database) else {
+            throw StoreError(.unavailable, "The journal \(files.database) has not been made yet.")
+        }
+        guard version == migrations else {
+            throw StoreError(
+                .unavailable,
+                "The journal \(files.database) has the older schema \(version): a server that opens it brings it up to date."
+            )
+        }
+        return connection
+    }
+
     private static func configure(_ connection: inout Connection, isNew: Bool) throws {
         // A page of the file system. A smaller one would dirty less for an append, but not write less.
         if isNew { try connection.script("PRAGMA page_size = 4096") }
         let mode = try connection.first("PRAGMA journal_mode = WAL") { row in try row.text(0) }
         guard mode == "wal" else {
-            throw JournalFailure(
+            throw StoreError(
                 .unavailable, "The journal's file system cannot have a write-ahead log: mode \(mode ?? "none").")
         }
         try connection.script(
@@ -77,20 +140,15 @@ final class JournalDatabase {
 
     // MARK: Transactions
 
-    func begin() throws(SQLiteError) { try statements.begin.run() }
+    func begin() throws(SQLiteError) { try beginTransaction.run() }
 
-    func commit() throws(SQLiteError) { try statements.commit.run() }
+    func commit() throws(SQLiteError) { try commitTransaction.run() }
 
     /// Undoes what is open, if anything is: some errors have done so already. A failure leaves nothing committed either.
+    /// What was remembered of it goes, too.
     func rollback() {
-        if connection.isInTransaction { _ = try? statements.rollback.run() }
-    }
-
-    /// Whether a commit is on the disk when it returns; else it is when a later one is. Outside of transactions only.
-    ///
-    /// SQLite does this when it compiles the statement, so it must not be a cached one.
-    func setSynced(_ isSynced: Bool) throws(SQLiteError) {
-        try connection.script(isSynced ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL")
+        if connection.isInTransaction { _ = try? connection.execute("ROLLBACK") }
+        cache.removeAll()
     }
 
     /// Commits a row of its own, with so much ballast: proof that the disk takes it, and that nothing of a commit that

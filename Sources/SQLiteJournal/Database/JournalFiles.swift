@@ -1,4 +1,4 @@
-import SessionJournal
+import MVI
 
 #if canImport(Glibc)
     import Glibc
@@ -33,9 +33,9 @@ struct JournalFiles: Sendable {
     }
 
     /// Refuses what SQLite would silently replace: beside an empty database it takes a log for a leftover and deletes it.
-    func check() throws(JournalFailure) {
+    func check() throws(StoreError) {
         if Self.size(of: database) == 0, let size = Self.size(of: log), size > 0 {
-            throw JournalFailure(
+            throw StoreError(
                 .unavailable,
                 "The journal \(database) is empty, but its log holds \(size) bytes: it is damaged. It is left as it is; put a backup in its place."
             )
@@ -48,7 +48,7 @@ struct JournalFiles: Sendable {
     /// (https://wiki.postgresql.org/wiki/Fsync_Errors). After that, or when an earlier process met it, a commit in the
     /// log could be there for SQLite's recovery and gone after a power cut, with every later one that is chained to it.
     /// So each byte is written again where it is.
-    func settleLog() throws(JournalFailure) {
+    func settleLog() throws(StoreError) {
         let descriptor = open(log, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return }
@@ -76,9 +76,9 @@ struct JournalFiles: Sendable {
         guard offset == 0 || fsync(descriptor) == 0 else { throw failure("synced") }
     }
 
-    private func failure(_ what: String) -> JournalFailure {
+    private func failure(_ what: String) -> StoreError {
         let code = errno
-        return JournalFailure(
+        return StoreError(
             code == ENOSPC || code == EDQUOT ? .full : .unavailable,
             "The journal's log \(log) could not be \(what): \(systemText(code)).")
     }

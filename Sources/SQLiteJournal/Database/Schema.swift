@@ -6,12 +6,11 @@ enum Schema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// Its index plus one is the `user_version` of a database that it was applied to.
-    static let migrations = [first]
+    static let migrations = [first, second]
 
     /// What is cheap to ask at opening and shows whether each tree can be read.
     static let tables = [
-        "sessions", "stores", "labels", "receipts", "epochs", "recordings", "set_aside", "tombstones", "garbage",
-        "probe",
+        "sessions", "stores", "labels", "receipts", "recordings", "set_aside", "tombstones", "garbage", "probe",
     ]
 
     /// How many bits of a store's id are its place in its session; the others are the session's key.
@@ -119,5 +118,55 @@ enum Schema {
         -- Written to find out whether the disk takes it.
         CREATE TABLE probe (id INTEGER PRIMARY KEY, count INTEGER NOT NULL, ballast BLOB NOT NULL) STRICT;
         INSERT INTO probe VALUES (1, 0, x'');
+        """
+
+    /// One head for a session in the place of a token for each store. Nothing of a store's row is written but what was
+    /// remembered of lost labels, so that a large journal is ready soon.
+    ///
+    /// The head lies above all numbers that were used, versions included. Stores keep their versions; which turn made
+    /// them is not known, 0 is before all turns. What each session remembered of labels of stores that are gone is true
+    /// of every store, as it was for the code before; where there is no store, of a feature that has none.
+    private static let second = """
+        ALTER TABLE sessions ADD COLUMN recent BLOB;    -- the heads before it, see EarlierHeads
+        ALTER TABLE sessions ADD COLUMN lost TEXT NOT NULL DEFAULT '0'; -- see LostLabels.text
+        UPDATE sessions SET lost = '1' || coalesce(
+            (SELECT group_concat(
+                ' ' || feature || '=' || max(stores.dropped, sessions.dropped) ||
+                    CASE (stores.flags | sessions.flags) & 2 WHEN 2 THEN '!' ELSE '' END, '')
+            FROM stores WHERE id >= key << 16 AND id < (key + 1) << 16
+                AND (max(stores.dropped, sessions.dropped) > 0 OR (stores.flags | sessions.flags) & 2)),
+            CASE WHEN dropped > 0 OR flags & 2
+                THEN ' gone=' || dropped || CASE flags & 2 WHEN 2 THEN '!' ELSE '' END ELSE '' END)
+        WHERE dropped > 0 OR flags > 0 OR key IN (SELECT id >> 16 FROM stores WHERE dropped > 0 OR flags > 0);
+
+        -- An epoch's last number is that of its last receipt: without that the epoch is forgotten.
+        DELETE FROM receipts WHERE (session, scope) IN (
+            SELECT session, 's' || epoch FROM epochs WHERE NOT EXISTS (
+                SELECT 1 FROM receipts WHERE receipts.session = epochs.session
+                    AND receipts.scope = 's' || epochs.epoch AND receipts.name = epochs.number));
+        DROP TABLE epochs;
+
+        UPDATE sessions SET (sequence_floor, version_floor) = (
+            SELECT last + (last > 0), CASE WHEN last > 0 THEN random() ELSE 0 END FROM (
+                SELECT max(
+                    sequence_floor, version_floor,
+                    coalesce((SELECT max(max(sequence, version)) FROM stores
+                        WHERE id >= key << 16 AND id < (key + 1) << 16), 0),
+                    coalesce((SELECT max(place) FROM receipts WHERE session = key), 0)) AS last));
+        ALTER TABLE sessions RENAME COLUMN sequence_floor TO head;
+        ALTER TABLE sessions RENAME COLUMN version_floor TO nonce;
+        ALTER TABLE sessions DROP COLUMN dropped;
+        ALTER TABLE sessions DROP COLUMN flags;
+
+        UPDATE stores SET dropped = 0, flags = replaced WHERE dropped <> 0 OR flags <> replaced;
+        ALTER TABLE stores RENAME COLUMN sequence TO number;
+        ALTER TABLE stores RENAME COLUMN dropped TO head; -- -1: the row has none; 0 in rows that are older
+        ALTER TABLE stores RENAME COLUMN flags TO made;
+        ALTER TABLE stores ADD COLUMN recent BLOB;
+
+        ALTER TABLE labels RENAME COLUMN sequence TO number;
+        ALTER TABLE receipts RENAME COLUMN place TO number;
+        ALTER TABLE recordings RENAME COLUMN sequence TO number;
+        ALTER TABLE set_aside RENAME COLUMN sequence TO number;
         """
 }

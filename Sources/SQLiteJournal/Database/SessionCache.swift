@@ -1,29 +1,35 @@
 import SessionJournal
 
-/// What the writer remembers of sessions that it wrote to lately, so that an append needs no look at the session's row.
+/// What the writer remembers of sessions that it wrote to lately, so that an append reads no row.
 ///
 /// It holds what is committed and what the open transaction did; when that is undone, all of it is forgotten. Two
 /// generations bound it: what was not used while the young one filled goes.
 struct SessionCache {
-    struct Entry {
-        /// Of the session's last turn.
-        var sequence: UInt64
-        /// Its stores and their ids, in the order of the ids.
-        var stores: [(feature: FeatureID, id: Int64)]
-        /// Of its last receipt; nil if that was not asked for yet.
-        var lastPlace: Int64?
-        /// How many turns are recorded; nil if that was not asked for yet.
-        var recordings: Int?
+    final class Entry {
+        /// The session's head.
+        var head: SessionHead
+        /// Those before it.
+        var earlierHeads: EarlierHeads
+        /// The store on whose row the head lies; nil if it lies on the session's.
+        var headRow: Int64?
+        /// The session's stores and their ids, in the order of the ids.
+        var stores: [(id: Int64, feature: FeatureID)]
+
+        init(_ rows: SessionRows, earlierHeads: EarlierHeads) {
+            head = rows.head
+            self.earlierHeads = earlierHeads
+            headRow = rows.headRow
+            stores = rows.stores.map { ($0.id, $0.summary.feature) }
+        }
 
         /// The id of a store; nil if there is none.
         func id(of feature: FeatureID) -> Int64? { stores.first { $0.feature == feature }?.id }
 
-        /// Gives a new store the first id that is free; nil if the session has as many as it can.
-        mutating func enter(_ feature: FeatureID, session: SessionKey) -> Int64? {
+        /// Gives a new store the first id that is free. There is one: `JournalBatch.fault` bounds the stores.
+        func add(_ feature: FeatureID, to session: SessionKey) -> Int64 {
             let first = session.number << Int64(Schema.placeBits)
             let place = stores.enumerated().first { $0.element.id != first + Int64($0.offset) }?.offset ?? stores.count
-            guard place < 1 << Schema.placeBits else { return nil }
-            stores.insert((feature, first + Int64(place)), at: place)
+            stores.insert((first + Int64(place), feature), at: place)
             return first + Int64(place)
         }
     }
@@ -37,19 +43,20 @@ struct SessionCache {
     mutating func entry(of session: SessionKey) -> Entry? {
         if let entry = young[session] { return entry }
         guard let entry = old[session] else { return nil }
-        self[session] = entry
+        insert(entry, for: session)
         return entry
     }
 
-    subscript(session: SessionKey) -> Entry? {
-        get { young[session] ?? old[session] }
-        set {
-            if newValue == nil { old[session] = nil }
-            young[session] = newValue
-            guard young.count >= limit else { return }
-            old = young
-            young = [:]
-        }
+    mutating func insert(_ entry: Entry, for session: SessionKey) {
+        young[session] = entry
+        guard young.count >= limit else { return }
+        old = young
+        young = [:]
+    }
+
+    mutating func remove(_ session: SessionKey) {
+        young[session] = nil
+        old[session] = nil
     }
 
     mutating func removeAll() {

@@ -1,4 +1,5 @@
 import Logging
+import MVI
 import SQLite
 import SessionJournal
 
@@ -13,42 +14,46 @@ extension Writer {
         do {
             try open()
         } catch let error as JournalOpenError {
-            database = nil
-            lock = nil
             throw error
         } catch {
             database = nil
-            begin(JournalFailure(error, at: engine.files.database))
+            beginTrouble(StoreError(error, at: engine.files.database))
+        }
+        do { try startThread { [engine] in Reader(engine).run() } } catch {
+            throw JournalOpenError("The journal cannot be opened: \(error).")
         }
     }
 
     /// Whether the journal can be written; looks now and then while it could not.
     func isWell() -> Bool {
-        guard let trouble else { return true }
+        guard let trouble = engine.trouble else { return true }
         guard ContinuousClock.now >= nextProbe else { return false }
         do {
             try timed { try probe(trouble) }
-            end()
-            return true
         } catch {
             failedProbes += 1
-            note(
-                (error as? JournalOpenError).map { JournalFailure(.unavailable, $0.description) }
-                    ?? JournalFailure(error, at: engine.files.database))
+            let trouble = StoreError(error, at: engine.files.database)
+            engine.trouble = trouble
             nextProbe = .now + engine.options.probeInterval
-            closeAfterFailedProbe()
+            closeAfterFailedProbe(trouble)
             return false
         }
+        failedProbes = 0
+        engine.inDoubt = InDoubtCommits()
+        engine.trouble = nil
+        engine.logger.notice("The journal works again.")
+        return true
     }
 
     /// Notes that something is wrong; what waits is refused until a probe succeeds.
-    func begin(_ failure: JournalFailure) {
-        guard trouble == nil else { return note(failure) }
-        note(failure)
+    func beginTrouble(_ failure: StoreError) {
+        let isNew = engine.trouble == nil
+        engine.trouble = failure
+        endBackup(with: failure)
+        guard isNew else { return }
         failedProbes = 0
         // What is in doubt is settled by the next commit: at once, if the disk takes it.
-        let isInDoubt = engine.doubt.withLock { !$0.isEmpty }
-        nextProbe = isInDoubt ? .now : .now + engine.options.probeInterval
+        nextProbe = engine.inDoubt.isEmpty ? .now + engine.options.probeInterval : .now
         engine.logger.error(
             "The journal is in trouble: nothing is kept until it is over. It is tried again by itself.",
             metadata: ["reason": "\(failure)"])
@@ -56,20 +61,12 @@ extension Writer {
 
     /// Refuses all that waits.
     func refuseAll() {
-        guard let trouble else { return }
-        for expiry in expiries { engine.deliver { expiry.done(.failure(trouble)) } }
-        expiries = []
-        if let backup { end(backup, with: trouble) }
+        guard let trouble = engine.trouble else { return }
         guard let last = pending.last else { return }
-        var deliveries = DeliveryBatch(lanes: engine.lanes)
-        var bytes = 0
-        for entry in pending {
-            bytes += entry.bytes
-            deliveries.add(entry.item.refused(trouble), entry.item.session)
-        }
+        let writes = Array(pending)
         pending = []
-        engine.queue.finished(last.ticket, bytes: bytes)
-        deliveries.hand()
+        engine.queue.finished(last.ticket, bytes: writes.reduce(0) { $0 + $1.write.bytes })
+        engine.completions.enqueue(writes.map { $0.write.fail(trouble, false) }, of: writes)
     }
 
     private func open() throws {
@@ -81,25 +78,20 @@ extension Writer {
                     "Another server uses the journal in \(engine.files.folder): one folder is for one server. Stop that one, or choose another folder."
                 )
             case .failed(let code):
-                throw JournalFailure(
+                throw StoreError(
                     code.isOfFullDisk ? .full : .unavailable,
                     "The lock file in \(engine.files.folder) cannot be made: \(systemText(code)).")
             }
         }
-        let database = try JournalDatabase(engine.files, migrations: engine.options.migrations)
+        let database = try JournalDatabase(
+            engine.files, migrations: engine.options.migrations, cachedSessions: engine.options.cachedSessions)
         self.database = database
-        cache.removeAll()
-        hasGarbage = true
         try database.probe(ballast: 0)
     }
 
-    private func probe(_ trouble: JournalFailure) throws {
-        guard let database else {
-            // The file may be another than the reader has.
-            engine.reads.pause()
-            defer { engine.reads.resume() }
-            return try open()
-        }
+    private func probe(_ trouble: StoreError) throws {
+        // The file may be another than the reader has.
+        guard let database else { return try engine.queue.withReaderPaused { try open() } }
         guard trouble.code == .full else { return try database.probe(ballast: 0) }
         // What is in the database needs no room in the log.
         _ = try? database.connection.checkpoint(.passive)
@@ -108,26 +100,11 @@ extension Writer {
         try database.probe(ballast: 0)
     }
 
-    private func note(_ failure: JournalFailure) {
-        trouble = failure
-        engine.status.withLock { $0.trouble = failure }
-    }
-
-    private func end() {
-        trouble = nil
-        failedProbes = 0
-        cache.removeAll()
-        engine.doubt.withLock { $0 = Doubt() }
-        engine.status.withLock { $0.trouble = nil }
-        engine.logger.notice("The journal works again.")
-    }
-
     /// The next probe opens the file anew: another may have been put in its place. On a full disk that would gain nothing;
     /// and while a commit is in doubt this connection knows where the log's last certain one ends, and writes over the
     /// rest, which one that reads the log anew cannot. Only if that goes on failing, it is settled by opening.
-    private func closeAfterFailedProbe() {
-        guard let trouble, trouble.code != .full else { return }
-        guard engine.doubt.withLock({ $0.isEmpty }) || failedProbes >= 10 else { return }
+    private func closeAfterFailedProbe(_ trouble: StoreError) {
+        guard trouble.code != .full, engine.inDoubt.isEmpty || failedProbes >= 10 else { return }
         database = nil
     }
 }

@@ -1,5 +1,6 @@
 import DequeModule
 import Logging
+import MVI
 import SQLite
 import SessionJournal
 
@@ -10,78 +11,65 @@ import SessionJournal
 final class Writer {
     let engine: Engine
     var lock: FolderLock?
+    /// Nil only in trouble.
     var database: JournalDatabase?
-    var cache: SessionCache
     /// Taken from the queue, not begun.
-    var pending: Deque<WriterQueue.Entry> = []
-    /// What takes many steps, in the order in which it came.
-    var expiries: Deque<Expiry> = []
+    var pending: Deque<JournalQueue.Waiting> = []
     var backup: BackupJob?
-    /// Whether rows of sessions that are gone may still be there.
-    var hasGarbage = false
 
-    /// What is wrong; nil while all is well.
-    var trouble: JournalFailure?
     var nextProbe: ContinuousClock.Instant = .now
     /// How many probes failed one after the other.
     var failedProbes = 0
     var statistics = JournalStatistics()
-    /// How long the last commit took, and how many items were in it.
+    /// How long the last commit took, and how many writes were in it.
     var lastCommit: Duration = .zero
     var lastCount = 0
 
-    init(_ engine: Engine) {
-        self.engine = engine
-        cache = SessionCache(limit: engine.options.cachedSessions)
-    }
+    init(_ engine: Engine) { self.engine = engine }
 
     /// The thread's life. Tells `opened` once whether the journal could be opened, in trouble or not.
     func run(opened: (Result<Void, JournalOpenError>) -> Void) {
         do {
             try openAtFirst()
         } catch {
-            // Nobody has the journal: nothing can be handed over.
-            engine.queue.close()
-            engine.reads.end()
-            engine.reads.hasEnded.wait()
-            engine.ended()
-            opened(.failure(error))
-            return
+            // The journal has no callers, so nothing waits; and there is no reader.
+            database = nil
+            lock = nil
+            engine.end()
+            return opened(.failure(error))
         }
         opened(.success(()))
         while true {
-            let isClosing = engine.queue.take(&pending)
-            if isClosing { endJobs() }
-            if pending.isEmpty, !hasJobs || isClosing {
+            let (backups, isClosing) = engine.queue.take(&pending)
+            for request in backups { begin(request) }
+            if pending.isEmpty {
                 if isClosing { break }
-                engine.queue.wait(atMost: trouble == nil ? nil : nextProbe - .now)
+                if !hasWork { engine.queue.wait(atMost: engine.trouble == nil ? nil : nextProbe - .now) }
             }
             guard isWell() else {
                 refuseAll()
                 continue
             }
-            if !pending.isEmpty {
-                if !isClosing { gather() }
-                commitPending()
-            }
-            if hasJobs { stepJobs() }
+            if !isClosing { gather() }
+            commitPending()
+            if let backup { step(backup) }
             checkpointIfDue()
             publish()
         }
         close()
     }
 
+    /// Whether there is something to do beside what is enqueued.
+    private var hasWork: Bool { engine.trouble == nil && (backup != nil || database?.hasGarbage == true) }
+
     /// Waits a moment for those who were just answered, when a sync costs so much more than that: most of them go on, and
-    /// who just misses a transaction waits for two syncs.
+    /// a write that just misses a transaction waits for two syncs.
     private func gather() {
         let patience = min(lastCommit / 8, .milliseconds(1))
-        guard pending.count < lastCount, patience >= .microseconds(25) else { return }
+        guard !pending.isEmpty, pending.count < lastCount, patience >= .microseconds(25) else { return }
         engine.queue.wait(for: lastCount - pending.count, atMost: patience)
-        _ = engine.queue.take(&pending)
+        for request in engine.queue.take(&pending).backups { begin(request) }
     }
-
-    /// Whether there is something to do beside what is handed over.
-    private var hasJobs: Bool { trouble == nil && (!expiries.isEmpty || backup != nil || hasGarbage) }
 
     /// Runs `body`, which uses the database, and notes how long that took.
     func timed<Value>(_ body: () throws -> Value) rethrows -> Value {
@@ -90,7 +78,7 @@ final class Writer {
         return try body()
     }
 
-    /// Copies the log into the database when it has grown. Results were handed over before.
+    /// Copies the log into the database when it has grown. Results were enqueued before.
     private func checkpointIfDue() {
         guard let database, database.connection.logPages >= engine.options.checkpointPages else { return }
         timed {
@@ -106,20 +94,19 @@ final class Writer {
         }
     }
 
-    /// Shows the figures. Before results are handed over, so that who has one finds it counted.
+    /// Shows the figures. Before results are enqueued, so that a caller that has one finds it counted.
     func publish() {
         // Each page of the log has a header of 24 bytes, and the log one of 32: https://sqlite.org/fileformat2.html#walformat
         let pages = database?.connection.logPages ?? 0
         statistics.logBytes = pages == 0 ? 0 : 32 + pages * (4_096 + 24)
-        let statistics = statistics
-        engine.status.withLock { $0.statistics = statistics }
+        engine.statistics = statistics
     }
 
     private func close() {
-        // The reader first: whoever closes last can remove the log.
-        engine.reads.end()
-        engine.reads.hasEnded.wait()
-        if let database, trouble == nil {
+        endBackup(with: .journalClosed)
+        // The reader first: the connection that is closed last can remove the log.
+        engine.queue.endReader()
+        if let database, engine.trouble == nil {
             do { try database.checkpointAndRelease() } catch {
                 engine.logger.warning(
                     "The journal's log could not be copied into it at its end; that is made up for at the next start.",
@@ -128,6 +115,6 @@ final class Writer {
         }
         database = nil
         lock = nil
-        engine.ended()
+        engine.end()
     }
 }

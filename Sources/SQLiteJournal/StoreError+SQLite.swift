@@ -1,15 +1,15 @@
+import MVI
 import SQLite
-import SessionJournal
 
-extension JournalFailure {
-    static let closed = JournalFailure(.closed, "The journal is closed.")
-    static let gone = JournalFailure(.gone, "The session is gone.")
-    static let exists = JournalFailure(.exists, "There is a session with this token or id already.")
+extension StoreError {
+    static let inDoubt = StoreError(
+        .unavailable, "The journal's disk failed while this session was written; what is kept of it is not known yet.")
 
     /// What an operator is told of an error of the database at `path`.
     init(_ error: any Error, at path: String) {
         switch error {
-        case let failure as JournalFailure: self = failure
+        case let error as StoreError: self = error
+        case let error as JournalOpenError: self.init(.unavailable, error.description)
         case let error as SQLiteError: self.init(error, path)
         default: self.init(.unavailable, "The journal \(path) cannot be used: \(error)")
         }

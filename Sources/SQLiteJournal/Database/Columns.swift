@@ -1,0 +1,126 @@
+import MVI
+import SQLite
+import SessionJournal
+
+extension Duration {
+    /// Nanoseconds in 64 bits: enough for the years 1678 to 2262 when it is a time since 1970; beyond, the nearest.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, overflowed) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        guard !overflowed else { return seconds < 0 ? .min : .max }
+        return sum
+    }
+}
+
+extension SQLiteValue {
+    static func time(_ time: Duration) -> SQLiteValue { .integer(time.nanoseconds) }
+
+    /// All 64 bits.
+    static func bits(_ value: UInt64) -> SQLiteValue { .integer(Int64(bitPattern: value)) }
+}
+
+extension Row {
+    func time(_ column: Int) throws(SQLiteError) -> Duration { .nanoseconds(try integer(column)) }
+
+    func bits(_ column: Int) throws(SQLiteError) -> UInt64 { UInt64(bitPattern: try integer(column)) }
+
+    func feature(_ column: Int) throws -> FeatureID {
+        let text = try text(column)
+        guard let feature = FeatureID(text) else { throw StoreError.unexpected(text, "a feature's name") }
+        return feature
+    }
+}
+
+extension StoreError {
+    static func unexpected(_ found: String, _ expected: String) -> StoreError {
+        StoreError(.unavailable, "The journal holds '\(found)' where \(expected) was expected.")
+    }
+}
+
+extension LostLabels {
+    /// `0` or `1` for `hasAny`, then for each feature instance a space, its id, `=`, the number, and `!` if it is unheard.
+    var text: String {
+        dropped.reduce(hasAny ? "1" : "0") { text, entry in
+            "\(text) \(entry.key)=\(entry.value.number)\(entry.value.isUnheard ? "!" : "")"
+        }
+    }
+
+    init(text: String) throws(StoreError) {
+        self.init()
+        let parts = text.split(separator: " ")
+        hasAny = parts.first == "1"
+        for part in parts.dropFirst() {
+            let sides = part.split(separator: "=")
+            let isUnheard = sides.last?.last == "!"
+            guard sides.count == 2, let feature = FeatureID(sides[0]),
+                let number = UInt64(isUnheard ? sides[1].dropLast() : sides[1])
+            else { throw .unexpected(text, "what is remembered of lost labels") }
+            dropped[feature] = Dropped(number: number, isUnheard: isUnheard)
+        }
+    }
+}
+
+/// The heads before a session's newest one as they lie in a column, at most 15: it has columns of its own.
+///
+/// Oldest first, of each the distance to the next one in groups of 7 bits, the lowest first, and the 8 bytes of its
+/// nonce, the lowest first. Mostly 9 bytes a head.
+struct EarlierHeads {
+    private(set) var bytes: [UInt8]
+    private var count = 0
+
+    /// What a column holds.
+    init(_ bytes: [UInt8] = []) throws(StoreError) {
+        self.bytes = bytes
+        var end = 0
+        while end < bytes.count {
+            while end < bytes.count, bytes[end] > 127 { end += 1 }
+            end += 9
+            count += 1
+        }
+        guard end == bytes.count else { throw .unexpected("\(bytes)", "a list of heads") }
+    }
+
+    /// Adds the head that `new` takes the place of; one too many at the other end goes.
+    mutating func append(_ old: SessionHead, before new: SessionHead) {
+        if count == SessionHead.remembered - 1 {
+            var distanceEnd = 0
+            while bytes[distanceEnd] > 127 { distanceEnd += 1 }
+            bytes.removeFirst(distanceEnd + 9)
+        } else {
+            count += 1
+        }
+        var distance = new.number &- old.number
+        while distance > 127 {
+            bytes.append(UInt8(truncatingIfNeeded: distance) | 128)
+            distance >>= 7
+        }
+        bytes.append(UInt8(distance))
+        var nonce = old.nonce
+        for _ in 0..<8 {
+            bytes.append(UInt8(truncatingIfNeeded: nonce))
+            nonce >>= 8
+        }
+    }
+
+    /// All heads, `newest` the last.
+    func heads(before newest: SessionHead) -> [SessionHead] {
+        var older: [(distance: UInt64, nonce: UInt64)] = []
+        var rest = bytes[...]
+        while let last = rest.firstIndex(where: { $0 < 128 }) {
+            let nonce = rest[(last + 1)...].prefix(8)
+            older.append(
+                (
+                    rest[...last].reversed().reduce(0) { $0 << 7 | UInt64($1 & 127) },
+                    nonce.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+                ))
+            rest = rest[nonce.endIndex...]
+        }
+        var heads = [newest]
+        for (distance, nonce) in older.reversed() {
+            heads.append(SessionHead(number: heads[heads.count - 1].number &- distance, nonce: nonce))
+        }
+        return heads.reversed()
+    }
+}

@@ -1,0 +1,101 @@
+import MVI
+import SessionJournal
+
+/// Takes the result of an operation.
+typealias Done<Value> = @Sendable (Result<Value, StoreError>) -> Void
+
+/// What a write or a read is about.
+enum Scope: Sendable {
+    case all
+    case session(SessionKey)
+    case sessions([SessionKey])
+    /// The end of a session: its token names something else afterwards.
+    case removal(SessionKey)
+    case token(TokenHash)
+
+    /// The session whose results it comes in the order of, if any.
+    var session: SessionKey? {
+        switch self {
+        case .session(let session), .removal(let session): session
+        case .sessions(let sessions): sessions.first
+        case .all, .token: nil
+        }
+    }
+}
+
+/// What the writer is asked for.
+struct Write: Sendable {
+    let scope: Scope
+    /// About how many bytes it writes.
+    var bytes = 200
+    /// Makes the change inside an open transaction.
+    let run: @Sendable (JournalDatabase) throws -> Completion
+    /// The result if nothing of it is kept, or if that is not known.
+    let fail: @Sendable (StoreError, _ isUnknown: Bool) -> Completion
+}
+
+extension Write {
+    init<Value: Sendable>(
+        _ scope: Scope, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (JournalDatabase) throws -> Result<Value, StoreError>
+    ) {
+        self.init(scope: scope) { database in
+            let result = try body(database)
+            return .other { done(result) }
+        } fail: { error, _ in
+            .other { done(.failure(error)) }
+        }
+    }
+}
+
+extension JournalBatch {
+    /// About how many bytes it writes.
+    var bytes: Int {
+        var bytes = 200 + receipts.count * 200
+        for store in stores { bytes += 200 + (store.state?.count ?? 0) + (store.view?.count ?? 0) }
+        for label in labels { bytes += 100 + label.json.count }
+        for case .refused(_, let body) in receipts.lazy.map(\.outcome) { bytes += body.count }
+        for turn in recordings { bytes += turn.recording.count }
+        return bytes
+    }
+}
+
+/// What the reader is asked for.
+struct Read: Sendable {
+    /// The ticket that the writer must be done with first.
+    let needs: UInt64
+    /// Reads and hands the result over. The ticket is what the writer was done with before.
+    let run: @Sendable (_ reader: Reader, _ ticket: UInt64) -> Void
+}
+
+/// A backup that the writer is asked for, which takes its steps between transactions.
+struct BackupRequest: Sendable {
+    let path: String
+    let done: Done<Void>
+}
+
+/// The sessions of a transaction whose commit failed in a way that may have left it in the log. Until another was written
+/// over it nothing is said of these: after a crash it might turn out to be kept.
+struct InDoubtCommits {
+    private var sessions: Set<SessionKey> = []
+    private var tokens: Set<TokenHash> = []
+    private var isOfAll = false
+
+    var isEmpty: Bool { sessions.isEmpty && tokens.isEmpty && !isOfAll }
+
+    mutating func insert(_ scope: Scope) {
+        switch scope {
+        case .session(let session): sessions.insert(session)
+        case .sessions(let several): sessions.formUnion(several)
+        case .token(let token): tokens.insert(token)
+        // Its token is not known here.
+        case .removal, .all: isOfAll = true
+        }
+    }
+
+    func contains(_ scope: Scope) -> Bool {
+        if isOfAll { return true }
+        if case .token(let token) = scope { return tokens.contains(token) }
+        return scope.session.map(sessions.contains) == true
+    }
+}

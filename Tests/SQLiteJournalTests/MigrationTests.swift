@@ -1,0 +1,154 @@
+import MVI
+import SQLite
+import SessionJournal
+import Testing
+
+@testable import SQLiteJournal
+
+/// Folders that older builds wrote.
+@Suite(.timeLimit(.minutes(10))) struct MigrationTests {
+    /// A folder with the journal of `schema-1.sql`, which a server of that time wrote, and with changes of a test's own.
+    private func oldFolder(changes: String = "") throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        let dump = #filePath.replacing("MigrationTests.swift", with: "schema-1.sql")
+        var connection = try Connection(.file(folder.database))
+        try connection.script(String(decoding: contents(dump), as: UTF8.self))
+        try connection.script(changes)
+        return folder
+    }
+
+    /// What is kept of the session with a key. In the dump: 1 had a state that could not be read, 2 has no turn, 3 two
+    /// stores, 4 labels, 5 receipts, 6 a store that was disposed and made again, 7 lost labels, 8 too, and no store.
+    private func export(_ key: Int64, of folder: TemporaryFolder) throws -> SessionExport {
+        let file = SQLiteJournalFile(directory: folder.path)
+        let id = try #require(try file.sessions(after: SessionKey(key - 1), limit: 1).first).id
+        return try #require(try file.export(id))
+    }
+
+    private static let counter = TestSession.counter
+
+    @Test func `a journal of schema 1 goes on with all that its clients know`() async throws {
+        let folder = try oldFolder()
+        let journal = try await folder.journal()
+        #expect(journal.trouble == nil)
+        await journal.close()
+
+        // Above every number and version that a client knows.
+        let heads = try (1...8).map { try export($0, of: folder).session.head }
+        #expect(heads.map(\.number) == [5, 0, 8, 4, 6, 9, 6, 6])
+        #expect(heads[1] == .empty)
+        #expect(Set(heads.map(\.nonce)).count == 8, "random bits but for the session without turns")
+        let epochs = try (1...8).map { try export($0, of: folder).session.record.epoch }
+        #expect(epochs[2] == "cf76lvoghfxu2" && Set(epochs).count == 8)
+
+        // Versions are in ETags.
+        let plain = try export(3, of: folder)
+        #expect(
+            plain.session.stores == [
+                StoreSummary(feature: Self.counter, number: 4, version: 4, made: 0, replaced: 0),
+                StoreSummary(
+                    feature: FeatureID(name: "user-info", key: nil), number: 7, version: 2, made: 0, replaced: 0),
+            ])
+        #expect(plain.stores[0].state == Array(#"{"count":3,"isLoading":false}"#.utf8))
+        #expect(plain.stores[0].viewIntent == "slodsoevl4xso")
+        #expect(plain.turns.map(\.number) == [4, 5, 6, 7])
+
+        let unreadable = try export(1, of: folder)
+        #expect(unreadable.setAside.map(\.state) == [Array(#"{"count":"no number"}"#.utf8)])
+        #expect(unreadable.session.stores.map(\.replaced) == [3] && unreadable.session.stores.map(\.made) == [3])
+
+        let receipts = try export(5, of: folder).session.receipts
+        #expect(
+            receipts.map(\.key) == [
+                .key("one", feature: Self.counter), .sequence(1, epoch: "tab"), .sequence(2, epoch: "tab"),
+                .sequence(3, epoch: "tab"), .sequence(1, epoch: "other"),
+            ])
+        #expect(receipts.map(\.number) == [1, 2, 3, 4, 5])
+        #expect(receipts[0].outcome == .ran(version: 2))
+        guard case .refused(status: 422, let body) = receipts[2].outcome else { throw CancellationError() }
+        #expect(String(decoding: body, as: UTF8.self).contains("/problems/invalid-intent"))
+    }
+
+    @Test func `what was remembered of labels of schema 1 is remembered of lost labels`() async throws {
+        let folder = try oldFolder()
+        await (try await folder.journal()).close()
+        let labels = try export(4, of: folder).session
+        #expect(labels.labels.map(\.id) == [LabelID(number: 2, index: 0), LabelID(number: 3, index: 0)])
+        #expect(labels.lostLabels.hasAny && labels.lostLabels.dropped.isEmpty)
+        let dropped = try export(7, of: folder).session
+        #expect(dropped.lostLabels.hasAny)
+        #expect(dropped.lostLabels.dropped == [Self.counter: .init(number: 2, isUnheard: true)])
+        // Without a store it is of a feature that no server has: a stream of everything is told.
+        let gone = try export(8, of: folder).session
+        #expect(gone.stores.isEmpty && gone.lostLabels.dropped.values.map(\.number) == [3])
+        for key: Int64 in [1, 2, 3, 5, 6] {
+            let lost = try export(key, of: folder).session.lostLabels
+            #expect(lost == LostLabels())
+        }
+    }
+
+    @Test func `the log of a session of schema 1 goes on from its head`() async throws {
+        let folder = try oldFolder()
+        let journal = try await folder.journal()
+        for key in [3, 6] {
+            let old = try export(Int64(key), of: folder).session
+            let session = TestSession(key: old.key, record: old.record)
+            #expect(try await journal.load(session).found?.head == old.head)
+            #expect(try await journal.news(session, since: .empty)?.recentHeads == [old.head])
+            let head = try await journal.commit(["new"], of: session, after: old.head)
+            #expect(head.number == old.head.number + 1)
+            let news = try #require(try await journal.news(session, since: old.head))
+            #expect(news.recentHeads == [old.head, head])
+            #expect(news.changed.map(\.summary.feature) == [Self.counter])
+            #expect(news.labels.map(\.id.number) == [head.number])
+            // The next store is made in a place of its own.
+            let made = session.turn(after: head, of: FeatureID(name: "late", key: nil))
+            #expect(await journal.append(made).isCommitted)
+            #expect(try await journal.load(session).found?.stores.count == old.stores.count + 1)
+        }
+        // One that had no turn yet begins.
+        let fresh = try export(2, of: folder).session
+        let head = try await journal.commit(["1"], of: TestSession(key: fresh.key, record: fresh.record))
+        #expect(head.number == 1)
+        await journal.close()
+        let again = try await folder.journal()
+        #expect(again.trouble == nil)
+        #expect(try export(2, of: folder).session.head == head)
+        await again.close()
+    }
+
+    @Test func `an epoch of schema 1 whose last number has no receipt is forgotten, the others stay`() async throws {
+        let folder = try oldFolder(
+            changes: """
+                UPDATE epochs SET number = 9 WHERE epoch = 'tab';
+                INSERT INTO epochs VALUES (5, 'without any', 7);
+                """)
+        await (try await folder.journal()).close()
+        let session = try export(5, of: folder).session
+        #expect(session.receipts.map(\.key) == [.key("one", feature: Self.counter), .sequence(1, epoch: "other")])
+        #expect(session.receipts.map(\.number) == [1, 5] && session.head.number == 6)
+    }
+
+    @Test func `the head of a session of schema 1 is above its floors, its receipts and what its stores remember`()
+        async throws
+    {
+        let folder = try oldFolder(
+            changes: """
+                UPDATE sessions SET version_floor = 40 WHERE key = 3;
+                UPDATE sessions SET sequence_floor = 50 WHERE key = 4;
+                UPDATE receipts SET place = 60 WHERE session = 5 AND place = 1;
+                UPDATE stores SET version = 70 WHERE id >> 16 = 6;
+                UPDATE sessions SET dropped = 1, flags = 2 WHERE key = 3;
+                UPDATE stores SET flags = 1 WHERE id >> 16 = 3;
+                INSERT INTO receipts SELECT 2, scope, name, 80, made, intent, version, status, body_hash, body
+                    FROM receipts WHERE session = 5 AND scope = 'kcounter';
+                """)
+        await (try await folder.journal()).close()
+        let sessions = try (2...6).map { try export($0, of: folder).session }
+        #expect(sessions.map(\.head.number) == [81, 41, 51, 61, 71])
+        #expect(sessions[4].stores.map(\.version) == [70])
+        // What the session knew of labels is true of each of its stores.
+        #expect(sessions[1].lostLabels.dropped.mapValues(\.number).values.sorted() == [1, 1])
+        #expect(sessions[1].lostLabels.dropped.values.allSatisfy { $0.isUnheard })
+    }
+}
