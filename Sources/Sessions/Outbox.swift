@@ -1,91 +1,158 @@
 import DequeModule
-import MVI
 import SessionJournal
-
-/// What a label counts against the bounds in bytes beside its own text: about what surrounds it on the wire.
-@usableFromInline let labelOverhead = 128
 
 /// The labels of a session that clients may still have to be told, oldest first. Bounded in number and bytes.
 struct Outbox {
+    /// What a label counts against the bound in bytes beside its own text: about what surrounds it on the wire.
+    @usableFromInline static let overhead = 128
+
     struct Entry {
-        let feature: FeatureID
-        /// Of the turn that published it.
-        let sequence: UInt64
-        /// Which of that turn's labels it is.
-        let index: Int
-        /// The store's version after that turn.
-        let version: UInt64
-        /// The intent that led to it; nil when none did.
-        let intentID: IntentID?
-        let json: [UInt8]
+        let label: StoredLabel
         /// On the monotonic clock.
         let expiry: Duration
         /// Whether some stream's socket took it.
-        var isWritten = false
+        var isWritten: Bool
 
-        var id: LabelID { LabelID(sequence: sequence, index: index) }
-
-        /// What it counts against the bound in bytes: the text, and about what surrounds it on the wire.
-        var size: Int { json.count + labelOverhead }
+        var size: Int { label.json.count + Outbox.overhead }
     }
 
     private var entries: Deque<Entry> = []
     private var bytes = 0
-    /// The number of the first entry; numbers are consecutive and never used again.
-    private(set) var firstNumber: UInt64 = 0
+    /// The place of the first entry; places are consecutive and never used again.
+    private(set) var firstPlace: UInt64 = 0
+    /// Which labels were dropped by the bound, as long as a client may have to be told.
+    private(set) var lost = LostLabels()
+    /// How many feature instances are told apart in `lost`: a client can make and dispose of them without end.
+    private static let lostLimit = 256
 
-    /// The number that the next label will get.
-    var endNumber: UInt64 { firstNumber + UInt64(entries.count) }
+    // What the journal does not know yet. It is told with the next append, and again if that fails.
+    private(set) var lostIsNews = false
+    /// Where the journal believes that the outbox begins.
+    private var toldFirst = LabelID(number: 0, index: 0)
+
+    /// The place that the next label will get.
+    var endPlace: UInt64 { firstPlace + UInt64(entries.count) }
     var count: Int { entries.count }
 
-    subscript(number: UInt64) -> Entry { entries[Int(number - firstNumber)] }
+    subscript(place: UInt64) -> Entry { entries[Int(place - firstPlace)] }
 
-    mutating func append(_ entry: Entry) {
+    init() {}
+
+    /// An outbox as it was kept.
+    init(_ labels: [StoredLabel], lost: LostLabels, monotonic: (Duration) -> Duration) {
+        self.lost = lost
+        for label in labels { append(label, expiry: monotonic(label.expiry)) }
+        toldFirst = labels.first?.id ?? toldFirst
+    }
+
+    mutating func append(_ label: StoredLabel, expiry: Duration) {
+        let entry = Entry(label: label, expiry: expiry, isWritten: label.isWritten)
         entries.append(entry)
         bytes += entry.size
     }
 
-    /// The first label that is kept, or what comes after all that ever were.
-    func firstID(after sequence: UInt64) -> LabelID { entries.first?.id ?? LabelID(sequence: sequence + 1, index: 0) }
-
     /// A stream's socket took it; its name if it is kept and that is news.
-    mutating func markWritten(_ number: UInt64) -> LabelID? {
-        guard number >= firstNumber, number < endNumber else { return nil }
-        let place = Int(number - firstNumber)
-        guard !entries[place].isWritten else { return nil }
-        entries[place].isWritten = true
-        return entries[place].id
+    mutating func markWritten(_ place: UInt64) -> LabelID? {
+        guard place >= firstPlace, place < endPlace else { return nil }
+        let index = Int(place - firstPlace)
+        guard !entries[index].isWritten else { return nil }
+        entries[index].isWritten = true
+        return entries[index].label.id
     }
 
-    /// Forgets what is past its time at the front, which nobody loses, and gives its memory back.
+    /// The place of the first label after a turn, by bisection.
+    func firstPlace(after number: UInt64) -> UInt64 {
+        var (low, high) = (firstPlace, endPlace)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].label.id.number <= number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    // MARK: Bounds
+
+    /// Forgets what is past its time at the front, which is no loss, and gives its memory back.
     mutating func forgetExpired(now: Duration) {
         guard let first = entries.first, first.expiry <= now else { return }
         _ = trim(now: now, maxCount: .max, maxBytes: .max)
         if entries.isEmpty { entries = [] }
     }
 
-    /// Forgets what is past its time at the front, which nobody loses, then drops the oldest until the bounds hold and
-    /// returns those with their numbers: whoever was owed one of them has lost it.
-    mutating func trim(now: Duration, maxCount: Int, maxBytes: Int) -> [(number: UInt64, entry: Entry)] {
-        var dropped: [(number: UInt64, entry: Entry)] = []
+    /// Forgets what is past its time at the front, then drops the oldest until the bounds hold and returns those with
+    /// their places: a client that was owed one of them has lost it.
+    mutating func trim(now: Duration, maxCount: Int, maxBytes: Int) -> [(place: UInt64, entry: Entry)] {
+        var dropped: [(place: UInt64, entry: Entry)] = []
         while let first = entries.first {
             let isExpired = first.expiry <= now
             guard isExpired || entries.count > maxCount || bytes > maxBytes else { break }
-            if !isExpired { dropped.append((firstNumber, first)) }
+            if !isExpired {
+                dropped.append((firstPlace, first))
+                noteDropped(first)
+            }
+            if !lost.hasAny {
+                lost.hasAny = true
+                lostIsNews = true
+            }
             entries.removeFirst()
             bytes -= first.size
-            firstNumber += 1
+            firstPlace += 1
         }
         return dropped
     }
-}
 
-extension Outbox.Entry {
-    /// A label as it was kept.
-    init(_ stored: StoredLabel, expiry: Duration) {
-        self.init(
-            feature: stored.feature, sequence: stored.id.sequence, index: stored.id.index,
-            version: stored.label.version, intentID: stored.label.intent.map { IntentID($0) }, json: stored.label.json,
-            expiry: expiry, isWritten: stored.isWritten)
+    private mutating func noteDropped(_ entry: Entry) {
+        var feature = entry.label.feature
+        // Beyond the bound features share one entry: too many resets rather than too few.
+        if lost.dropped[feature] == nil, lost.dropped.count >= Self.lostLimit, let other = lost.dropped.keys.first {
+            feature = other
+        }
+        var dropped = lost.dropped[feature] ?? LostLabels.Dropped(number: 0, isUnheard: false)
+        dropped.number = entry.label.id.number
+        dropped.isUnheard = dropped.isUnheard || !entry.isWritten
+        lost.dropped[feature] = dropped
+        lostIsNews = true
+    }
+
+    /// The number of the last turn of which a label was dropped that the filter shows; 0 if none was.
+    func dropped(_ filter: StreamFilter) -> UInt64 {
+        lost.dropped.reduce(0) { filter.shows($1.key) || isFull ? max($0, $1.value.number) : $0 }
+    }
+
+    /// Whether a label was dropped that the filter shows and that no client was ever sent or told of.
+    func isUnheard(_ filter: StreamFilter) -> Bool {
+        lost.dropped.contains { (filter.shows($0.key) || isFull) && $0.value.isUnheard }
+    }
+
+    private var isFull: Bool { lost.dropped.count >= Self.lostLimit }
+
+    /// A stream's socket took the event that labels are lost: no other client need be told.
+    mutating func heard(_ filter: StreamFilter) {
+        for (feature, dropped) in lost.dropped where dropped.isUnheard && (filter.shows(feature) || isFull) {
+            lost.dropped[feature]?.isUnheard = false
+            lostIsNews = true
+        }
+    }
+
+    // MARK: What the journal is told
+
+    /// The first label that is kept, if the journal believes that there are older ones.
+    func newFirst(after number: UInt64) -> LabelID? {
+        guard firstPlace > 0 else { return nil }
+        let first = entries.first?.label.id ?? LabelID(number: number + 1, index: 0)
+        return first > toldFirst ? first : nil
+    }
+
+    mutating func told(first: LabelID?, lost told: LostLabels?) {
+        if let first { toldFirst = max(toldFirst, first) }
+        if told == lost { lostIsNews = false }
+    }
+
+    /// Another writer's.
+    mutating func adopt(_ other: LostLabels) {
+        lost.hasAny = lost.hasAny || other.hasAny
+        for (feature, dropped) in other.dropped where dropped.number > lost.dropped[feature]?.number ?? 0 {
+            lost.dropped[feature] = dropped
+        }
     }
 }

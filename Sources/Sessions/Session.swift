@@ -11,41 +11,45 @@ public final class Session: Sendable {
 
     /// The public id.
     public let id: String
-    /// Names this session's log; a part of cursors and entity tags.
-    public let epoch: String
     /// How the client proves whose it is.
     public let credential: Credential
 
     let key: SessionKey
     let tokenHash: TokenHash
-    let environment: SessionEnvironment
+    let shared: SessionEnvironment
     let core: Lock<SessionCore>
+    package let queue = TurnQueue(isStarted: true)
 
     /// A session that was made just now.
     init(_ record: SessionRecord, key: SessionKey, environment: SessionEnvironment) {
         id = record.id
-        epoch = record.epoch
         credential = record.credential
         tokenHash = record.tokenHash
         self.key = key
-        self.environment = environment
-        core = Lock(SessionCore(now: environment.time.monotonic()))
+        shared = environment
+        core = Lock(SessionCore(epoch: record.epoch, now: environment.time.monotonic()))
     }
 
     /// A session as it was kept; its stores come when they are asked for.
-    convenience init(_ stored: StoredSession, environment: SessionEnvironment) {
-        self.init(stored.record, key: stored.key, environment: environment)
-        let moment = Moment(environment.time)
-        core.withLock { $0.restore(stored, moment, limits: environment.limits) }
+    init(_ stored: StoredSession, environment: SessionEnvironment) {
+        id = stored.record.id
+        credential = stored.record.credential
+        tokenHash = stored.record.tokenHash
+        key = stored.key
+        shared = environment
+        core = Lock(SessionCore(stored, Moment(environment.time), limits: environment.limits))
     }
+
+    /// Names this session's log; a part of cursors and entity tags.
+    public var epoch: String { core.withLock { $0.epoch } }
 
     /// When the session ends if nothing comes any more: time since 1970. It moves with every request.
     public var expiresAt: Duration {
-        let now = environment.time.monotonic()
+        let now = shared.time.monotonic()
         let left = core.withLock { core in
-            (core.streams.isEmpty ? core.lastTouch : now) + environment.limits.sessionLife - now
+            (core.streams.isEmpty ? core.lastTouch : now) + shared.limits.sessionLife - now
         }
-        return environment.time.sinceEpoch() + left
+        return shared.time.sinceEpoch() + left
     }
 
     /// The feature instances that have a store, sorted.
@@ -60,19 +64,19 @@ public final class Session: Sendable {
     public var streamCount: Int { core.withLock { $0.streams.count } }
 
     /// Whether the session was deleted or has expired.
-    public var isEnded: Bool { core.withLock { $0.isEnded } }
+    public var isEnded: Bool { core.withLock { $0.phase == .ended } }
 
     /// Notes a request: the session lives on from now.
     public func touch() {
-        let now = environment.time.monotonic()
+        let now = shared.time.monotonic()
         core.withLock { $0.lastTouch = now }
     }
 
     /// Notes a request, if the session is neither ended nor expired; false if it is.
     func use(now: Duration) -> Bool {
         core.withLock { core in
-            let lives = !core.streams.isEmpty || now - core.lastTouch < environment.limits.sessionLife
-            guard lives, !core.isEnded else { return false }
+            let lives = !core.streams.isEmpty || now - core.lastTouch < shared.limits.sessionLife
+            guard lives, core.phase != .ended else { return false }
             core.lastTouch = now
             return true
         }
@@ -80,8 +84,8 @@ public final class Session: Sendable {
 
     /// Whether half of the cookie's life has passed since it was last set; if so it counts as set now.
     public func cookieIsDue() -> Bool {
-        let now = environment.time.monotonic()
-        let life = environment.limits.sessionLife
+        let now = shared.time.monotonic()
+        let life = shared.limits.sessionLife
         return core.withLock { core in
             guard now - core.cookieSet >= life / 2 else { return false }
             core.cookieSet = now
@@ -93,82 +97,122 @@ public final class Session: Sendable {
     func timeLeft(now: Duration) -> Duration {
         core.withLock { core in
             core.streams.isEmpty
-                ? core.lastTouch + environment.limits.sessionLife - now : environment.limits.sessionLife
+                ? core.lastTouch + shared.limits.sessionLife - now : shared.limits.sessionLife
         }
     }
 
     /// The entity tag of a version, without quotes.
     public func entityTag(version: UInt64) -> String { "\(epoch).\(version)" }
 
-    /// Ends the session: its work is cancelled, its streams are told and closed, its waits answered. A second call
-    /// does nothing.
+    /// Ends the session: its work is cancelled, its streams are told and closed, its waits answered, what waits in its
+    /// queue is refused. What is in flight is answered by its result. A second call does nothing.
     func end(_ reason: GoAwayReason) {
-        let (stores, streams, waits) = core.withLock { core -> ([StoreSlot], [StreamState], [Wait]) in
-            guard !core.isEnded else { return ([], [], []) }
-            core.isEnded = true
-            for index in core.streams.indices { core.streams[index].finish(reason) }
-            let stores = core.stores
-            core.stores = []
-            return (stores, core.streams, Array(core.waits.values))
+        let ended = core.withLock { core -> (stores: [StoreSlot], wakers: ShortList<any StreamWaker>, waits: [Wait])? in
+            guard core.phase != .ended else { return nil }
+            core.phase = .ended
+            core.streams.finish(reason)
+            return (core.stores.removeAll(), core.streams.takeWakers(), Array(core.waits.values))
         }
-        for slot in stores { slot.handle?.store.dispose() }
-        for wait in waits { wait.end(false) }
-        for stream in streams { stream.waker?.wake() }
+        guard let ended else { return }
+        for job in queue.close(.sessionEnded).jobs { job.end(.sessionEnded) }
+        for slot in ended.stores { slot.store?.end() }
+        for wait in ended.waits { wait.end(false) }
+        for waker in ended.wakers { waker.wake() }
     }
 
     /// How many labels are kept.
     var labelCount: Int { core.withLock { $0.outbox.count } }
 
     /// How many stores are in memory.
-    var liveStoreCount: Int { core.withLock { $0.stores.count { $0.handle != nil } } }
+    var liveStoreCount: Int { core.withLock { core in core.stores.count { $0.store != nil } } }
+
+    /// What the stores in memory tell of their condition, together.
+    var diagnostics: StoreDiagnostics {
+        let stores = core.withLock { core in core.stores.compactMap(\.store) }
+        return stores.reduce(into: StoreDiagnostics()) { sum, store in
+            var diagnostics = store.scope.diagnostics
+            store.runner.addObserverCounts(to: &diagnostics)
+            sum.add(diagnostics)
+        }
+    }
 
     /// Tells every stream that the server goes away, and answers every wait.
     func drain() {
-        let (waits, streams) = core.withLock { core in
-            for index in core.streams.indices { core.streams[index].finish(.drain) }
-            return (Array(core.waits.values), core.streams)
+        let (waits, wakers) = core.withLock { core in
+            core.streams.finish(.drain)
+            return (Array(core.waits.values), core.streams.takeWakers())
         }
         for wait in waits { wait.end(false) }
-        for stream in streams { stream.waker?.wake() }
+        for waker in wakers { waker.wake() }
+    }
+
+    // MARK: Leaving memory
+
+    /// Gives back what is not needed: labels whose time is over, stores that nobody uses. Returns what the journal should
+    /// note, nil if it knows enough.
+    func tidy(now: Moment) -> SessionTouch? {
+        let limits = shared.limits
+        return core.withLock { core in
+            guard core.isLive else { return nil }
+            core.outbox.forgetExpired(now: now.monotonic)
+            if queue.isIdle { core.passivateIdleStores(now: now.monotonic, after: limits.passivateAfter) }
+            let lastSeen = core.streams.isEmpty ? core.lastTouch : now.monotonic
+            let interval = min(limits.sessionLife / 10, limits.touchInterval)
+            guard lastSeen - core.keptTouch >= interval || core.newlyWritten.count >= 64 else { return nil }
+            return core.takeTouch(key, lastSeen: lastSeen, sinceEpoch: now.sinceEpoch(lastSeen))
+        }
+    }
+
+    /// What the journal should note before this process ends.
+    func finalTouch(now: Moment) -> SessionTouch? {
+        core.withLock { core in
+            guard core.isLive else { return nil }
+            let lastSeen = core.streams.isEmpty ? core.lastTouch : now.monotonic
+            guard lastSeen > core.keptTouch || !core.newlyWritten.isEmpty else { return nil }
+            return core.takeTouch(key, lastSeen: lastSeen, sinceEpoch: now.sinceEpoch(lastSeen))
+        }
+    }
+
+    /// Leaves memory if nothing of it is in use: nil if something is, else what the journal is to note. The caller holds
+    /// the table's lock, so that nobody can be handed this session meanwhile.
+    func evict(now: Moment) -> SessionTouch? {
+        let patience = shared.limits.evictAfter
+        return core.withLock { core in
+            guard core.isLive, core.isUnused, queue.isIdle, now.monotonic - core.lastTouch >= patience else {
+                return nil
+            }
+            core.phase = .evicted
+            _ = queue.close(.evicted)
+            return core.takeTouch(key, lastSeen: core.lastTouch, sinceEpoch: now.sinceEpoch(core.lastTouch))
+        }
     }
 }
 
 extension SessionCore {
-    /// Takes what was kept.
-    fileprivate mutating func restore(
-        _ stored: StoredSession, _ now: Moment, limits: SessionLimits
-    ) {
-        // A clock that was set back must not make a session live for ever.
-        lastTouch = min(now.monotonic(stored.record.lastSeen), now.monotonic)
-        keptTouch = lastTouch
-        // When the cookie was last set was not kept: it is set again, or the sessions of clients that come now and then
-        // would outlive their cookies.
-        cookieSet = now.monotonic - limits.sessionLife
-        sequence = stored.sequence
-        marks = stored.marks
-        for summary in stored.stores {
-            var slot = StoreSlot(summary, now: now.monotonic)
-            // What the store had not noted for itself yet; see `keptMarks`.
-            slot.marks.droppedSequence = max(slot.marks.droppedSequence, stored.marks.droppedSequence)
-            slot.marks.hasUnheard = slot.marks.hasUnheard || stored.marks.hasUnheard
-            stores.append(slot)
+    /// The queue is idle: no turn runs or is on its way, and none can begin before the lock is free.
+    fileprivate mutating func passivateIdleStores(now: Duration, after patience: Duration) {
+        for index in stores.indices {
+            let slot = stores[index]
+            guard let store = slot.store, slot.isStarted, now - slot.lastUse >= patience, slot.waiters.isEmpty,
+                !streams.isShown(slot.feature), store.scope.isDormant
+            else { continue }
+            stores[index].store = nil
+            stores[index].view = []
+            stores[index].intent = nil
         }
-        receipts = ReceiptBook(stored.receipts, lastNumbers: stored.lastNumbers, monotonic: now.monotonic)
-        for label in stored.labels {
-            outbox.append(Outbox.Entry(label, expiry: now.monotonic(label.label.expiry)))
-        }
-        keptFirstLabel = stored.labels.first?.id ?? LabelID(sequence: 0, index: 0)
-        // What a crash kept from being noted is done again: the same labels are dropped.
-        _ = trimOutbox(now: now.monotonic, limits: limits)
     }
-}
 
-extension StoreSlot {
-    /// A store that is kept and not in memory.
-    init(_ summary: StoreSummary, now: Duration) {
-        self.init(
-            feature: summary.feature, handle: nil, number: 0, token: summary.token, version: summary.token.version,
-            view: [],
-            marks: summary.marks, replacedSequence: summary.replacedSequence, lastUse: now)
+    /// Whether nothing of the session is in use.
+    fileprivate var isUnused: Bool {
+        streams.isEmpty && waits.isEmpty && !stores.hasLoads && !receipts.hasPending
+            && stores.allSatisfy { $0.store == nil }
+    }
+
+    fileprivate mutating func takeTouch(
+        _ key: SessionKey, lastSeen: Duration, sinceEpoch: Duration
+    ) -> SessionTouch {
+        keptTouch = lastSeen
+        defer { newlyWritten = [] }
+        return SessionTouch(session: key, lastSeen: sinceEpoch, written: newlyWritten)
     }
 }

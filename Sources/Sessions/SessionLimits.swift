@@ -22,7 +22,7 @@ public struct SessionLimits: Sendable {
     public var waitsPerSession = 2
     /// How long a request may wait.
     public var longestWait: Duration = .seconds(10)
-    /// Intents of one store that may wait for their turn.
+    /// Intents of one session that may wait for their turn.
     public var queuedIntents = 1_024
     /// How long a session lives after its last request or stream.
     public var sessionLife: Duration = .seconds(24 * 3600)

@@ -1,6 +1,7 @@
 import DequeModule
 import EventStream
 import Locking
+import MVI
 import SessionJournal
 
 /// What a token names.
@@ -12,15 +13,7 @@ public enum SessionLookup: Sendable {
     /// Nothing.
     case unknown
     /// Nobody knows: what sessions are kept in cannot be read, or there is no room in memory for one more.
-    case failed(SessionTableRefusal)
-}
-
-/// Why a session cannot be had.
-public enum SessionTableRefusal: Error, Sendable, Hashable {
-    /// As many are in memory as may be.
-    case full
-    /// The journal could not do it.
-    case notKept(JournalFailure)
+    case failed(StoreError)
 }
 
 /// A server's sessions, by the hash of their token: those in use in memory, all of them in the journal.
@@ -74,6 +67,13 @@ public final class SessionTable: Sendable {
     /// How many labels are in memory, in all sessions.
     public var labelCount: Int { sum(\.labelCount) }
 
+    /// What the stores in memory tell of their condition, together.
+    public var diagnostics: StoreDiagnostics {
+        shards.reduce(into: StoreDiagnostics()) { sum, lock in
+            for session in lock.withLock({ Array($0.sessions.values) }) { sum.add(session.diagnostics) }
+        }
+    }
+
     private func sum(_ part: (Session) -> Int) -> Int {
         shards.reduce(0) { count, lock in
             count + lock.withLock { Array($0.sessions.values) }.reduce(0) { $0 + part($1) }
@@ -88,9 +88,9 @@ public final class SessionTable: Sendable {
     /// Makes a session and its token, and hands them over when they are kept.
     public func create(
         _ credential: Session.Credential,
-        completion: @escaping @Sendable (Result<(session: Session, token: SessionToken), SessionTableRefusal>) -> Void
+        completion: @escaping @Sendable (Result<(session: Session, token: SessionToken), StoreError>) -> Void
     ) {
-        guard takePlace() else { return completion(.failure(.full)) }
+        guard takePlace() else { return completion(.failure(.tooManySessions)) }
         let token = SessionToken.random()
         let now = environment.time.sinceEpoch()
         let record = SessionRecord(
@@ -105,7 +105,7 @@ public final class SessionTable: Sendable {
                 completion(.success((session, token)))
             case .failure(let failure):
                 leavePlace()
-                completion(.failure(.notKept(failure)))
+                completion(.failure(failure))
             }
         }
     }
@@ -143,11 +143,11 @@ public final class SessionTable: Sendable {
         return .ended
     }
 
-    private func loaded(_ hash: TokenHash, _ result: Result<SessionLoad, JournalFailure>) {
+    private func loaded(_ hash: TokenHash, _ result: Result<SessionLoad, StoreError>) {
         let now = environment.time.monotonic()
         var outcome: SessionLookup
         switch result {
-        case .failure(let failure): outcome = .failed(.notKept(failure))
+        case .failure(let failure): outcome = .failed(failure)
         case .success(.ended): outcome = .ended
         case .success(.unknown): outcome = .unknown
         case .success(.found(let stored)):
@@ -160,7 +160,7 @@ public final class SessionTable: Sendable {
                 session.touch()
                 outcome = .live(session)
             } else {
-                outcome = .failed(.full)
+                outcome = .failed(.tooManySessions)
             }
         }
         let waiters = shard(hash).withLock { shard -> [@Sendable (SessionLookup) -> Void] in
@@ -184,14 +184,14 @@ public final class SessionTable: Sendable {
 
     /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
     public func end(
-        _ session: Session, completion: @escaping @Sendable (Result<Void, SessionTableRefusal>) -> Void
+        _ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         environment.journal.remove(session.key, tombstoneUntil: tombstoneUntil) { [self] result in
             switch result {
             case .success:
                 remove(session, .ended)
                 completion(.success(()))
-            case .failure(let failure): completion(.failure(.notKept(failure)))
+            case .failure(let failure): completion(.failure(failure))
             }
         }
     }

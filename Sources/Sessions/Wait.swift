@@ -55,27 +55,27 @@ final class Wait: Sendable {
 extension Session {
     /// Takes a place among those that wait; nil if there is none.
     func beginWait(for duration: Duration, then finish: @escaping @Sendable (Bool) -> Void) -> Wait? {
-        let limits = environment.limits
+        let limits = shared.limits
         let duration = min(duration, limits.longestWait)
-        guard duration > .zero, environment.takeWaitPlace() else { return nil }
-        let number = environment.nextNumber()
+        guard duration > .zero, shared.takeWaitPlace() else { return nil }
+        let number = shared.nextNumber()
         let wait = Wait(number: number) { [self] came in
             core.withLock { _ = $0.waits.removeValue(forKey: number) }
-            environment.leaveWaitPlace()
+            shared.leaveWaitPlace()
             finish(came)
         }
         let hasPlace = core.withLock { core in
-            guard core.waits.count < limits.waitsPerSession, !core.isEnded, !core.isEvicted else { return false }
+            guard core.waits.count < limits.waitsPerSession, core.isLive else { return false }
             core.waits[number] = wait
             return true
         }
         guard hasPlace else {
-            environment.leaveWaitPlace()
+            shared.leaveWaitPlace()
             return nil
         }
-        let clock = environment.clock
+        let clock = shared.clock
         wait.start(
-            Task(executorPreference: environment.executor) {
+            Task(executorPreference: shared.executor) {
                 do {
                     try await clock.sleep(for: duration)
                     wait.end(false)
@@ -91,10 +91,10 @@ extension Session {
     /// place to wait in: `tooManyWaits`, so that a client that asks in a loop is slowed down.
     public func state(
         of feature: FeatureID, wait: Duration, until isNews: @escaping @Sendable (StateSnapshot) -> Bool,
-        completion: @escaping @Sendable (Result<StateSnapshot, StoreRefusal>) -> Void
+        completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
         state(of: feature) { [self] result in
-            guard case .success(let now) = result, !isNews(now), wait > .zero, environment.limits.longestWait > .zero
+            guard case .success(let now) = result, !isNews(now), wait > .zero, shared.limits.longestWait > .zero
             else { return completion(result) }
             let waiting = beginWait(for: wait) { [self] _ in
                 completion(isEnded ? .failure(.sessionEnded) : .success(existingState(of: feature) ?? now))
@@ -102,16 +102,20 @@ extension Session {
             guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }
             waitForChange(of: feature, since: now.version, waiting)
             waiting.onTimeout { [self] in
-                core.withLock { core in core.stores[feature]?.waiters.removeAll { $0.number == waiting.number } }
+                core.withLock { core in
+                    guard let index = core.stores.index(of: feature) else { return }
+                    core.stores[index].waiters.removeAll { $0.number == waiting.number }
+                }
             }
         }
     }
 
     private func waitForChange(of feature: FeatureID, since version: UInt64, _ waiting: Wait) {
         let isWaiting = core.withLock { core in
-            guard core.stores[feature]?.version == version else { return false }
-            core.stores[feature]?.waiters.append(
-                StateWaiter(number: waiting.number) { waiting.end(true) })
+            guard let index = core.stores.index(of: feature), core.stores[index].version == version else {
+                return false
+            }
+            core.stores[index].waiters.append(StateWaiter(number: waiting.number) { waiting.end(true) })
             return true
         }
         if !isWaiting { waiting.end(true) }

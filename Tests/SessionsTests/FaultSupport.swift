@@ -19,7 +19,7 @@ extension HeldJournal {
         /// It is kept, and its writer is told so.
         case committed
         /// It certainly is not kept.
-        case failed(JournalFailure.Code)
+        case failed(StoreError.Code)
         /// It is kept, and its writer is told that nobody knows.
         case lost
     }
@@ -29,14 +29,14 @@ extension HeldJournal {
         let detail = "A test wants it so."
         switch end {
         case .committed: releaseOne()
-        case .failed(let code): releaseOne(.failed(JournalFailure(code, detail)))
-        case .lost: commitUnheard(JournalFailure(.unavailable, detail))
+        case .failed(let code): releaseOne(.failed(StoreError(code, detail)))
+        case .lost: commitUnheard(StoreError(.unavailable, detail))
         }
     }
 
     /// How many labels the journal keeps of a session.
     func keptLabels(of session: Session) throws -> Int {
-        let export = Box<Result<SessionExport?, JournalFailure>>()
+        let export = Box<Result<SessionExport?, StoreError>>()
         self.export(session.id) { export.set($0) }
         let kept = try #require(export.value, "the export was to come at once").get()
         return try #require(kept).session.labels.count
@@ -50,27 +50,21 @@ extension SimulatedJournal {
 
 // MARK: Refusals
 
-extension Result<IntentReply, IntentRefusal> {
+extension Result<IntentOutcome, StoreError> {
     /// What the client is told, in the words of the contract: `ran`, `replayed`, or the kind of refusal.
     var told: String {
         switch self {
-        case .success(let reply): reply.isReplayed ? "replayed" : "ran"
-        case .failure(.outOfSequence(let expected)): "expected \(expected)"
-        case .failure(.receiptExpired): "receipt expired"
-        case .failure(.receiptPending): "pending"
-        case .failure(.store(.evicted)): "evicted"
-        case .failure(.store(.notKept(let failure))): failure.code == .full ? "full" : "unavailable"
-        case .failure(.rejected(.notCommitted(let failure))):
-            switch failure.code {
-            case .unavailable, .contended: "unavailable"
-            case .full: "full"
+        case .success(let outcome): outcome.isReplayed ? "replayed" : "ran"
+        case .failure(let error):
+            switch error.code {
+            case .outOfSequence: "expected \(error.expectedNumber ?? 0)"
+            case .receiptExpired: "receipt expired"
+            case .receiptPending: "pending"
+            case .unavailable, .contended, .newerState: "unavailable"
             case .tooLarge: "too large"
-            case .invalid: "not encodable"
-            case .duplicate, .disposed: "\(failure.code)"
+            case .notEncodable: "not encodable"
+            default: "\(error.code)"
             }
-        case .failure(.rejected(.busy)): "busy"
-        case .failure(.rejected(.failed)): "failed"
-        case .failure(let refusal): "\(refusal)"
         }
     }
 
@@ -78,16 +72,14 @@ extension Result<IntentReply, IntentRefusal> {
     var isForNow: Bool { ["pending", "evicted", "unavailable", "full", "busy"].contains(told) }
 
     /// The answer where the session could not be brought back.
-    static var notThere: IntentResult { .failure(.store(.evicted)) }
+    static var notThere: IntentResult { .failure(StoreError(.evicted, "The simulation could not have it.")) }
 }
 
 extension Session {
     /// Sends an intent; its answer may come later.
     func send(_ body: String, to feature: FeatureID, name: IntentRequest.Name? = nil) -> Answer {
         let answer = Answer()
-        accept(IntentRequest(body: Array(body.utf8), name: name), for: feature, lastWord: { _ in nil }) {
-            answer.set($0)
-        }
+        send(IntentRequest(body: Array(body.utf8), name: name), to: feature) { answer.set($0) }
         return answer
     }
 
@@ -98,11 +90,13 @@ extension Session {
     }
 
     /// Refuses a request with a number whose body was too large to be read, which uses the number up.
-    func refuseUnread(_ name: IntentRequest.Name) { _ = useUpAtOnce(name, status: 413, body: [1]) }
+    func refuseUnread(_ name: IntentRequest.Name) {
+        useUp(name, RecordedRefusal(status: 413, body: [1])) { _ in }
+    }
 
     /// The view state if a reader is shown one at once.
     func shown(_ feature: FeatureID) -> (version: UInt64, text: String)? {
-        let state = Box<Result<StateSnapshot, StoreRefusal>>()
+        let state = Box<Result<StateSnapshot, StoreError>>()
         self.state(of: feature) { state.set($0) }
         guard case .success(let snapshot) = state.value else { return nil }
         return (snapshot.version, String(decoding: snapshot.view, as: UTF8.self))
@@ -197,8 +191,8 @@ struct Probe: Feature {
         return middleware
     }
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
-        if hooks.bootstraps, life == .new { turn.dispatch(.entered("bootstrap")) }
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
+        if hooks.bootstraps, reason == .new { turn.dispatch(.entered("bootstrap")) }
     }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {

@@ -33,8 +33,8 @@ struct IntentTests {
             (#"{"type":"add","amount":"5"}"#, #"mismatch ["/amount"]"#),
             (#"{"type":"add","amount":1.5}"#, #"mismatch ["/amount"]"#),
             (#"{"type":"add","amount":99999999999999999999}"#, #"mismatch ["/amount"]"#),
-            (#"{"type":"add","amount":2000}"#, "refused invalid"), (#"{"type":"fail"}"#, "failed"),
-            (#"{"type":"ratio"}"#, "notCommitted invalid"),
+            (#"{"type":"add","amount":2000}"#, "refused"), (#"{"type":"fail"}"#, "failed"),
+            (#"{"type":"ratio"}"#, "notEncodable"),
         ])
     func refusals(body: String, refusal: String) throws {
         let fixture = try Fixture()
@@ -53,7 +53,7 @@ struct IntentTests {
     func tooLarge() throws {
         let fixture = try Fixture { $0.viewStateBytes = 200 }
         let note = String(repeating: "n", count: 300)
-        #expect(try fixture.send(#"{"type":"write","note":"\#(note)"}"#).refusal == "notCommitted tooLarge")
+        #expect(try fixture.send(#"{"type":"write","note":"\#(note)"}"#).refusal == "tooLarge")
         #expect(try fixture.send(#"{"type":"add","amount":1}"#).get().version == 2)
     }
 
@@ -62,7 +62,7 @@ struct IntentTests {
         let fixture = try Fixture { $0.outboxBytes = 1_000 }
         try fixture.send(#"{"type":"shout","text":"a"}"#)
         let text = String(repeating: "x", count: 2_000)
-        #expect(try fixture.send(#"{"type":"shout","text":"\#(text)"}"#).refusal == "notCommitted tooLarge")
+        #expect(try fixture.send(#"{"type":"shout","text":"\#(text)"}"#).refusal == "tooLarge")
         #expect(try fixture.stream("tally").read().said == ["a"])
     }
 
@@ -81,7 +81,7 @@ struct IntentTests {
         for id in ["nobody", "tally:1", "keyed", "keyed:none"] {
             #expect(
                 try fixture.send(#"{"type":"add","amount":1}"#, to: FeatureID(id)).refusal
-                    == "store: featureNotFound")
+                    == "featureNotFound")
         }
         #expect(fixture.session.storeIDs.isEmpty)
     }
@@ -94,7 +94,7 @@ struct IntentTests {
         }
         #expect(
             try fixture.send(#"{"type":"rename","to":"x"}"#, to: FeatureID("keyed:c")).refusal
-                == "store: tooManyStores(limit: 2)")
+                == "tooManyStores")
         #expect(try fixture.session.removed(try #require(FeatureID("keyed:a"))))
         #expect(try fixture.send(#"{"type":"rename","to":"x"}"#, to: FeatureID("keyed:c")).refusal == nil)
     }
@@ -107,9 +107,9 @@ struct IntentTests {
         let first = try fixture.send(#"{"type":"add","amount":5}"#, key: "k").get()
         try fixture.send(#"{"type":"add","amount":1}"#)
         let again = try fixture.send(#"{"type":"add","amount":5}"#, key: "k").get()
-        #expect(first.intentID.text == "k")
+        #expect(first.id.text == "k")
         #expect(again.isReplayed && !first.isReplayed)
-        #expect(again.intentID == first.intentID)
+        #expect(again.id == first.id)
         #expect(again.version == first.version)
         #expect(again.state?.version == 3, "the state now, with the version that it has")
         #expect(try fixture.stream("tally").read().counts == [6])
@@ -119,7 +119,7 @@ struct IntentTests {
     func keyScope() throws {
         let fixture = try Fixture()
         try fixture.send(#"{"type":"add","amount":5}"#, key: "k")
-        #expect(try fixture.send(#"{"type":"add","amount":6}"#, key: "k").refusal == "conflict")
+        #expect(try fixture.send(#"{"type":"add","amount":6}"#, key: "k").refusal == "receiptConflict")
         #expect(try fixture.send(#"{"type":"rename","to":"x"}"#, key: "k", to: FeatureID("keyed:1")).refusal == nil)
     }
 
@@ -140,12 +140,12 @@ struct IntentTests {
         _ = try stream.read()
         journal.hold()
         let answer = Answer()
-        fixture.session.accept(
+        fixture.session.send(
             IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a"]}"#.utf8), name: .key("k")),
-            for: fixture.tally
+            to: fixture.tally
         ) { answer.set($0) }
         #expect(answer.value == nil)
-        #expect(try fixture.send(#"{"type":"shoutMany","texts":["a"]}"#, key: "k").refusal == "pending")
+        #expect(try fixture.send(#"{"type":"shoutMany","texts":["a"]}"#, key: "k").refusal == "receiptPending")
         #expect(try stream.read().isEmpty)
         #expect(try fixture.session.stateNow(of: fixture.tally).version == 1)
         journal.release()
@@ -162,17 +162,17 @@ struct IntentTests {
         _ = try stream.read()
         journal.hold()
         let answer = Answer()
-        fixture.session.accept(
+        fixture.session.send(
             IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a"]}"#.utf8), name: .key("k")),
-            for: fixture.tally
+            to: fixture.tally
         ) { answer.set($0) }
-        journal.releaseOne(.failed(JournalFailure(.full, "No space left.")))
-        #expect(try await answer.wait().refusal == "notCommitted full")
+        journal.releaseOne(.failed(StoreError(.full, "No space left.")))
+        #expect(try await answer.wait().refusal == "full")
         #expect(try stream.read().isEmpty)
         let retry = Answer()
-        fixture.session.accept(
+        fixture.session.send(
             IntentRequest(body: Array(#"{"type":"shoutMany","texts":["a"]}"#.utf8), name: .key("k")),
-            for: fixture.tally
+            to: fixture.tally
         ) { retry.set($0) }
         journal.release()
         #expect(try await retry.wait().get().isReplayed == false)
@@ -206,20 +206,21 @@ struct IntentTests {
         let fixture = try Fixture(journal: journal)
         _ = try fixture.session.stateNow(of: fixture.tally)
         #expect(try fixture.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == 1 }).get().version == 2)
-        #expect(try fixture.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == 1 }).refusal == "precondition")
+        #expect(try fixture.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == 1 }).refusal == "preconditionFailed")
         journal.hold()
         let answers = (0..<3).map { _ in Answer() }
         for (answer, version) in zip(answers, [UInt64(2), 3, 3]) {
-            fixture.session.accept(
+            fixture.session.send(
                 IntentRequest(body: Array(#"{"type":"add","amount":1}"#.utf8), ifMatch: { $0 == version }),
-                for: fixture.tally
+                to: fixture.tally
             ) { answer.set($0) }
         }
         journal.release()
         journal.release()
         #expect(try await answers[0].wait().get().version == 3)
         #expect(try await answers[1].wait().get().version == 4)
-        #expect(try await answers[2].wait().refusal == "precondition", "the one before it in the batch changed it")
+        #expect(
+            try await answers[2].wait().refusal == "preconditionFailed", "the one before it in the batch changed it")
     }
 
     @Test("order of checks: broken JSON, then the receipt, then If-Match, then the intent")
@@ -227,8 +228,8 @@ struct IntentTests {
         let fixture = try Fixture()
         try fixture.send(#"{"type":"add","amount":1}"#, key: "k")
         #expect(try fixture.send("{", key: "k", ifMatch: { _ in false }).refusal == "malformed")
-        #expect(try fixture.send(#"{"type":"fly"}"#, key: "k", ifMatch: { _ in false }).refusal == "conflict")
-        #expect(try fixture.send(#"{"type":"fly"}"#, key: "l", ifMatch: { _ in false }).refusal == "precondition")
+        #expect(try fixture.send(#"{"type":"fly"}"#, key: "k", ifMatch: { _ in false }).refusal == "receiptConflict")
+        #expect(try fixture.send(#"{"type":"fly"}"#, key: "l", ifMatch: { _ in false }).refusal == "preconditionFailed")
         #expect(try fixture.send(#"{"type":"fly"}"#, key: "l", ifMatch: { _ in true }).refusal != "precondition")
     }
 
@@ -239,8 +240,8 @@ struct IntentTests {
         let gate = Gate()
         let fixture = try Fixture(gate: gate)
         let answer = Answer()
-        fixture.session.accept(
-            IntentRequest(body: Array(#"{"type":"load"}"#.utf8), wait: .seconds(5)), for: fixture.tally
+        fixture.session.send(
+            IntentRequest(body: Array(#"{"type":"load"}"#.utf8), wait: .seconds(5)), to: fixture.tally
         ) { answer.set($0) }
         #expect(answer.value == nil)
         gate.open()
@@ -255,8 +256,8 @@ struct IntentTests {
     func waitTimeout() async throws {
         let fixture = try Fixture()
         let answer = Answer()
-        fixture.session.accept(
-            IntentRequest(body: Array(#"{"type":"load"}"#.utf8), wait: .seconds(3_600)), for: fixture.tally
+        fixture.session.send(
+            IntentRequest(body: Array(#"{"type":"load"}"#.utf8), wait: .seconds(3_600)), to: fixture.tally
         ) { answer.set($0) }
         await fixture.clock.sleepers(atLeast: 1)
         fixture.clock.advance(by: .seconds(10))
@@ -270,14 +271,14 @@ struct IntentTests {
         let fixture = try Fixture()
         for _ in 0..<2 {
             let answer = Answer()
-            fixture.session.accept(
-                IntentRequest(body: Array(#"{"type":"load"}"#.utf8), wait: .seconds(5)), for: fixture.tally
+            fixture.session.send(
+                IntentRequest(body: Array(#"{"type":"load"}"#.utf8), wait: .seconds(5)), to: fixture.tally
             ) { answer.set($0) }
             #expect(answer.value == nil)
         }
         let answer = Answer()
-        fixture.session.accept(
-            IntentRequest(body: Array(#"{"type":"load"}"#.utf8), wait: .seconds(5)), for: fixture.tally
+        fixture.session.send(
+            IntentRequest(body: Array(#"{"type":"load"}"#.utf8), wait: .seconds(5)), to: fixture.tally
         ) { answer.set($0) }
         #expect(try #require(answer.value).get().isSettled == false)
     }
@@ -301,17 +302,17 @@ struct IntentTests {
 }
 
 final class StateAnswer: Sendable {
-    private let box = Lock<Result<StateSnapshot, StoreRefusal>?>(nil)
+    private let box = Lock<Result<StateSnapshot, StoreError>?>(nil)
     private let arrived = Gate()
 
-    func set(_ value: Result<StateSnapshot, StoreRefusal>) {
+    func set(_ value: Result<StateSnapshot, StoreError>) {
         box.withLock { $0 = value }
         arrived.open()
     }
 
-    var value: Result<StateSnapshot, StoreRefusal>? { box.withLock { $0 } }
+    var value: Result<StateSnapshot, StoreError>? { box.withLock { $0 } }
 
-    func wait() async throws -> Result<StateSnapshot, StoreRefusal> {
+    func wait() async throws -> Result<StateSnapshot, StoreError> {
         try await arrived.wait()
         return try #require(value)
     }

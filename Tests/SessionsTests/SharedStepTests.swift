@@ -67,13 +67,13 @@ struct SharedStepTests {
         let fixture = try Fixture()
         let streams = try (0..<2).map { _ in try fixture.stream("tally") }
         for stream in streams { _ = try stream.read() }
-        #expect(fixture.session.core.withLock { $0.lastStep } == nil)
+        #expect(fixture.session.core.withLock { $0.streams.lastStep } == nil)
         try fixture.send(#"{"type":"add","amount":1}"#)
         let told = streams.map { $0.stream.next() }
-        let shared = try #require(fixture.session.core.withLock { $0.lastStep })
+        let shared = try #require(fixture.session.core.withLock { $0.streams.lastStep })
         #expect(told == [.writeAll(shared.bytes), .writeAll(shared.bytes)])
         try fixture.send(#"{"type":"add","amount":1}"#)
-        #expect(fixture.session.core.withLock { $0.lastStep } == nil, "it is not kept beyond the next turn")
+        #expect(fixture.session.core.withLock { $0.streams.lastStep } == nil, "it is not kept beyond the next turn")
     }
 }
 
@@ -110,10 +110,12 @@ struct ManyStreamsTests {
             #expect(stream.wakeCount == 1)
         }
         fixture.session.core.withLock { core in
-            #expect(core.streams.map(\.number) == core.streams.map(\.number).sorted())
-            #expect(core.index(of: 0) == nil)
-            #expect(core.index(of: .max) == nil)
-            for (index, stream) in core.streams.enumerated() { #expect(core.index(of: stream.number) == index) }
+            #expect(core.streams.numbers == core.streams.numbers.sorted())
+            #expect(core.streams.index(of: 0) == nil)
+            #expect(core.streams.index(of: .max) == nil)
+            for (index, number) in core.streams.numbers.enumerated() {
+                #expect(core.streams.index(of: number) == index)
+            }
         }
     }
 }

@@ -9,11 +9,7 @@ struct SimulationTests {
     func oneProcess() async throws {
         let found = try await run(Simulation.Setting(), from: 1)
         if let fault = found.fault { Issue.record("\(fault)") }
-        withKnownIssue(
-            "issue 9, faults 1 and 2: labels of stores whose state the stream does not show", isIntermittent: true
-        ) {
-            if let fault = found.orderFault { Issue.record("\(fault)") }
-        }
+        if let fault = found.orderFault { Issue.record("\(fault)") }
     }
 
     @Test("49: two processes that append to the same sessions lose nothing and double nothing")
@@ -25,35 +21,22 @@ struct SimulationTests {
     @Test("28, 49: streams of two processes show labels in order, once, and after their states; versions never go back")
     func twoProcessesWithStreams() async throws {
         let found = try await run(Simulation.Setting(nodes: 2), from: 2_000_000)
-        withKnownIssue(
-            "issue 9, fault 1: catching up shows labels of turns whose state is not applied", isIntermittent: true
-        ) {
-            if let fault = found.fault { Issue.record("\(fault)") }
-            if let fault = found.orderFault { Issue.record("\(fault)") }
-        }
+        if let fault = found.fault { Issue.record("\(fault)") }
+        if let fault = found.orderFault { Issue.record("\(fault)") }
     }
 
     @Test("51: a process that comes back with a newer schema loses nothing and doubles nothing")
     func restartedDeploy() async throws {
         let found = try await run(Simulation.Setting(hasDeploys: true), from: 4_000_000)
         if let fault = found.fault { Issue.record("\(fault)") }
-        withKnownIssue(
-            "issue 9, faults 2 and 13: a stream without a store, versions name two views", isIntermittent: true
-        ) {
-            if let fault = found.orderFault { Issue.record("\(fault)") }
-        }
+        if let fault = found.orderFault { Issue.record("\(fault)") }
     }
 
     @Test("51: a deploy of a newer schema, one process after the other, loses nothing and keeps streams in order")
     func deploys() async throws {
         let found = try await run(Simulation.Setting(nodes: 2, hasDeploys: true), from: 3_000_000)
-        withKnownIssue(
-            "issue 9, faults 1, 4 and 13: an older build overwrites newer states, versions name two views",
-            isIntermittent: true
-        ) {
-            if let fault = found.fault { Issue.record("\(fault)") }
-            if let fault = found.orderFault { Issue.record("\(fault)") }
-        }
+        if let fault = found.fault { Issue.record("\(fault)") }
+        if let fault = found.orderFault { Issue.record("\(fault)") }
     }
 
     /// What the runs of all seeds found, in words; nil where they found nothing.

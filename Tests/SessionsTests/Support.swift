@@ -132,11 +132,11 @@ struct Fixture {
     func send(
         _ body: String, key: String? = nil, name: IntentRequest.Name? = nil,
         ifMatch: (@Sendable (UInt64) -> Bool)? = nil, to feature: FeatureID? = nil
-    ) throws -> Result<IntentReply, IntentRefusal> {
+    ) throws -> Result<IntentOutcome, StoreError> {
         let answer = Answer()
-        session.accept(
+        session.send(
             IntentRequest(body: Array(body.utf8), name: name ?? key.map { .key($0) }, ifMatch: ifMatch),
-            for: feature ?? tally
+            to: feature ?? tally
         ) { answer.set($0) }
         return try #require(answer.value, "the answer was to come at once")
     }
@@ -151,7 +151,7 @@ struct Fixture {
 /// What comes at once from a journal in memory.
 extension SessionTable {
     func made(_ credential: Session.Credential) throws -> (session: Session, token: SessionToken) {
-        let made = Box<Result<(session: Session, token: SessionToken), SessionTableRefusal>>()
+        let made = Box<Result<(session: Session, token: SessionToken), StoreError>>()
         create(credential) { made.set($0) }
         return try #require(made.value, "the session was to come at once").get()
     }
@@ -168,7 +168,7 @@ extension SessionTable {
     }
 
     func ended(_ session: Session) throws {
-        let ended = Box<Result<Void, SessionTableRefusal>>()
+        let ended = Box<Result<Void, StoreError>>()
         end(session) { ended.set($0) }
         try #require(ended.value, "the session was to end at once").get()
     }
@@ -178,19 +178,19 @@ extension SessionTable {
 
 extension Session {
     func stateNow(of feature: FeatureID) throws -> StateSnapshot {
-        let state = Box<Result<StateSnapshot, StoreRefusal>>()
+        let state = Box<Result<StateSnapshot, StoreError>>()
         self.state(of: feature) { state.set($0) }
         return try #require(state.value, "the state was to come at once").get()
     }
 
     func opened(_ filter: StreamFilter, from start: StreamStart) throws -> TestStream {
-        let stream = Box<Result<SessionStream, StreamRefusal>>()
+        let stream = Box<Result<SessionStream, StoreError>>()
         openStream(filter, from: start) { stream.set($0) }
         return TestStream(try #require(stream.value, "the stream was to come at once").get())
     }
 
     func removed(_ feature: FeatureID) throws -> Bool {
-        let removed = Box<Result<Bool, StoreRefusal>>()
+        let removed = Box<Result<Bool, StoreError>>()
         removeStore(feature) { removed.set($0) }
         return try #require(removed.value, "the store was to go at once").get()
     }
@@ -219,17 +219,17 @@ struct Keyed: Feature {
 
 /// An answer that may come from another thread.
 final class Answer: Sendable {
-    private let box = Lock<Result<IntentReply, IntentRefusal>?>(nil)
+    private let box = Lock<Result<IntentOutcome, StoreError>?>(nil)
     private let arrived = Gate()
 
-    func set(_ value: Result<IntentReply, IntentRefusal>) {
+    func set(_ value: Result<IntentOutcome, StoreError>) {
         box.withLock { $0 = value }
         arrived.open()
     }
 
-    var value: Result<IntentReply, IntentRefusal>? { box.withLock { $0 } }
+    var value: Result<IntentOutcome, StoreError>? { box.withLock { $0 } }
 
-    func wait() async throws -> Result<IntentReply, IntentRefusal> {
+    func wait() async throws -> Result<IntentOutcome, StoreError> {
         try await arrived.wait()
         return try #require(value)
     }
@@ -320,27 +320,28 @@ extension [ParsedEvent] {
     }
 }
 
-extension Result<IntentReply, IntentRefusal> {
+extension Result<IntentOutcome, StoreError> {
     /// A word for the refusal, nil for a success.
     var refusal: String? {
-        guard case .failure(let refusal) = self else { return nil }
-        return switch refusal {
-        case .store(let reason): "store: \(reason)"
-        case .malformed: "malformed"
-        case .mismatch(let issues): "mismatch \(issues.map(\.pointer))"
-        case .receiptPending: "pending"
-        case .receiptConflict: "conflict"
-        case .tooManyReceipts: "tooManyReceipts"
-        case .outOfSequence(let expected): "outOfSequence \(expected)"
-        case .receiptExpired: "receiptExpired"
-        case .replayed(let status, _): "replayed \(status)"
-        case .rejected(.disposed): "disposed"
-        case .rejected(.passivated): "passivated"
-        case .rejected(.busy): "busy"
-        case .rejected(.preconditionFailed): "precondition"
-        case .rejected(.refused(let refusal)): "refused \(refusal.code)"
-        case .rejected(.failed): "failed"
-        case .rejected(.notCommitted(let failure)): "notCommitted \(failure.code)"
+        switch self {
+        case .success(let outcome): outcome.refusal.map { "replayed \($0.status)" }
+        case .failure(let error):
+            switch error.code {
+            case .mismatch, .unknownIntent: "mismatch \(error.issues.map(\.pointer))"
+            case .outOfSequence: "outOfSequence \(error.expectedNumber ?? 0)"
+            default: "\(error.code)"
+            }
         }
+    }
+}
+
+/// Expects a refusal with that code.
+func expectError<Value>(
+    _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Value
+) {
+    #expect(sourceLocation: sourceLocation) {
+        _ = try body()
+    } throws: {
+        ($0 as? StoreError)?.code == code
     }
 }

@@ -1,20 +1,21 @@
 import Locking
+import MVI
 import MVITesting
 import SessionJournal
 
 /// A journal in memory whose appends and loads a test holds, lets through, or fails.
 public final class HeldJournal: Journal {
     private struct Held {
-        let append: JournalAppend
+        let append: JournalBatch
         let done: @Sendable (AppendResult) -> Void
     }
 
     private struct State {
         var isHolding = false
-        var failure: JournalFailure?
+        var failure: StoreError?
         var held: [Held] = []
         var appended = 0
-        var loadFailure: JournalFailure?
+        var loadFailure: StoreError?
         var isHoldingLoads = false
         var heldLoads: [@Sendable () -> Void] = []
     }
@@ -41,13 +42,13 @@ public final class HeldJournal: Journal {
     public func untilHeld() async throws { try await arrival.wait() }
 
     /// Everything that writes fails from now on; nil for no more.
-    public func fail(_ code: JournalFailure.Code?) {
-        state.withLock { $0.failure = code.map { JournalFailure($0, "A test wants it so.") } }
+    public func fail(_ code: StoreError.Code?) {
+        state.withLock { $0.failure = code.map { StoreError($0, "A test wants it so.") } }
     }
 
     /// Everything that reads fails from now on; nil for no more.
-    public func failLoads(_ code: JournalFailure.Code?) {
-        state.withLock { $0.loadFailure = code.map { JournalFailure($0, "A test wants it so.") } }
+    public func failLoads(_ code: StoreError.Code?) {
+        state.withLock { $0.loadFailure = code.map { StoreError($0, "A test wants it so.") } }
     }
 
     /// Holds every load of a session or a store from now on.
@@ -68,10 +69,10 @@ public final class HeldJournal: Journal {
 
     /// Does a load now, or when it is let through.
     private func load<Value>(
-        _ done: @escaping @Sendable (Result<Value, JournalFailure>) -> Void,
-        _ action: @escaping @Sendable (@escaping @Sendable (Result<Value, JournalFailure>) -> Void) -> Void
+        _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void,
+        _ action: @escaping @Sendable (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
     ) {
-        let (failure, isHeld) = state.withLock { state -> (JournalFailure?, Bool) in
+        let (failure, isHeld) = state.withLock { state -> (StoreError?, Bool) in
             if let failure = state.loadFailure { return (failure, false) }
             if state.isHoldingLoads { state.heldLoads.append { action(done) } }
             return (nil, state.isHoldingLoads)
@@ -87,7 +88,7 @@ public final class HeldJournal: Journal {
     }
 
     /// Commits the oldest held append, and tells nobody: the next `releaseOne` tells.
-    public func commitUnheard(_ failure: JournalFailure) {
+    public func commitUnheard(_ failure: StoreError) {
         let next = state.withLock { $0.held.isEmpty ? nil : $0.held.removeFirst() }
         guard let next else { return }
         _ = commit(next.append)
@@ -104,17 +105,36 @@ public final class HeldJournal: Journal {
         for next in held { next.done(commit(next.append)) }
     }
 
-    private func commit(_ append: JournalAppend) -> AppendResult {
+    /// Disposes of a store as another server on the same journal does.
+    public func disposeElsewhere(_ feature: String, of session: String) {
+        kept.export(session) { [kept] result in
+            guard case .success(let export?) = result, let feature = FeatureID(feature),
+                let store = export.stores.first(where: { $0.summary.feature == feature })?.summary
+            else { return }
+            let head = export.session.head
+            let next = SessionHead(number: head.number + 1, nonce: .random(in: .min ... .max))
+            let batch = JournalBatch(
+                session: export.session.key, expecting: head, head: next, time: export.session.record.lastSeen,
+                stores: [
+                    StoreChange(
+                        feature: feature, kind: .disposed, number: next.number, version: store.version, made: store.made
+                    )
+                ])
+            guard case .committed? = kept.append(batch, done: { _ in }) else { preconditionFailure("not disposed") }
+        }
+    }
+
+    private func commit(_ append: JournalBatch) -> AppendResult {
         guard let result = kept.append(append, done: { _ in }) else {
             preconditionFailure("a memory journal answers at once")
         }
         return result
     }
 
-    public var trouble: JournalFailure? { state.withLock { $0.failure } }
+    public var trouble: StoreError? { state.withLock { $0.failure } }
 
-    public func append(_ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        let (failure, isHeld) = state.withLock { state -> (JournalFailure?, Bool) in
+    public func append(_ append: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        let (failure, isHeld) = state.withLock { state -> (StoreError?, Bool) in
             state.appended += 1
             if let failure = state.failure { return (failure, false) }
             if state.isHolding { state.held.append(Held(append: append, done: done)) }
@@ -127,34 +147,26 @@ public final class HeldJournal: Journal {
     }
 
     public func create(
-        _ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, JournalFailure>) -> Void
+        _ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void
     ) {
         if let trouble { done(.failure(trouble)) } else { kept.create(session, done: done) }
     }
 
-    public func removeStore(
-        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
-    ) {
-        if let trouble { return done(.failure(trouble)) }
-        kept.removeStore(feature, of: session, marks: marks, done: done)
-    }
-
     public func remove(
         _ session: SessionKey, tombstoneUntil: Duration,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         if let trouble { return done(.failure(trouble)) }
         kept.remove(session, tombstoneUntil: tombstoneUntil, done: done)
     }
 
-    public func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void) {
+    public func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         if let trouble { done(.failure(trouble)) } else { kept.touch(touches, done: done) }
     }
 
     public func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<Int, StoreError>) -> Void
     ) {
         if let trouble { return done(.failure(trouble)) }
         kept.expire(
@@ -162,19 +174,26 @@ public final class HeldJournal: Journal {
     }
 
     public func load(
-        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, JournalFailure>) -> Void
+        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
     ) {
         load(done) { [kept] in kept.load(token, now: now, done: $0) }
     }
 
+    public func load(
+        _ session: SessionKey, since head: SessionHead,
+        done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void
+    ) {
+        load(done) { [kept] in kept.load(session, since: head, done: $0) }
+    }
+
     public func loadStores(
         _ features: [FeatureID], of session: SessionKey,
-        done: @escaping @Sendable (Result<[StoredStore], JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
         load(done) { [kept] in kept.loadStores(features, of: session, done: $0) }
     }
 
-    public func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, JournalFailure>) -> Void) {
+    public func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
         kept.export(id, done: done)
     }
 

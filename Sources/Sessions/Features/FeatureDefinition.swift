@@ -19,7 +19,7 @@ public final class FeatureDefinition: Sendable {
     /// The `type`s of the intents, for a refusal of an unknown one.
     public let intentTypes: [String]
 
-    @usableFromInline let make: @Sendable (_ key: String?, _ seed: StoreSeed) throws -> MadeStore?
+    @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     /// Why a body is no intent of the feature; nil if it is one. For where there is no store to decode it.
     @usableFromInline let intentFault: @Sendable (_ body: [UInt8]) -> WireDecodingError?
 
@@ -30,7 +30,7 @@ public final class FeatureDefinition: Sendable {
     public convenience init<F: Feature>(_ feature: F) throws {
         try self.init(
             of: F.self, isKeyed: false, stateExample: feature.view(feature.initialState),
-            make: { key, seed in key == nil ? try MadeStore(feature, seed: seed) : nil })
+            make: { key, seed in key == nil ? try ErasedStore(feature, seed) : nil })
     }
 
     /// A feature with a key: `make` returns the instance for a key, nil if there is none of that key. It is called on
@@ -41,14 +41,14 @@ public final class FeatureDefinition: Sendable {
             of: F.self, isKeyed: true, stateExample: nil,
             make: { key, seed in
                 guard let key, let feature = try make(key) else { return nil }
-                return try MadeStore(feature, seed: seed)
+                return try ErasedStore(feature, seed)
             })
     }
 
     @usableFromInline
     init<F: Feature>(
         of type: F.Type, isKeyed: Bool, stateExample: F.ViewState?,
-        make: @escaping @Sendable (_ key: String?, _ seed: StoreSeed) throws -> MadeStore?
+        make: @escaping @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     ) throws {
         guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
         if let fault = Migration.fault(of: F.self) { throw FeatureDefinitionError.migrations(fault) }

@@ -26,132 +26,73 @@ public enum StreamStart: Sendable, Equatable {
     }
 }
 
-/// Why there is no stream.
-public enum StreamRefusal: Error, Sendable, Equatable {
-    /// A store that it should show cannot be had.
-    case store(StoreRefusal)
-    /// Too many streams in all; later there may be room.
-    case busy
-}
-
 extension Session {
     /// Opens a stream and hands it over: before this returns if the stores that it shows are in memory, else perhaps
     /// later, on another thread. The stores that the filter names are made if the session has none yet. If the session
     /// has too many streams, the oldest goes.
     public func openStream(
         _ filter: StreamFilter, from start: StreamStart,
-        completion: @escaping @Sendable (Result<SessionStream, StreamRefusal>) -> Void
+        completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
-        openStores(filter) { [self] result in
-            switch result {
-            case .failure(let refusal): completion(.failure(.store(refusal)))
-            case .success:
-                do throws(StreamRefusal) {
-                    completion(.success(try makeStream(filter, from: start)))
-                } catch {
-                    completion(.failure(error))
-                }
-            }
+        open(filter) { [self] result in
+            completion(result.flatMap { makeStream(filter, from: start) })
         }
     }
 
-    /// Brings the stores that a stream will show into memory, one after the other: they are few, and most are there.
-    private func openStores(
-        _ filter: StreamFilter, after last: FeatureID? = nil,
-        then: @escaping @Sendable (Result<Void, StoreRefusal>) -> Void
-    ) {
-        var last = last
-        while let next = nextStore(filter, after: last) {
-            let isAtHand = core.withLock { $0.stores[next]?.handle != nil }
-            guard isAtHand else {
-                return openStore(next) { [self] result in
-                    // A store that is kept of a feature that is served no more is not shown; one that is named must be.
-                    if case .failure(let refusal) = result, filter != .all || refusal != .featureNotFound {
-                        return then(.failure(refusal))
-                    }
-                    openStores(filter, after: next, then: then)
-                }
-            }
-            last = next
-        }
-        then(.success(()))
-    }
-
-    private func nextStore(_ filter: StreamFilter, after last: FeatureID?) -> FeatureID? {
-        let candidates =
-            switch filter {
-            case .all: core.withLock { $0.stores.map(\.feature) }
-            case .features(let features): features
-            }
-        return candidates.filter { feature in last.map { feature.text > $0.text } ?? true }
-            .min { $0.text < $1.text }
-    }
-
-    private func makeStream(_ filter: StreamFilter, from start: StreamStart) throws(StreamRefusal) -> SessionStream {
-        guard environment.takeStreamPlace() else { throw .busy }
-        let number = environment.nextNumber()
-        let now = environment.time.monotonic()
-        let limit = environment.limits.streamsPerSession
-        let opened = core.withLock { core -> (stores: [any UntypedStore], superseded: [any StreamWaker])? in
+    private func makeStream(_ filter: StreamFilter, from start: StreamStart) -> Result<SessionStream, StoreError> {
+        guard shared.takeStreamPlace() else { return .failure(.tooManyStreams) }
+        let number = shared.nextNumber()
+        let now = shared.time.monotonic()
+        let limit = shared.limits.streamsPerSession
+        let opened = core.withLock { core -> (stores: [SessionStore], superseded: ShortList<any StreamWaker>)? in
             // Those that were told to go stay until their client has read it, or its time is over: a client that opens
             // streams and reads none must not take every place.
-            guard !core.isEnded, !core.isEvicted, core.streams.count < 4 * limit else { return nil }
+            guard core.isLive, core.streams.count < 4 * limit else { return nil }
             core.lastTouch = now
-            let superseded = core.supersede(limit: limit)
+            core.streams.supersede(limit: limit)
+            let superseded = core.streams.takeWakers()
             return (core.open(number, filter, start, session: self), superseded)
         }
         guard let opened else {
-            environment.leaveStreamPlace()
-            throw isEnded ? .store(.sessionEnded) : .busy
+            shared.leaveStreamPlace()
+            return .failure(core.withLock { $0.refusal } ?? .tooManyStreams)
         }
         for waker in opened.superseded { waker.wake() }
-        for store in opened.stores { store.beginWatching() }
-        return SessionStream(session: self, number: number)
+        for store in opened.stores { store.scope.beginWatching(on: store) }
+        return .success(SessionStream(session: self, number: number))
     }
 }
 
 extension SessionCore {
-    /// Makes room for one more stream: the oldest are told to go. Those without a connection yet are told when it comes.
-    fileprivate mutating func supersede(limit: Int) -> [any StreamWaker] {
-        var wakers: [any StreamWaker] = []
-        var staying = streams.count { $0.goAway == nil && !$0.isOver }
-        for index in streams.indices where staying >= limit {
-            guard streams[index].goAway == nil, !streams[index].isOver else { continue }
-            streams[index].finish(.superseded)
-            if let waker = streams[index].waker { wakers.append(waker) }
-            staying -= 1
-        }
-        return wakers
-    }
-
     /// Adds a stream; returns the stores that it watches.
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, session: Session
-    ) -> [any UntypedStore] {
-        let shown = stores.filter { $0.handle != nil && filter.shows($0.feature) }
+    ) -> [SessionStore] {
+        let shown = stores.filter { $0.snapshot != nil && filter.shows($0.feature) }
             .sorted { $0.feature.text < $1.feature.text }
-        let place = locate(start, filter, shown, epoch: session.epoch)
+        let place = locate(start, filter, shown)
         var stream = StreamState(
-            number: number, filter: filter, startedResumed: place.isReplay, replayThrough: sequence,
-            nextLabel: place.label)
+            number: number, filter: filter, startedResumed: place.isResumed || place.isReplay,
+            replayThrough: head.number, nextLabel: place.label)
         StreamEvents.opening(into: &stream.opening)
         StreamEvents.hello(
-            session: session.id, epoch: session.epoch, resumed: place.isResumed,
-            cursor: Cursor(epoch: session.epoch, sequence: place.sequence),
-            heartbeat: session.environment.heartbeat, features: shown.map(\.feature), into: &stream.opening)
+            session: session.id, epoch: epoch, resumed: place.isResumed,
+            cursor: Cursor(epoch: epoch, sequence: place.number),
+            heartbeat: session.shared.heartbeat, features: shown.map(\.feature), into: &stream.opening)
         stream.reset = place.reset
+        for slot in stores where slot.snapshot == nil && filter.shows(slot.feature) { stream.leaveOut(slot.feature) }
         for slot in shown {
-            if let handle = slot.handle { stream.watch(slot.feature, handle.store, number: slot.number) }
+            guard let store = slot.store else { continue }
+            stream.markDirty(slot.feature, since: 0)
+            stream.watches(store)
         }
-        let watched = stream.watched.map(\.store)
-        // Mostly the last; not where two are opened at once.
-        streams.insert(stream, at: self.place(of: number))
-        return watched
+        streams.add(stream)
+        return Array(stream.watched)
     }
 
     private struct Place {
         /// The cursor's number that the stream starts after.
-        var sequence: UInt64
+        var number: UInt64
         /// The first label to look at.
         var label: UInt64
         var isResumed = false
@@ -160,69 +101,52 @@ extension SessionCore {
         var reset: (reason: ResetReason, labelsLost: Bool)?
     }
 
-    private func locate(
-        _ start: StreamStart, _ filter: StreamFilter, _ shown: [StoreSlot], epoch: String
-    ) -> Place {
+    private func locate(_ start: StreamStart, _ filter: StreamFilter, _ shown: [StoreSlot]) -> Place {
         switch start {
         case .now:
-            return Place(sequence: sequence, label: outbox.endNumber)
+            return Place(number: head.number, label: outbox.endPlace)
         case .earliest:
-            guard outbox.count > 0 else { return Place(sequence: sequence, label: outbox.endNumber) }
-            return Place(
-                sequence: outbox[outbox.firstNumber].sequence - 1, label: outbox.firstNumber, isReplay: true)
+            guard outbox.count > 0 else { return Place(number: head.number, label: outbox.endPlace) }
+            let first = outbox[outbox.firstPlace].label.id.number
+            return Place(number: first - 1, label: outbox.firstPlace, isReplay: true)
         case .unspecified:
             var place = unspecified(filter)
-            let isOwed = shown.contains { $0.marks.hasUnheard } || filter == .all && marks.hasUnheard
-            if isOwed { place.reset = (.overflow, true) }
+            if outbox.isUnheard(filter) { place.reset = (.overflow, true) }
             return place
         case .cursor(let text):
-            guard let cursor = Cursor(text), cursor.epoch == epoch, cursor.sequence <= sequence else {
-                return reset(.unknownCursor, filter, shown)
+            guard let cursor = Cursor(text), cursor.epoch == epoch, cursor.sequence <= head.number else {
+                return reset(.unknownCursor, filter)
             }
-            let dropped = max(
-                shown.reduce(0) { max($0, $1.marks.droppedSequence) },
-                filter == .all ? marks.droppedSequence : 0)
-            guard dropped <= cursor.sequence else { return reset(.expired, filter, shown) }
+            guard outbox.dropped(filter) <= cursor.sequence else { return reset(.expired, filter) }
             var place = Place(
-                sequence: cursor.sequence, label: firstLabel(after: cursor.sequence), isResumed: true,
+                number: cursor.sequence, label: outbox.firstPlace(after: cursor.sequence), isResumed: true,
                 isReplay: true)
             // What this client showed last was another store's, which could not be read any more.
-            if shown.contains(where: { $0.replacedSequence > cursor.sequence }) {
-                place.reset = (.storeReplaced, false)
-            }
+            if shown.contains(where: { $0.replaced > cursor.sequence }) { place.reset = (.storeReplaced, false) }
             return place
         }
     }
 
     /// Just before the oldest label of a shown feature that no stream ever got, else at the head.
     private func unspecified(_ filter: StreamFilter) -> Place {
-        var number = outbox.firstNumber
-        while number < outbox.endNumber {
-            let entry = outbox[number]
-            if filter.shows(entry.feature), !entry.isWritten {
-                return Place(sequence: entry.sequence - 1, label: number)
+        for place in outbox.firstPlace..<outbox.endPlace {
+            let entry = outbox[place]
+            if filter.shows(entry.label.feature), !entry.isWritten {
+                return Place(number: entry.label.id.number - 1, label: place)
             }
-            number += 1
         }
-        return Place(sequence: sequence, label: outbox.endNumber)
+        return Place(number: head.number, label: outbox.endPlace)
     }
 
-    private func reset(_ reason: ResetReason, _ filter: StreamFilter, _ shown: [StoreSlot]) -> Place {
+    private func reset(_ reason: ResetReason, _ filter: StreamFilter) -> Place {
         var place = unspecified(filter)
-        // What was published before the start, to whomever, this client cannot get any more.
-        let published = shown.contains { $0.marks.hasLabels } || (filter == .all && marks.hasLabels)
-        let startsBehindAll = place.label == outbox.firstNumber && outbox.firstNumber == 0
-        place.reset = (reason, published && !startsBehindAll)
+        // What was published before the start, to whichever client, this one cannot get any more.
+        let isPassedOver = (outbox.firstPlace..<place.label).contains { filter.shows(outbox[$0].label.feature) }
+        place.reset = (reason, outbox.lost.hasAny || isPassedOver)
         return place
     }
+}
 
-    private func firstLabel(after sequence: UInt64) -> UInt64 {
-        var low = outbox.firstNumber
-        var high = outbox.endNumber
-        while low < high {
-            let middle = (low + high) / 2
-            if outbox[middle].sequence <= sequence { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+extension StoreError {
+    fileprivate static let tooManyStreams = StoreError(.tooManyStreams, "As many streams are open as may be.")
 }

@@ -32,20 +32,20 @@ public final class SessionStream: Sendable {
     /// The connection is there: `waker` is told of news from now on.
     public func opened(_ waker: any StreamWaker) {
         session.core.withLock { core in
-            guard let index = core.index(of: number) else { return }
+            guard let index = core.streams.index(of: number) else { return }
             core.streams[index].waker = waker
         }
     }
 
     /// What to write next.
     public func next() -> SessionStreamStep {
-        let now = session.environment.time.monotonic()
-        return session.core.withLock { $0.nextStep(of: number, session: session, now: now) }
+        let now = session.shared.time.monotonic()
+        return session.core.withLock { $0.nextStep(of: number, now: now) }
     }
 
     /// Something that shows the client that the connection lives.
     public func heartbeat() -> [UInt8] {
-        let now = session.environment.time.sinceEpoch().components
+        let now = session.shared.time.sinceEpoch().components
         return StreamEvents.ping(
             milliseconds: UInt64(now.seconds) * 1_000 + UInt64(now.attoseconds / 1_000_000_000_000_000))
     }
@@ -53,7 +53,7 @@ public final class SessionStream: Sendable {
     /// Asks the stream to say farewell and end.
     public func goAway(_ reason: GoAwayReason) {
         let waker = session.core.withLock { core -> (any StreamWaker)? in
-            guard let index = core.index(of: number) else { return nil }
+            guard let index = core.streams.index(of: number) else { return nil }
             core.streams[index].finish(reason)
             return core.streams[index].waker
         }
@@ -62,15 +62,15 @@ public final class SessionStream: Sendable {
 
     /// The connection is gone, or never came. A second call does nothing.
     public func closed() {
-        let now = session.environment.time.monotonic()
+        let now = session.shared.time.monotonic()
         let removed = session.core.withLock { core -> StreamState? in
-            guard let index = core.index(of: number) else { return nil }
-            core.lastTouch = now
-            return core.streams.remove(at: index)
+            let removed = core.streams.remove(number)
+            if removed != nil { core.lastTouch = now }
+            return removed
         }
         guard let removed else { return }
-        session.environment.leaveStreamPlace()
-        for watched in removed.watched { watched.store.endWatching() }
+        session.shared.leaveStreamPlace()
+        for store in removed.watched { store.scope.endWatching() }
     }
 }
 
@@ -78,41 +78,17 @@ extension SessionCore {
     /// A batch holds about this many bytes of states, and of labels, at most, so that catching up takes bounded memory.
     private static var batchBytes: Int { 64 * 1024 }
 
-    /// Where a stream is, by bisection: a session may have very many.
-    func index(of stream: UInt64) -> Int? {
-        let index = place(of: stream)
-        return index < streams.count && streams[index].number == stream ? index : nil
-    }
-
-    /// Where a stream of that number is or belongs.
-    func place(of number: UInt64) -> Int {
-        var low = 0
-        var high = streams.count
-        while low < high {
-            let middle = (low + high) / 2
-            if streams[middle].number < number { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
-
-    fileprivate mutating func nextStep(of number: UInt64, session: Session, now: Duration) -> SessionStreamStep {
-        guard let index = index(of: number), !streams[index].isOver else { return .finish([]) }
-        if !streams[index].handedOut.isEmpty {
-            for label in streams[index].handedOut {
-                if let id = outbox.markWritten(label) { newlyWritten.append(id) }
-            }
-            streams[index].handedOut = []
-        }
+    fileprivate mutating func nextStep(of number: UInt64, now: Duration) -> SessionStreamStep {
+        guard let index = streams.index(of: number), !streams[index].isOver else { return .finish([]) }
+        takeWritten(index)
         if let shared = sharedStep(index, now: now) { return step(shared, index) }
 
         var bytes = streams[index].opening
         streams[index].opening = []
         if !streams[index].isAtRest { appendControl(index, into: &bytes) }
-        appendBatch(index, epoch: session.epoch, now: now, into: &bytes)
+        appendBatch(index, now: now, into: &bytes)
         // The farewell comes in a step of its own, so that the labels before it count as written.
-        if let reason = streams[index].goAway, streams[index].handedOut.isEmpty, streams[index].dirty.isEmpty,
-            streams[index].nextLabel >= outbox.endNumber
-        {
+        if let reason = streams[index].goAway, !streams[index].isWaitingForSocket, !hasMore(index) {
             streams[index].isOver = true
             bytes.append(contentsOf: StreamEvents.goAway(reason))
             return .finish(bytes)
@@ -120,97 +96,125 @@ extension SessionCore {
         return bytes.isEmpty ? .wait : step(bytes, index)
     }
 
+    /// The socket took what was handed out last.
+    private mutating func takeWritten(_ index: Int) {
+        guard streams[index].isWaitingForSocket else { return }
+        for place in streams[index].handedOut {
+            if let id = outbox.markWritten(place) { newlyWritten.append(id) }
+        }
+        streams[index].handedOut = []
+        if streams[index].handedOutLoss { outbox.heard(streams[index].filter) }
+        streams[index].handedOutLoss = false
+    }
+
     /// What to do with bytes. Labels among them count as written when the stream asks again.
     private func step(_ bytes: [UInt8], _ index: Int) -> SessionStreamStep {
-        let isAll = streams[index].handedOut.isEmpty && streams[index].dirty.isEmpty && streams[index].goAway == nil
-        return isAll && streams[index].nextLabel >= outbox.endNumber ? .writeAll(bytes) : .write(bytes)
+        let isAll = !streams[index].isWaitingForSocket && streams[index].goAway == nil && !hasMore(index)
+        return isAll ? .writeAll(bytes) : .write(bytes)
     }
+
+    /// Whether there is a state or a label that the stream could show now.
+    private func hasMore(_ index: Int) -> Bool {
+        streams[index].dirty.contains { isShowable($0.feature) }
+            || streams[index].nextLabel < outbox.endPlace && streams[index].dirty.isEmpty
+    }
+
+    private func isShowable(_ feature: FeatureID) -> Bool { stores[feature]?.snapshot != nil }
 
     private mutating func appendControl(_ index: Int, into bytes: inout [UInt8]) {
         if let reset = streams[index].reset {
             StreamEvents.reset(reset.reason, labelsLost: reset.labelsLost, into: &bytes)
-            if reset.labelsLost { heard(streams[index].filter) }
+            streams[index].handedOutLoss = reset.labelsLost
             streams[index].reset = nil
         }
         for feature in streams[index].ended { StreamEvents.end(feature, into: &bytes) }
         streams[index].ended = []
     }
 
-    /// A stream tells its client that labels are lost: nobody else need be told.
-    private mutating func heard(_ filter: StreamFilter) {
-        for index in stores.indices where filter.shows(stores[index].feature) { stores[index].marks.hasUnheard = false }
-        if filter == .all { marks.hasUnheard = false }
-        marksChanged = true
-    }
-
     /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of
     /// the batch the batch's: everything that the stream shows up to there has been written with it.
-    private mutating func appendBatch(_ index: Int, epoch: String, now: Duration, into bytes: inout [UInt8]) {
+    private mutating func appendBatch(_ index: Int, now: Duration, into bytes: inout [UInt8]) {
         let place = streams.count > 1 && streams[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
-        // Many large states take several steps, so that what waits for a socket is bounded; labels, and the cursor that
-        // stands for all of it, come with the last.
-        let dirtyCount = dirtyCount(index)
-        let isComplete = dirtyCount == streams[index].dirty.count
-        let labels = isComplete ? takeLabels(index, now: now) : []
-        let isCaughtUp = isComplete && streams[index].nextLabel >= outbox.endNumber
-        for position in 0..<dirtyCount {
-            guard let store = stores.index(of: streams[index].dirty[position]) else { continue }
+        // Many large states take several steps, so that what waits for a socket is bounded.
+        let states = takeStates(index)
+        let labels = takeLabels(index, now: now)
+        let isCaughtUp = streams[index].dirty.isEmpty && streams[index].nextLabel >= outbox.endPlace
+        for (position, store) in states.enumerated() {
             bytes.reserveCapacity(bytes.count + stores[store].view.count + 192)
-            if position == dirtyCount - 1, labels.isEmpty, isCaughtUp {
-                StreamEvents.id(epoch: epoch, sequence: sequence, into: &bytes)
-            }
+            if position == states.count - 1, labels.isEmpty, isCaughtUp { appendID(head.number, index, into: &bytes) }
             StreamEvents.state(
-                stores[store].feature, version: stores[store].version, intent: stores[store].intentID,
+                stores[store].feature, version: stores[store].version, intent: stores[store].intent,
                 stores[store].view, into: &bytes)
         }
-        if isComplete {
-            streams[index].dirty = []
-        } else {
-            streams[index].dirty.removeFirst(dirtyCount)
-        }
-        for (position, number) in labels.enumerated() {
-            let entry = outbox[number]
-            let isLast = position == labels.count - 1
-            if isLast {
-                StreamEvents.id(epoch: epoch, sequence: isCaughtUp ? sequence : entry.sequence, into: &bytes)
-            } else if outbox[labels[position + 1]].sequence != entry.sequence {
-                StreamEvents.id(epoch: epoch, sequence: entry.sequence, into: &bytes)
+        for (position, place) in labels.enumerated() {
+            let entry = outbox[place]
+            let number = entry.label.id.number
+            if position == labels.count - 1 {
+                appendID(isCaughtUp ? head.number : number, index, into: &bytes)
+            } else if outbox[labels[position + 1]].label.id.number != number {
+                appendID(number, index, into: &bytes)
             }
             let isReplay =
-                entry.sequence <= streams[index].replayThrough && (streams[index].startedResumed || entry.isWritten)
-            StreamEvents.label(entry, epoch: epoch, isReplay: isReplay, into: &bytes)
+                number <= streams[index].replayThrough && (streams[index].startedResumed || entry.isWritten)
+            StreamEvents.label(entry.label, epoch: epoch, isReplay: isReplay, into: &bytes)
         }
         streams[index].handedOut = labels
         if let place, isCaughtUp, !bytes.isEmpty { share(bytes, labels, of: place, with: streams[index]) }
     }
 
-    /// How many of the features' states to write now: as many as fill a batch, but at least one.
-    private func dirtyCount(_ index: Int) -> Int {
-        let count = streams[index].dirty.count
-        var size = 0
-        for position in 0..<count where count > 1 {
-            if size >= Self.batchBytes { return position }
-            size += stores[streams[index].dirty[position]]?.view.count ?? 0
-        }
-        return count
+    private func appendID(_ number: UInt64, _ index: Int, into bytes: inout [UInt8]) {
+        guard number < streams[index].heldFrom else { return }
+        StreamEvents.id(epoch: epoch, sequence: number, into: &bytes)
     }
 
-    /// The numbers of the labels to write now; moves the stream's position behind them. It ends between turns, never
-    /// inside one: a cursor stands for whole turns.
+    /// The places of the stores whose states to write now: as many as fill a batch, but at least one. Those that are not
+    /// in memory stay until they are.
+    private mutating func takeStates(_ index: Int) -> ShortList<Int> {
+        var taken: ShortList<Int> = []
+        guard !streams[index].dirty.isEmpty else { return taken }
+        var rest: ShortList<StreamState.Dirty> = []
+        var size = 0
+        for dirty in streams[index].dirty {
+            if size < Self.batchBytes, let store = stores.index(of: dirty.feature), stores[store].snapshot != nil {
+                taken.append(store)
+                size += stores[store].view.count
+            } else {
+                rest.append(dirty)
+            }
+        }
+        streams[index].dirty = rest
+        return taken
+    }
+
+    /// The places of the labels to write now; moves the stream's position behind them. Labels of turns whose states the
+    /// stream has not shown wait. It ends between turns, never inside one: a cursor stands for whole turns.
     private mutating func takeLabels(_ index: Int, now: Duration) -> [UInt64] {
+        guard streams[index].nextLabel < outbox.endPlace else { return [] }
+        let end = streams[index].dirty.map(\.since).min() ?? .max
         var labels: [UInt64] = []
         var size = 0
-        var number = max(streams[index].nextLabel, outbox.firstNumber)
-        while number < outbox.endNumber {
-            let entry = outbox[number]
-            if size >= Self.batchBytes, let last = labels.last, outbox[last].sequence != entry.sequence { break }
-            if entry.expiry > now, streams[index].shows(entry.feature) {
-                labels.append(number)
-                size += entry.size
+        var place = max(streams[index].nextLabel, outbox.firstPlace)
+        while place < outbox.endPlace {
+            let entry = outbox[place]
+            let number = entry.label.id.number
+            if number >= end { break }
+            if size >= Self.batchBytes, let last = labels.last, outbox[last].label.id.number != number { break }
+            if entry.expiry > now, streams[index].shows(entry.label.feature) {
+                if streams[index].leftOut.contains(entry.label.feature) {
+                    streams[index].heldFrom = min(streams[index].heldFrom, number)
+                } else {
+                    labels.append(place)
+                    size += entry.size
+                }
             }
-            number += 1
+            place += 1
         }
-        streams[index].nextLabel = number
+        streams[index].nextLabel = place
         return labels
     }
+}
+
+extension StreamState {
+    /// Whether something was handed out that counts when the socket took it.
+    fileprivate var isWaitingForSocket: Bool { !handedOut.isEmpty || handedOutLoss }
 }

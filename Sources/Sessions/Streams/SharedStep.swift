@@ -2,14 +2,13 @@ import SessionJournal
 
 /// Where a stream stands: two of one session that stand at the same place are told the same.
 struct StreamPlace: Equatable, Sendable {
-    /// Of the session's last turn.
-    let sequence: UInt64
+    let head: SessionHead
     let nextLabel: UInt64
-    let dirty: ShortList<FeatureID>
+    let dirty: ShortList<StreamState.Dirty>
     let filter: StreamFilter
 
     init(_ core: SessionCore, _ index: Int) {
-        sequence = core.sequence
+        head = core.head
         nextLabel = core.streams[index].nextLabel
         dirty = core.streams[index].dirty
         filter = core.streams[index].filter
@@ -21,9 +20,9 @@ struct StreamPlace: Equatable, Sendable {
 final class SharedStep: Sendable {
     let place: StreamPlace
     let bytes: [UInt8]
-    /// The numbers of the labels in it.
+    /// The places of the labels in it.
     let labels: [UInt64]
-    /// The sequence number of the first of them.
+    /// The number of the first one's turn.
     let firstLabel: UInt64
     /// When the first of them is past its time.
     let expiry: Duration
@@ -40,11 +39,12 @@ final class SharedStep: Sendable {
 extension SessionCore {
     /// What the stream is to be told, if another was told just that; the stream moves on.
     mutating func sharedStep(_ index: Int, now: Duration) -> [UInt8]? {
-        guard let step = lastStep, streams[index].isAtRest, step.place == StreamPlace(self, index),
+        guard let step = streams.lastStep, streams[index].isAtRest, streams[index].leftOut.isEmpty,
+            step.place == StreamPlace(self, index),
             streams[index].replayThrough < step.firstLabel, now < step.expiry
         else { return nil }
         streams[index].dirty = []
-        streams[index].nextLabel = outbox.endNumber
+        streams[index].nextLabel = outbox.endPlace
         streams[index].handedOut = step.labels
         return step.bytes
     }
@@ -52,9 +52,9 @@ extension SessionCore {
     /// Keeps what a stream was told, unless it is told others in another way: what is new to one may be a repetition to
     /// another.
     mutating func share(_ bytes: [UInt8], _ labels: [UInt64], of place: StreamPlace, with stream: StreamState) {
-        let first = labels.first.map { outbox[$0].sequence } ?? .max
-        guard stream.replayThrough < first else { return }
+        let first = labels.first.map { outbox[$0].label.id.number } ?? .max
+        guard stream.replayThrough < first, stream.leftOut.isEmpty else { return }
         let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
-        lastStep = SharedStep(place, bytes, labels: labels, firstLabel: first, expiry: expiry)
+        streams.lastStep = SharedStep(place, bytes, labels: labels, firstLabel: first, expiry: expiry)
     }
 }

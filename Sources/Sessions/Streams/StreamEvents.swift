@@ -68,7 +68,7 @@ public enum StreamEvents {
 
     /// The `state` event of a store; an `id` line may stand before it.
     static func state(
-        _ feature: FeatureID, version: UInt64, intent: IntentID?, _ view: [UInt8], into bytes: inout [UInt8]
+        _ feature: FeatureID, version: UInt64, intent: String?, _ view: [UInt8], into bytes: inout [UInt8]
     ) {
         bytes.append(literal: "event: state\ndata: {\"feature\":\"")
         head(feature, version: version, intent: intent, into: &bytes)
@@ -77,17 +77,17 @@ public enum StreamEvents {
         bytes.append(literal: "}\n\n")
     }
 
-    static func label(_ entry: Outbox.Entry, epoch: String, isReplay: Bool, into bytes: inout [UInt8]) {
+    static func label(_ label: StoredLabel, epoch: String, isReplay: Bool, into bytes: inout [UInt8]) {
         bytes.append(literal: "event: label\ndata: {\"feature\":\"")
-        head(entry.feature, version: entry.version, intent: entry.intentID, into: &bytes)
+        head(label.feature, version: label.version, intent: label.intent, into: &bytes)
         bytes.append(literal: ",\"id\":\"")
         bytes.append(text: epoch)
         bytes.append(UInt8(ascii: "."))
-        bytes.append(number: entry.sequence)
+        bytes.append(number: label.id.number)
         bytes.append(UInt8(ascii: "."))
-        bytes.append(number: UInt64(entry.index))
+        bytes.append(number: UInt64(label.id.index))
         bytes.append(literal: isReplay ? "\",\"replay\":true,\"label\":" : "\",\"replay\":false,\"label\":")
-        bytes.append(contentsOf: entry.json)
+        bytes.append(contentsOf: label.json)
         bytes.append(literal: "}\n\n")
     }
 
@@ -102,14 +102,14 @@ public enum StreamEvents {
 
     /// What the data of states and labels begin with, after the opening of the first member's value.
     private static func head(
-        _ feature: FeatureID, version: UInt64, intent: IntentID?, into bytes: inout [UInt8]
+        _ feature: FeatureID, version: UInt64, intent: String?, into bytes: inout [UInt8]
     ) {
         bytes.append(text: feature.text)
         bytes.append(literal: "\",\"version\":")
         bytes.append(number: version)
         if let intent {
             bytes.append(literal: ",\"intent\":")
-            WireJSON.appendString(intent.text, to: &bytes)
+            WireJSON.appendString(intent, to: &bytes)
         }
     }
 

@@ -24,7 +24,7 @@ struct Ledger: Feature {
     static let labelExamples: [Label] = [.said(1)]
     let initialState = State()
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) { if life == .new { turn.dispatch(.began) } }
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) { if reason == .new { turn.dispatch(.began) } }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         switch intent {
@@ -86,7 +86,7 @@ struct NewerLedger: Feature {
     static let labelExamples = Ledger.labelExamples
     let initialState = State()
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) { if life == .new { turn.dispatch(.began) } }
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) { if reason == .new { turn.dispatch(.began) } }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         switch intent {

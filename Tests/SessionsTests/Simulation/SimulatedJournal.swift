@@ -1,4 +1,5 @@
 import Locking
+import MVI
 import SessionJournal
 
 /// One process's way to a journal that others may use as well: what is asked for is done in order but when the
@@ -66,35 +67,35 @@ final class SimulatedJournal: Journal {
     }
 
     private func ask<Value: Sendable>(
-        _ done: @escaping @Sendable (Result<Value, JournalFailure>) -> Void,
-        _ operation: @escaping @Sendable (@escaping @Sendable (Result<Value, JournalFailure>) -> Void) -> Void
+        _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void,
+        _ operation: @escaping @Sendable (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
     ) {
         state.withLock { state in
             guard !state.isCrashed else { return }
             let fails = state.random.next() % 1_000 < state.trouble.failure
             state.asked.append { isHeard in
                 if fails, isHeard {
-                    return { done(.failure(JournalFailure(.unavailable, "The simulation wants it."))) }
+                    return { done(.failure(StoreError(.unavailable, "The simulation wants it."))) }
                 }
-                let result = Box<Result<Value, JournalFailure>>()
+                let result = Box<Result<Value, StoreError>>()
                 operation { result.set($0) }
                 return { if let value = result.value { done(value) } }
             }
         }
     }
 
-    func append(_ append: JournalAppend, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+    func append(_ append: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         state.withLock { state in
             guard !state.isCrashed else { return }
             let fate = Self.fate(state.random.next() % 1_000, state.random.next() & 1 == 0, state.trouble)
             let kept = kept
             state.asked.append { isHeard in
-                let failure = JournalFailure(.unavailable, "The simulation wants it.")
+                let failure = StoreError(.unavailable, "The simulation wants it.")
                 var result = AppendResult.unknown(failure)
                 switch isHeard ? fate : .well {
                 case .well: result = kept.append(append, done: { _ in }) ?? result
                 case .fails: result = .failed(failure)
-                case .conflicts: result = append.store == nil ? .failed(failure) : .conflict
+                case .conflicts: result = .conflict
                 case .lostButDone:
                     // What was certainly refused is heard of.
                     let outcome = kept.append(append, done: { _ in })
@@ -116,33 +117,26 @@ final class SimulatedJournal: Journal {
         return .well
     }
 
-    var trouble: JournalFailure? { nil }
+    var trouble: StoreError? { nil }
 
-    func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, JournalFailure>) -> Void) {
+    func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
         ask(done) { [kept] in kept.create(session, done: $0) }
-    }
-
-    func removeStore(
-        _ feature: FeatureID, of session: SessionKey, marks: SessionMarks,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
-    ) {
-        ask(done) { [kept] in kept.removeStore(feature, of: session, marks: marks, done: $0) }
     }
 
     func remove(
         _ session: SessionKey, tombstoneUntil: Duration,
-        done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         ask(done) { [kept] in kept.remove(session, tombstoneUntil: tombstoneUntil, done: $0) }
     }
 
-    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, JournalFailure>) -> Void) {
+    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         ask(done) { [kept] in kept.touch(touches, done: $0) }
     }
 
     func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<Int, StoreError>) -> Void
     ) {
         ask(done) { [kept] in
             kept.expire(
@@ -151,19 +145,26 @@ final class SimulatedJournal: Journal {
     }
 
     func load(
-        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, JournalFailure>) -> Void
+        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
     ) {
         ask(done) { [kept] in kept.load(token, now: now, done: $0) }
     }
 
+    func load(
+        _ session: SessionKey, since head: SessionHead,
+        done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void
+    ) {
+        ask(done) { [kept] in kept.load(session, since: head, done: $0) }
+    }
+
     func loadStores(
         _ features: [FeatureID], of session: SessionKey,
-        done: @escaping @Sendable (Result<[StoredStore], JournalFailure>) -> Void
+        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
         ask(done) { [kept] in kept.loadStores(features, of: session, done: $0) }
     }
 
-    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, JournalFailure>) -> Void) {
+    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
         ask(done) { [kept] in kept.export(id, done: $0) }
     }
 

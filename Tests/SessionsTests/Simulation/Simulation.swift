@@ -146,8 +146,8 @@ final class Simulation {
                 if case .failed = found { return inbox.put(.answer(request, .notThere)) }
                 return inbox.put(.fault("the session is \(found)"))
             }
-            session.accept(
-                IntentRequest(body: body, name: request.name), for: request.feature, lastWord: { _ in nil }
+            session.send(
+                IntentRequest(body: body, name: request.name), to: request.feature
             ) { inbox.put(.answer(request, $0)) }
         }
         client.receive()
@@ -280,7 +280,7 @@ struct KeyedLedger: Feature {
     private let ledger = Ledger()
     var initialState: State { ledger.initialState }
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) { if life == .new { turn.dispatch(.began) } }
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) { if reason == .new { turn.dispatch(.began) } }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         switch intent {

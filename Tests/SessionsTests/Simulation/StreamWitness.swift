@@ -1,3 +1,4 @@
+import MVI
 import EventStream
 import Sessions
 import WireJSON
@@ -57,7 +58,7 @@ struct StreamWitness {
     }
 
     /// Looks at the view state of an answer.
-    mutating func see(_ answer: IntentReply, of feature: FeatureID) throws {
+    mutating func see(_ answer: IntentOutcome, of feature: FeatureID) throws {
         guard let state = answer.state else { return }
         see(try WireJSON.decode(View.self, from: state.view), of: feature.text, version: state.version)
     }

@@ -1,0 +1,199 @@
+import MVI
+import SessionJournal
+import WireJSON
+
+/// A store without its feature's type: closures that are made where the type is known. What is rare goes over the
+/// protocol `StoreRunner`.
+@usableFromInline
+struct ErasedStore: Sendable {
+    /// What a body is to the feature. No `Result`: a closure inside of one is wrapped and unwrapped by closures.
+    @usableFromInline
+    enum Decoded {
+        case intent(RunTurn)
+        case fault(WireDecodingError)
+    }
+
+    /// What a store is made with.
+    @usableFromInline
+    struct Seed: Sendable {
+        @usableFromInline let environment: StoreEnvironment
+        @usableFromInline let middleware: [any CommonMiddleware]
+        /// The store as it was kept; nil for a new one.
+        @usableFromInline let stored: StoredStore?
+        @usableFromInline let stateLimit: Int
+        /// Bytes of labels that a session keeps: a turn with more could never be delivered whole.
+        @usableFromInline let outboxLimit: Int
+    }
+
+    /// How a kept state was read.
+    @usableFromInline
+    enum Reading<State> {
+        case state(State)
+        /// A newer version of the feature wrote it.
+        case newer
+        case unreadable(String)
+    }
+
+    @usableFromInline let runner: any StoreRunner
+    @usableFromInline let decode: @Sendable (_ body: [UInt8]) -> Decoded
+    @usableFromInline let commit: @Sendable () -> Void
+    /// Takes another writer's state for the head; returns its view state as this code derives it.
+    @usableFromInline let adopt: @Sendable (StoredStore) throws(StoreError) -> [UInt8]
+    /// What the store begins with, as it is kept and as clients see it.
+    @usableFromInline let state: [UInt8]
+    @usableFromInline let view: [UInt8]
+    @usableFromInline let schemaVersion: Int
+    /// Why the state that was kept could not be read; nil if it could, or none was.
+    @usableFromInline let setsAside: String?
+
+    /// Throws a `StoreError` for a state of a newer version.
+    @inlinable
+    init<F: Feature>(_ feature: F, _ seed: Seed) throws {
+        let initial = feature.initialState
+        var state = initial
+        var setsAside: String?
+        if let stored = seed.stored {
+            switch Self.read(stored, of: F.self, initial: initial) {
+            case .state(let read): state = read
+            case .newer: throw StoreError.newerState
+            case .unreadable(let reason): setsAside = reason
+            }
+        }
+        let runner = TurnRunner(
+            feature, state: state, environment: seed.environment, middleware: seed.middleware,
+            output: Self.output(of: feature, seed))
+        self.runner = runner
+        self.setsAside = setsAside
+        self.state = try seed.stored == nil || setsAside != nil ? WireJSON.encodeStored(state).bytes : []
+        view = try WireJSON.encode(runner.view)
+        schemaVersion = F.schemaVersion
+        decode = { body in
+            do throws(WireDecodingError) {
+                return .intent(runner.execute(try WireJSON.decode(F.Intent.self, from: body)))
+            } catch {
+                return .fault(error)
+            }
+        }
+        commit = { runner.commit() }
+        adopt = { stored throws(StoreError) in
+            switch Self.read(stored, of: F.self, initial: initial) {
+            case .state(let state):
+                runner.adopt(state)
+                return try Self.encoding { () throws(WireEncodingError) in try WireJSON.encode(runner.view) }
+            case .newer: throw .newerState
+            case .unreadable(let reason): throw StoreError(.invalid, reason)
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    /// Encodes each turn when it has run, so that one that cannot be kept is refused before it joins its batch.
+    @inlinable
+    static func output<F: Feature>(of feature: F, _ seed: Seed) -> TurnRunner<F>.Output {
+        let (stateLimit, outboxLimit, isRecording) = (seed.stateLimit, seed.outboxLimit, seed.environment.isRecording)
+        return { (turn, view, isViewChanged) throws(StoreError) in
+            var output = TurnOutput()
+            if turn.hasMessages {
+                let state = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(turn.state) }
+                try check(state.bytes, "state", limit: stateLimit)
+                output.isStateChanged = true
+                output.state = state.bytes
+                if isViewChanged {
+                    output.isViewChanged = true
+                    // A view state that is the whole state, as most features have, is encoded once.
+                    if !state.hasNulls, let same = view as? F.State, same == turn.state {
+                        output.view = state.bytes
+                    } else {
+                        let bytes = try encoding { () throws(WireEncodingError) in try WireJSON.encode(view) }
+                        try check(bytes, "view state", limit: stateLimit)
+                        output.view = bytes
+                    }
+                }
+            }
+            if !turn.labels.isEmpty {
+                output.labels = try labels(of: turn.labels, feature, limit: outboxLimit)
+            }
+            if isRecording { output.recording = record(TurnRecording(turn)) }
+            return output
+        }
+    }
+
+    @usableFromInline
+    static func labels<F: Feature>(
+        of labels: [F.Label], _ feature: F, limit: Int
+    ) throws(StoreError) -> [EncodedLabel] {
+        var encoded: [EncodedLabel] = []
+        var bytes = 0
+        for label in labels {
+            let json = try encoding { () throws(WireEncodingError) in try WireJSON.encode(label) }
+            bytes += json.count + Outbox.overhead
+            encoded.append(EncodedLabel(json: json, timeToLive: feature.timeToLive(of: label)))
+        }
+        guard bytes <= limit else {
+            throw StoreError(.tooLarge, "The turn's labels would take \(bytes) bytes; at most \(limit) are kept.")
+        }
+        return encoded
+    }
+
+    /// What happened in a turn, as it is recorded. One that JSON cannot hold says so, for the reader who replays it.
+    @usableFromInline
+    static func record<F: Feature>(_ recording: TurnRecording<F>) -> [UInt8]? {
+        do throws(WireEncodingError) {
+            return try WireJSON.encodeStored(recording).bytes
+        } catch {
+            return try? WireJSON.encode(UnrecordableTurn(intent: recording.intent, fault: error.detail))
+        }
+    }
+
+    @usableFromInline
+    static func check(_ bytes: [UInt8], _ what: StaticString, limit: Int) throws(StoreError) {
+        guard bytes.count <= limit else {
+            throw StoreError(.tooLarge, "The \(what) would take \(bytes.count) bytes; at most \(limit) are kept.")
+        }
+    }
+
+    @inlinable
+    static func encoding<Value>(_ encode: () throws(WireEncodingError) -> Value) throws(StoreError) -> Value {
+        do throws(WireEncodingError) {
+            return try encode()
+        } catch {
+            throw StoreError(.notEncodable, "The turn's outcome cannot be written as JSON: \(error)")
+        }
+    }
+
+    // MARK: Reading
+
+    /// A state as it was kept, brought to the present schema version.
+    @usableFromInline
+    static func read<F: Feature>(_ stored: StoredStore, of type: F.Type, initial: F.State) -> Reading<F.State> {
+        if stored.schemaVersion > F.schemaVersion { return .newer }
+        do {
+            if stored.schemaVersion == F.schemaVersion {
+                // Members that the state did not have when it was kept come from the initial state.
+                let filling = try WireJSON.encodeStored(initial).bytes
+                return .state(try WireJSON.decode(F.State.self, from: stored.state, filling: filling))
+            }
+            guard let migration = F.migrations.first(where: { $0.from == stored.schemaVersion }) else {
+                return .unreadable(
+                    "it was written under the schema version \(stored.schemaVersion), and there is no migration from "
+                        + "that to \(F.schemaVersion)")
+            }
+            return .state(try migration.migrate(StoredJSON(bytes: stored.state)))
+        } catch {
+            return .unreadable("\(error)")
+        }
+    }
+
+    private struct StoredJSON: StateReader {
+        let bytes: [UInt8]
+
+        func read<T: Decodable>(_ type: T.Type) throws -> T { try WireJSON.decode(type, from: bytes) }
+    }
+}
+
+/// Stands for a turn whose messages or state JSON cannot hold.
+private struct UnrecordableTurn: Encodable {
+    let intent: String
+    let fault: String
+}

@@ -1,0 +1,55 @@
+import Crypto
+import MVI
+import SessionJournal
+
+/// What a client asks for with an intent.
+public struct IntentRequest: Sendable {
+    /// What makes a request the same as another.
+    public enum Name: Sendable, Hashable {
+        /// `Idempotency-Key`.
+        case key(String)
+        /// `Intent-Seq` inside `Intent-Epoch`: this one comes after all that have a smaller number.
+        case sequence(UInt64, epoch: String)
+    }
+
+    /// The JSON object.
+    public var body: [UInt8]
+    /// Names the request, so that a repetition does not run again.
+    public var name: Name?
+    /// Asked with the store's version when the intent is about to run; false refuses it.
+    public var ifMatch: (@Sendable (_ version: UInt64) -> Bool)?
+    /// How long to wait for the work that the intent launches; nil not to. Capped by the limits.
+    public var wait: Duration?
+    /// Whether the outcome is to have the view state.
+    public var wantsState: Bool
+
+    /// A request with a body.
+    public init(
+        body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
+        wantsState: Bool = true
+    ) {
+        self.body = body
+        self.name = name
+        self.ifMatch = ifMatch
+        self.wait = wait
+        self.wantsState = wantsState
+    }
+
+    /// Its name as the receipt will have it, with a hash that tells a repetition from another request. A number is good
+    /// for all features of a session, so there the feature counts.
+    func receipt(_ feature: FeatureID) -> ReceiptName? {
+        switch name {
+        case nil: return nil
+        case .key(let key)?:
+            return ReceiptName(key: .key(key, feature: feature), bodyHash: Array(SHA256.hash(data: body)))
+        case .sequence(let number, let epoch)?:
+            var hash = SHA256()
+            hash.update(data: Array((feature.text + "\n").utf8))
+            hash.update(data: body)
+            return ReceiptName(key: .sequence(number, epoch: epoch), bodyHash: Array(hash.finalize()))
+        }
+    }
+}
+
+/// What a request with an intent led to, or why it led to nothing.
+public typealias IntentResult = Result<IntentOutcome, StoreError>

@@ -1,0 +1,178 @@
+import Crypto
+import Locking
+import MVI
+import SessionJournal
+import WireJSON
+
+extension Session {
+    /// Runs an intent on the store that it names, which is made if the session has none yet; a body that is no intent
+    /// makes none.
+    ///
+    /// `completion` is called once: on this thread before `send` returns if the session was idle, its journal quick and
+    /// no wait asked for, else later on another; never under a lock.
+    ///
+    /// - Parameter record: the answer to an error that uses a number up, to be kept as its receipt; nil for one that does
+    ///   not.
+    public func send(
+        _ request: IntentRequest, to feature: FeatureID,
+        record: (@Sendable (StoreError) -> RecordedRefusal?)? = nil,
+        completion: @escaping @Sendable (IntentResult) -> Void
+    ) {
+        let (store, isKept, name) = core.withLock { core -> (SessionStore?, Bool, UInt64) in
+            let index = core.stores.index(of: feature)
+            if let index { core.stores[index].lastUse = core.lastTouch }
+            return (index.flatMap { core.stores[$0].store }, index != nil, core.nonces.next())
+        }
+        var decoded: (store: SessionStore, run: RunTurn)?
+        var fault: WireDecodingError?
+        if let store {
+            switch store.erased.decode(request.body) {
+            case .intent(let run): decoded = (store, run)
+            case .fault(let error): fault = error
+            }
+        } else {
+            guard let definition = shared.features.definition(for: feature) else {
+                return completion(.failure(.featureNotFound))
+            }
+            fault = definition.intentFault(request.body)
+            // Order of checks: whether the instance exists comes before what is wanted of it.
+            if fault != nil, !isKept {
+                do throws(StoreError) { _ = try initialState(of: feature) } catch {
+                    return completion(.failure(error))
+                }
+            }
+            if isKept { startLoads([feature]) }
+        }
+        var id = IntentID(bits: name)
+        if case .key(let key)? = request.name { id = IntentID(key) }
+        let receipt = request.receipt(feature)
+        if let receipt, !reserve(receipt, request, feature, fault, completion) { return }
+        if let fault, !receipt.usesNumber {
+            if let receipt { core.withLock { $0.receipts.release(receipt.key) } }
+            return completion(.failure(refusal(of: fault, request, feature)))
+        }
+        enqueue(
+            IntentJob(
+                self, request, feature, id, receipt: receipt, decoded: decoded, record: record,
+                completion: completion))
+    }
+
+    /// Takes the request's name; false if it is not to be had, and the request has been answered or will be.
+    private func reserve(
+        _ name: ReceiptName, _ request: IntentRequest, _ feature: FeatureID, _ fault: WireDecodingError?,
+        _ completion: @escaping @Sendable (IntentResult) -> Void
+    ) -> Bool {
+        // Order of checks: not JSON comes before a key.
+        if case .malformed? = fault, case .key = name.key {
+            completion(.failure(refusal(of: fault ?? .mismatch([]), request, feature)))
+            return false
+        }
+        let now = shared.time.monotonic()
+        let lookup = core.withLock {
+            $0.receipts.reserve(name.key, bodyHash: name.bodyHash, now: now, limits: shared.limits)
+        }
+        switch lookup {
+        case .reserved: return true
+        case .done(let receipt): replay(receipt, request, feature, completion)
+        case .refused(let error): completion(.failure(error))
+        }
+        return false
+    }
+
+    private func refusal(
+        of fault: WireDecodingError, _ request: IntentRequest, _ feature: FeatureID
+    ) -> StoreError {
+        // Order of checks: what the client believes of the state comes before what it asks for.
+        if case .mismatch = fault, let ifMatch = request.ifMatch, !ifMatch(version(of: feature)) {
+            return StoreError(.preconditionFailed, "The state has none of the versions that were asked for.")
+        }
+        return StoreError(fault)
+    }
+
+    // MARK: Repetitions
+
+    /// Answers a repeated request anew, from its receipt.
+    func replay(
+        _ receipt: StoredReceipt, _ request: IntentRequest, _ feature: FeatureID,
+        _ completion: @escaping @Sendable (IntentResult) -> Void
+    ) {
+        let version: UInt64
+        switch receipt.outcome {
+        case .ran(let after): version = after
+        case .refused(let status, let body):
+            return completion(
+                .success(
+                    IntentOutcome(id: IntentID(receipt.intent), refusal: RecordedRefusal(status: status, body: body))))
+        }
+        state(of: feature) { [self] result in
+            switch result {
+            case .failure(let error): completion(.failure(error))
+            case .success(let present):
+                var outcome = IntentOutcome(id: IntentID(receipt.intent), version: version, isSettled: false)
+                outcome.isReplayed = true
+                outcome.state = present
+                let scope = core.withLock { $0.stores[feature]?.store?.scope }
+                guard let wait = request.wait, let scope else { return completion(.success(outcome)) }
+                settle(outcome, wait, feature, scope, completion)
+            }
+        }
+    }
+
+    /// Waits until no work that the intent launched is running, at most for `wait`.
+    func settle(
+        _ outcome: IntentOutcome, _ wait: Duration, _ feature: FeatureID, _ scope: StoreScope,
+        _ completion: @escaping @Sendable (IntentResult) -> Void
+    ) {
+        let end: @Sendable (Bool, Bool, StateSnapshot?) -> Void = { isSettled, isGranted, state in
+            var outcome = outcome
+            outcome.isSettled = isSettled
+            outcome.isWaitGranted = isGranted
+            outcome.state = state ?? outcome.state
+            completion(.success(outcome))
+        }
+        if outcome.isSettled { return end(true, true, nil) }
+        let waiting = beginWait(for: wait) { [self] isSettled in end(isSettled, true, existingState(of: feature)) }
+        guard let waiting else { return end(false, false, existingState(of: feature)) }
+        if scope.whenSettled(outcome.id, id: waiting.number, { waiting.end(true) }) {
+            waiting.onTimeout { scope.stopWaiting(for: outcome.id, id: waiting.number) }
+        } else {
+            waiting.end(true)
+        }
+    }
+
+    // MARK: Numbers
+
+    /// Uses up the number of a request that was refused before it could be sent, in the number's turn. `completion` is
+    /// told, when that is kept, whether it was used up by the same refusal before; it is called once.
+    ///
+    /// It fails where the refusal must not be answered: told of it, the client would go on to a number that is one too
+    /// high.
+    public func useUp(
+        _ name: IntentRequest.Name, _ refusal: RecordedRefusal,
+        completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
+    ) {
+        guard case .sequence(let number, let epoch) = name else { return completion(.success(false)) }
+        // The request's own body was not read.
+        let receipt = ReceiptName(
+            key: .sequence(number, epoch: epoch), bodyHash: Array(SHA256.hash(data: [UInt8]())))
+        let now = shared.time.monotonic()
+        let lookup = core.withLock {
+            $0.receipts.reserve(receipt.key, bodyHash: receipt.bodyHash, now: now, limits: shared.limits)
+        }
+        switch lookup {
+        case .reserved: enqueue(NumberJob(self, receipt, refusal, completion))
+        case .done(let found):
+            completion(.success(found.outcome == .refused(status: refusal.status, body: refusal.body)))
+        case .refused:
+            let isUnderWay = core.withLock { $0.receipts.isPending(receipt.key) }
+            completion(isUnderWay ? .failure(.receiptPending) : .success(false))
+        }
+    }
+}
+
+extension ReceiptName? {
+    /// Whether the request has a number that a refusal uses up.
+    fileprivate var usesNumber: Bool {
+        if case .sequence? = self?.key { true } else { false }
+    }
+}

@@ -1,0 +1,275 @@
+import EventStream
+import Locking
+import MVI
+import SessionJournal
+
+/// The one way to catch up: after a conflict, after an append of which the outcome is unknown, and when another writer is
+/// said to have appended. The log is read from the head that is known here, and what is newer is applied as if it had
+/// been committed here. Nothing of the session runs meanwhile.
+extension Session {
+    /// Reads what other writers appended, in its turn in the queue, and shows it.
+    package func catchUp() { enqueue(CatchUpJob(self)) }
+
+    /// Finds out how an append ended, and ends its batch. `error` is why its outcome is unknown; nil if it certainly was
+    /// not kept.
+    func resolve(
+        _ pending: PendingCommit, _ error: StoreError?, then: @escaping @Sendable (CommitEnd) -> Void
+    ) {
+        load { [self] news in
+            guard let news else {
+                discard(pending)
+                end(.ended)
+                return then(CommitEnd(.failed(.sessionEnded), pending.results))
+            }
+            let (ours, expected) = (pending.batch.head, pending.batch.expecting)
+            if news.recentHeads.contains(ours) {
+                // It was committed, whatever came after it.
+                apply(pending)
+                guard news.head != ours else { return then(CommitEnd(.committed, pending.results)) }
+                return load { [self] later in
+                    if let later { apply(later, since: ours) }
+                    then(CommitEnd(.committed, pending.results))
+                }
+            }
+            if error != nil, news.head == expected { return appendAgain(pending, then: then) }
+            discard(pending)
+            let isKnown = news.recentHeads.contains(expected)
+            apply(news, since: expected)
+            // Behind a head that is not remembered any more ours may lie as well: then nothing runs again.
+            guard let error, !isKnown else { return then(CommitEnd(.conflict, pending.results)) }
+            then(CommitEnd(.unknown(error), pending.results))
+        }
+    }
+
+    /// The batch was certainly not kept, and its head is still the newest.
+    private func appendAgain(_ pending: PendingCommit, then: @escaping @Sendable (CommitEnd) -> Void) {
+        let result = shared.journal.append(pending.batch) { [self] result in
+            if let end = finish(pending, result, then: then) { then(end) }
+        }
+        if let result, let end = finish(pending, result, then: then) { then(end) }
+    }
+
+    /// Loads what is newer than the head, as often as it takes; nil if the session is gone.
+    func load(then: @escaping @Sendable (SessionNews?) -> Void) {
+        let head = core.withLock { $0.head }
+        shared.journal.load(key, since: head) { [self] result in
+            switch result {
+            case .success(let news): then(news)
+            case .failure(let error) where error.code == .closed || isEnded: then(nil)
+            case .failure:
+                Task(executorPreference: shared.executor) { [self, clock = shared.clock] in
+                    // Nothing cancels it.
+                    try? await clock.sleep(for: .milliseconds(250))
+                    load(then: then)
+                }
+            }
+        }
+    }
+
+    // MARK: Applying
+
+    /// Applies what others appended after a head.
+    func apply(_ news: SessionNews, since head: SessionHead) {
+        guard news.head != head else { return }
+        let isOtherBranch =
+            !news.recentHeads.contains(head)
+            && (news.head.number <= head.number || news.recentHeads.contains { $0.number <= head.number })
+        if isOtherBranch { return beginAnew() }
+        let live = core.withLock { core in news.changed.map { core.stores[$0.summary.feature] } }
+        var adopted: [Adopted] = []
+        for (stored, slot) in zip(news.changed, live) { adopted.append(Adopted(stored, slot)) }
+        let now = Moment(shared.time)
+        let (applied, unloaded) = core.withLock { core in
+            core.apply(news, adopted, now: now, limits: shared.limits)
+        }
+        follow(applied)
+        bringBack(unloaded)
+    }
+
+    /// What a stream shows is in memory, and its work runs.
+    private func bringBack(_ features: [FeatureID]) {
+        guard !features.isEmpty else { return }
+        open(.features(features)) { [self] result in
+            guard case .failure(let error) = result, !error.isLasting, !isEnded else { return }
+            Task(executorPreference: shared.executor) { [self, clock = shared.clock] in
+                // Nothing cancels it.
+                try? await clock.sleep(for: .milliseconds(250))
+                bringBack(
+                    core.withLock { core in
+                        features.filter { core.isMissing([$0]) || core.stores.failure(of: $0) != nil }
+                    })
+            }
+        }
+    }
+
+    /// The log is another one than was shown here: an engine failed over to a shorter branch. The session is read anew,
+    /// and its log gets a new name, so that no cursor and no version of the lost branch names anything.
+    private func beginAnew() {
+        let epoch = Epoch.random()
+        let applied = core.withLock { core in
+            core.lose(epoch, head: .empty)
+        }
+        follow(applied)
+        load { [self] news in
+            guard let news else { return end(.ended) }
+            let now = Moment(shared.time)
+            let (applied, unloaded) = core.withLock { core in
+                core.apply(
+                    news, news.changed.map { Adopted($0, nil) }, now: now, limits: shared.limits)
+            }
+            follow(applied)
+            bringBack(unloaded)
+            // The new name is kept with the next turn, so there is one.
+            enqueue(RenameJob(self))
+        }
+    }
+}
+
+/// Another writer's state of a store, as far as it is in memory here.
+struct Adopted {
+    enum Outcome {
+        /// The store goes on here with this view state, as this code derives it.
+        case adopted(view: [UInt8])
+        /// It has to be loaded when it is used: it is not in memory, or is another store than the one that is.
+        case passive
+        /// A newer version of the feature wrote it: it is left alone.
+        case newer
+    }
+
+    let stored: StoredStore
+    let outcome: Outcome
+
+    /// Reads the state, outside the lock.
+    init(_ stored: StoredStore, _ slot: StoreSlot?) {
+        self.stored = stored
+        guard let store = slot?.store, slot?.made == stored.summary.made else {
+            outcome = .passive
+            return
+        }
+        do throws(StoreError) {
+            outcome = .adopted(view: try store.erased.adopt(stored))
+        } catch {
+            outcome = error.code == .newerState ? .newer : .passive
+        }
+    }
+}
+
+extension SessionCore {
+    /// Applies what other writers appended; returns what follows, and the stores that streams show and that are not in
+    /// memory.
+    mutating func apply(
+        _ news: SessionNews, _ adopted: [Adopted], now: Moment, limits: SessionLimits
+    ) -> (Applied, unloaded: [FeatureID]) {
+        let first = head.number + 1
+        head = news.head
+        var applied = Applied()
+        var unloaded: [FeatureID] = []
+        let there = Set(news.stores.map(\.feature))
+        for feature in stores.map(\.feature) where !there.contains(feature) { remove(feature, &applied) }
+        for each in adopted {
+            apply(each, since: first, now, &applied)
+            let feature = each.stored.summary.feature
+            if let slot = stores[feature], slot.store == nil, streams.isShown(feature) {
+                if case .newer = each.outcome {
+                    streams.finish(showing: feature, .drain)
+                } else {
+                    unloaded.append(feature)
+                }
+            }
+        }
+        outbox.adopt(news.lostLabels)
+        publish(news.labels, now: now, limits: limits, &applied)
+        for receipt in news.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
+        applied.wakers = streams.takeWakers()
+        return (applied, unloaded)
+    }
+
+    private mutating func apply(_ adopted: Adopted, since first: UInt64, _ now: Moment, _ applied: inout Applied) {
+        let summary = adopted.stored.summary
+        let version = stores[summary.feature]?.version
+        if version == nil { stores.append(StoreSlot(summary, now: now.monotonic)) }
+        guard let index = stores.index(of: summary.feature) else { return }
+        var view = adopted.stored.view
+        if case .adopted(let derived) = adopted.outcome {
+            // Another version of the code may show the same state otherwise: that is its own next turn's to say.
+            if derived != view { stores[index].start = .restored(view: derived) }
+        } else {
+            if let store = stores[index].store { applied.ended.append(store) }
+            stores[index].store = nil
+            stores[index].start = .done
+            // Streams show it when it is loaded; its labels wait for that.
+            view = []
+        }
+        stores[index].number = summary.number
+        stores[index].made = summary.made
+        stores[index].replaced = summary.replaced
+        guard version != summary.version else { return }
+        stores[index].version = summary.version
+        stores[index].view = view
+        stores[index].intent = adopted.stored.viewIntent
+        show(summary.feature, at: index, since: first, &applied)
+    }
+
+    /// Forgets everything of a log that is another one in the journal.
+    mutating func lose(_ epoch: String, head: SessionHead) -> Applied {
+        self.epoch = epoch
+        self.head = head
+        epochIsNews = true
+        var applied = Applied()
+        for slot in stores.removeAll() {
+            if let store = slot.store { applied.ended.append(store) }
+            applied.waiters += slot.waiters
+        }
+        outbox = Outbox()
+        receipts = ReceiptBook()
+        streams.reset(.unknownCursor)
+        return applied
+    }
+}
+
+/// Reads what others appended, as a job of its own.
+private final class CatchUpJob: QueueJob {
+    private let session: Session
+    private let hasRead = Lock(false)
+
+    init(_ session: Session) { self.session = session }
+
+    var lane: JobLane { .steps }
+    var isRetried: Bool { false }
+
+    func run() -> Bool { hasRead.withLock { $0 } }
+
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
+        let head = session.core.withLock { $0.head }
+        session.load { [self] news in
+            if let news { session.apply(news, since: head) } else { session.end(.ended) }
+            hasRead.withLock { $0 = true }
+            resume()
+        }
+        return true
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) {}
+    func end(_ error: StoreError) {}
+}
+
+/// A turn of which only the log's new name remains.
+private final class RenameJob: QueueJob {
+    private let session: Session
+
+    init(_ session: Session) { self.session = session }
+
+    var lane: JobLane { .steps }
+    var isRetried: Bool { true }
+
+    func run() -> Bool {
+        session.core.withLock { core in
+            if core.epochIsNews { core.batch.count += 1 }
+            core.joinOther(self, isKept: core.epochIsNews)
+        }
+        return true
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) {}
+    func end(_ error: StoreError) {}
+}

@@ -1,0 +1,346 @@
+import MVI
+import SessionJournal
+
+/// The turns that ran since the last commit: the working copies of what they change, and the rows that will be appended.
+struct SessionBatch {
+    /// A store that the batch's turns are about.
+    struct Store {
+        let feature: FeatureID
+        /// Nil once it is disposed of.
+        var store: SessionStore?
+        /// Where in `changes` it is; nil as long as nothing of it changes.
+        var change: Int?
+        /// Of the last turn that changed the view state.
+        var version: UInt64
+        /// The number of the turn that made it, and whether the journal has a row of the feature instance.
+        var made: UInt64
+        let isKept: Bool
+        /// What the turns so far ask for.
+        var effects: [Effect] = []
+        var hasStarted = false
+    }
+
+    /// How many numbers the turns take.
+    var count: UInt64 = 0
+    var stores: [Store] = []
+    /// What the journal is to change of them.
+    var changes: [StoreChange] = []
+    var labels: [StoredLabel] = []
+    var receipts: [StoredReceipt] = []
+    var recordings: [RecordedTurn] = []
+    var results: [JobResult] = []
+
+    func index(of feature: FeatureID) -> Int? {
+        // By the index: a closure would be given a copy of each.
+        for index in stores.indices where stores[index].feature == feature { return index }
+        return nil
+    }
+
+    /// The last number of a client's own epoch that a turn of the batch used; 0 if none did.
+    func lastNumber(_ epoch: String) -> UInt64 {
+        receipts.reduce(0) { last, receipt in
+            if case .sequence(let number, epoch) = receipt.key { max(last, number) } else { last }
+        }
+    }
+}
+
+/// A batch on its way to the journal.
+final class PendingCommit: Sendable {
+    let batch: JournalBatch
+    let stores: [SessionBatch.Store]
+    let results: [JobResult]
+
+    init(_ batch: consuming JournalBatch, _ working: consuming SessionBatch) {
+        self.batch = batch
+        stores = working.stores
+        results = working.results
+    }
+}
+
+/// A request's name, as its receipt will have it.
+struct ReceiptName: Sendable {
+    let key: ReceiptKey
+    let bodyHash: [UInt8]
+}
+
+extension SessionCore {
+    /// The number of the batch's last turn.
+    var lastNumber: UInt64 { head.number + batch.count }
+
+    /// What becomes of a named request when its turn comes.
+    enum Judgement {
+        case next
+        case done(StoredReceipt)
+        case refused(StoreError)
+    }
+
+    /// Judges a request's name by the head and the batch's earlier turns.
+    func judge(_ name: ReceiptName) -> Judgement {
+        if let receipt = receipts[name.key] {
+            if case .ran = receipt.outcome, receipt.bodyHash != name.bodyHash { return .refused(.otherBody) }
+            return .done(receipt)
+        }
+        guard case .sequence(let number, let epoch) = name.key else { return .next }
+        let expected = max(receipts.lastNumber(epoch), batch.lastNumber(epoch)) + 1
+        if number == expected { return .next }
+        return .refused(number < expected ? .receiptExpired : .outOfSequence(expected: expected))
+    }
+
+    /// What a job has before it at its turn.
+    enum Found {
+        case store(SessionStore, version: UInt64)
+        /// The same, where nothing is to be done before its turn; with what the batch's turns of it ask for.
+        case started(SessionStore, version: UInt64, effects: [Effect])
+        /// It is kept, and not in memory; why the last load of it failed, if it did.
+        case passive(StoreError?)
+        /// There is none; whether one that the journal has was disposed of by another turn of the batch.
+        case absent(isFull: Bool, wasDisposed: Bool)
+    }
+
+    func find(_ feature: FeatureID, limits: SessionLimits) -> Found {
+        let index = batch.index(of: feature)
+        if let index {
+            if let store = batch.stores[index].store { return .store(store, version: batch.stores[index].version) }
+        } else if let index = stores.index(of: feature) {
+            guard let store = stores[index].store else { return .passive(stores.failure(of: feature)) }
+            return .store(store, version: stores[index].version)
+        }
+        var count = stores.count
+        for store in batch.stores where store.store != nil && !store.isKept { count += 1 }
+        return .absent(isFull: count >= limits.storesPerSession, wasDisposed: index != nil)
+    }
+
+    /// The same for a turn that runs directly after it.
+    mutating func findForTurn(_ feature: FeatureID, limits: SessionLimits) -> Found {
+        let found = find(feature, limits: limits)
+        guard case .store(let store, let version) = found, let index = work(on: store),
+            case .done = start(of: store, index)
+        else { return found }
+        return .started(store, version: version, effects: batch.stores[index].effects)
+    }
+
+    /// The working copy of a store that is in memory; nil if this is not the feature instance's store any more.
+    mutating func work(on store: SessionStore) -> Int? {
+        if let index = batch.index(of: store.feature) { return batch.stores[index].store === store ? index : nil }
+        guard let index = stores.index(of: store.feature), stores[index].store === store else { return nil }
+        batch.stores.append(
+            SessionBatch.Store(
+                feature: store.feature, store: store, version: stores[index].version, made: stores[index].made,
+                isKept: true))
+        return batch.stores.count - 1
+    }
+
+    /// What a store in memory has yet to do before a turn of its.
+    func start(of store: SessionStore, _ index: Int) -> StoreSlot.Start {
+        if batch.stores[index].hasStarted || !batch.stores[index].isKept { return .done }
+        return stores.index(of: store.feature).map { stores[$0].start } ?? .done
+    }
+
+    // MARK: Turns
+
+    /// Adds a turn that ran. One of which no trace would be left takes no number.
+    mutating func join(
+        _ job: any QueueJob, _ turn: TurnResult, at index: Int, _ intentID: IntentID,
+        receipt: ReceiptName?, refusal: RecordedRefusal?, start: StoreSlot.Start?, follows: Bool, now: Duration
+    ) {
+        let isKept = turn.trouble == nil
+        if start != nil { batch.stores[index].hasStarted = true }
+        if isKept || start != nil {
+            keep(turn.output, at: index, intentID, receipt: receipt, start: start, now: now)
+            if !turn.effects.isEmpty { batch.stores[index].effects += turn.effects }
+        } else if let receipt, let refusal {
+            add(refusal, receipt, intentID, now: now)
+        }
+        let feature = batch.stores[index].feature
+        let view = batch.stores[index].change.flatMap { batch.changes[$0].view }
+        let state = StateSnapshot(version: batch.stores[index].version, view: view ?? stores[feature]?.view ?? [])
+        batch.results.append(
+            JobResult(
+                job, on: batch.stores[index].store, intentID, turn,
+                isKept: isKept || refusal != nil || start.isForced, state: state,
+                isOfKeptStore: batch.stores[index].isKept, followsPrevious: follows, isBootstrap: start != nil))
+    }
+
+    private mutating func keep(
+        _ output: borrowing TurnOutput, at index: Int, _ intentID: IntentID, receipt: ReceiptName?,
+        start: StoreSlot.Start?, now: Duration
+    ) {
+        var kind = StoreChange.Kind.changed
+        var (state, view) = (output.state, output.view)
+        var setsAside: String?
+        switch start {
+        case nil, .done?: break
+        case .restored(let derived)?: view = view ?? derived
+        case .replaces(let reason)?:
+            kind = .made
+            // Empty for one that is new: nothing is set aside.
+            setsAside = reason.isEmpty ? nil : reason
+            view = view ?? batch.stores[index].store?.erased.view
+            state = state ?? batch.stores[index].store?.erased.state
+        }
+        guard
+            kind == .made || output.isStateChanged || view != nil || !output.labels.isEmpty
+                || output.recording != nil || receipt != nil
+        else { return }
+        batch.count += 1
+        let number = lastNumber
+        let intent = intentID.isBootstrap ? nil : intentID.text
+        if view != nil { batch.stores[index].version = number }
+        let version = batch.stores[index].version
+        let place = change(index, kind, number, setsAside)
+        batch.changes[place].number = number
+        batch.changes[place].version = version
+        if let state { batch.changes[place].state = state }
+        if let view {
+            batch.changes[place].view = view
+            batch.changes[place].viewIntent = intent
+        }
+        if !output.labels.isEmpty || output.recording != nil {
+            let feature = batch.stores[index].feature
+            for (index, label) in output.labels.enumerated() {
+                batch.labels.append(
+                    StoredLabel(
+                        id: LabelID(number: number, index: index), feature: feature, version: version,
+                        intent: intent, json: label.json, expiry: now + label.timeToLive))
+            }
+            if let recording = output.recording {
+                batch.recordings.append(
+                    RecordedTurn(number: number, feature: feature, time: now, recording: recording))
+            }
+        }
+        if let receipt { add(receipt, intentID, .ran(version: version), now: now) }
+    }
+
+    /// The place of a store's change, which begins now if there is none yet, or anew with a store that is made.
+    private mutating func change(
+        _ index: Int, _ kind: StoreChange.Kind, _ number: UInt64, _ setsAside: String?
+    ) -> Int {
+        if kind == .changed, let place = batch.stores[index].change { return place }
+        if kind == .made { batch.stores[index].made = number }
+        let new = StoreChange(
+            feature: batch.stores[index].feature, kind: kind, number: number, version: number,
+            made: batch.stores[index].made, schemaVersion: batch.stores[index].store?.erased.schemaVersion ?? 1,
+            setsAside: setsAside)
+        return put(new, at: index)
+    }
+
+    private mutating func put(_ change: consuming StoreChange, at index: Int) -> Int {
+        if let place = batch.stores[index].change {
+            batch.changes[place] = change
+            return place
+        }
+        batch.stores[index].change = batch.changes.count
+        batch.changes.append(change)
+        return batch.changes.count - 1
+    }
+
+    private mutating func add(
+        _ receipt: ReceiptName, _ intentID: IntentID, _ outcome: StoredReceipt.Outcome, now: Duration
+    ) {
+        batch.receipts.append(
+            StoredReceipt(
+                key: receipt.key, number: lastNumber, bodyHash: receipt.bodyHash, intent: intentID.text,
+                outcome: outcome, made: now))
+    }
+
+    private mutating func add(
+        _ refusal: RecordedRefusal, _ receipt: ReceiptName, _ intentID: IntentID, now: Duration
+    ) {
+        batch.count += 1
+        add(receipt, intentID, .refused(status: refusal.status, body: refusal.body), now: now)
+    }
+
+    /// Adds a turn that does nothing but use a number up.
+    mutating func joinRefusal(
+        _ job: any QueueJob, _ refusal: RecordedRefusal, _ receipt: ReceiptName, _ intentID: IntentID, now: Duration
+    ) {
+        add(refusal, receipt, intentID, now: now)
+        joinOther(job, isKept: true)
+    }
+
+    /// Adds a turn that disposes of a store; nothing if there is none.
+    mutating func joinDisposal(_ job: any QueueJob, of feature: FeatureID) {
+        if batch.index(of: feature) == nil, let slot = stores[feature] {
+            batch.stores.append(
+                SessionBatch.Store(
+                    feature: feature, store: slot.store, version: slot.version, made: slot.made, isKept: true))
+        } else if batch.index(of: feature).map({ batch.stores[$0].store != nil }) != true {
+            return joinOther(job, isKept: false)
+        }
+        guard let index = batch.index(of: feature) else { return }
+        batch.count += 1
+        let store = batch.stores[index]
+        if store.isKept {
+            _ = put(
+                StoreChange(
+                    feature: feature, kind: .disposed, number: lastNumber, version: store.version, made: store.made),
+                at: index)
+        } else if let place = store.change {
+            // The batch itself made it: the journal never hears of it.
+            batch.changes.remove(at: place)
+            for other in batch.stores.indices where batch.stores[other].change.map({ $0 > place }) == true {
+                batch.stores[other].change? -= 1
+            }
+            batch.stores[index].change = nil
+        }
+        batch.stores[index].store = nil
+        batch.stores[index].effects = []
+        joinOther(job, isKept: true)
+    }
+
+    /// Adds a store that is made: its bootstrap is its first turn.
+    mutating func joinMade(_ store: SessionStore) -> Int {
+        if let index = batch.index(of: store.feature) {
+            batch.stores[index].store = store
+            batch.stores[index].hasStarted = false
+            batch.stores[index].effects = []
+            return index
+        }
+        batch.stores.append(
+            SessionBatch.Store(
+                feature: store.feature, store: store, version: 0, made: 0, isKept: false))
+        return batch.stores.count - 1
+    }
+
+    /// Adds the result of a job that is no turn of a store.
+    mutating func joinOther(_ job: any QueueJob, isKept: Bool) {
+        batch.results.append(
+            JobResult(
+                job, on: nil, .bootstrap, nil, isKept: isKept, state: StateSnapshot(version: 0, view: [])))
+    }
+
+    // MARK: The commit
+
+    /// The batch as the journal is to append it, with what it is to know besides; nil if its turns take no number.
+    mutating func takeBatch(
+        _ session: SessionKey, now: Duration, limits: SessionLimits
+    ) -> Taken {
+        var working = SessionBatch()
+        swap(&working, &batch)
+        guard working.count > 0 else {
+            // Turns without a number change nothing; what bootstrap had to do is done.
+            for store in working.stores where store.hasStarted { started(store) }
+            return .nothing(working.results)
+        }
+        let journal = JournalBatch(
+            session: session, expecting: head,
+            head: SessionHead(number: head.number + working.count, nonce: nonces.next()), time: now,
+            stores: working.changes, labels: working.labels, receipts: working.receipts,
+            recordings: working.recordings, recordingLimit: limits.recordedTurns,
+            forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
+            lostLabels: outbox.lostIsNews ? outbox.lost : nil, epoch: epochIsNews ? epoch : nil)
+        return .batch(PendingCommit(journal, working))
+    }
+
+    enum Taken {
+        case nothing([JobResult])
+        case batch(PendingCommit)
+    }
+}
+
+extension StoreSlot.Start? {
+    /// Whether the store's start is a turn whatever its bootstrap does.
+    fileprivate var isForced: Bool {
+        if case .replaces? = self { true } else { false }
+    }
+}

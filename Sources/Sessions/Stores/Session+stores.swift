@@ -1,0 +1,304 @@
+import Locking
+import MVI
+import SessionJournal
+
+extension Session {
+    /// Hands over the view state of a store, which is made if the session has none yet: before this returns if the
+    /// store is in memory, else perhaps later, on another thread.
+    public func state(
+        of feature: FeatureID, completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
+    ) {
+        let (state, refusal) = core.withLock { core -> (StateSnapshot?, StoreError?) in
+            guard core.isLive, let index = core.stores.index(of: feature), core.stores[index].isStarted else {
+                return (nil, core.refusal)
+            }
+            core.stores[index].lastUse = core.lastTouch
+            return (core.stores[index].snapshot, nil)
+        }
+        if let state { return completion(.success(state)) }
+        if let refusal { return completion(.failure(refusal)) }
+        open(.features([feature])) { [self] result in
+            if let state = existingState(of: feature) { return completion(.success(state)) }
+            switch result {
+            case .failure(let error): completion(.failure(error))
+            // Another request disposed of it meanwhile; unless the session has ended, the next one is as good.
+            case .success: self.state(of: feature, completion: completion)
+            }
+        }
+    }
+
+    /// The view state of a store if it is in memory.
+    public func existingState(of feature: FeatureID) -> StateSnapshot? {
+        core.withLock { $0.stores[feature]?.snapshot }
+    }
+
+    /// The view state that a new store of the feature would have, whether the session has one or not; nothing is kept:
+    /// for a `HEAD`. Throws `featureNotFound` where the feature or its instance does not exist.
+    public func initialState(of feature: FeatureID) throws(StoreError) -> [UInt8] {
+        try makeStore(feature, stored: nil).erased.view
+    }
+
+    /// The version of the store, in memory or not; without a store that with which one would begin.
+    func version(of feature: FeatureID) -> UInt64 {
+        core.withLock { $0.stores[feature]?.version ?? $0.head.number + 1 }
+    }
+
+    /// Disposes of a store. `completion` is told whether there was one.
+    public func removeStore(
+        _ feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
+    ) {
+        enqueue(DisposeJob(self, feature, completion))
+    }
+
+    /// Has the stores in memory that a filter names, made if the session has none yet, and what they have yet to do
+    /// committed: before this returns if all are there, else perhaps later, on another thread. While `then` runs they
+    /// stay.
+    ///
+    /// A store that was kept shows its committed head even where its bootstrap cannot be committed.
+    func open(
+        _ filter: StreamFilter, then: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        startLoads(core.withLock { $0.features(of: filter) })
+        enqueue(OpenJob(self, filter, then))
+    }
+
+    // MARK: Making and loading
+
+    func makeStore(_ feature: FeatureID, stored: StoredStore?) throws(StoreError) -> SessionStore {
+        guard let definition = shared.features.definition(for: feature) else { throw .featureNotFound }
+        var environment = shared.stores
+        environment.instance = feature.text
+        environment.session = id
+        let seed = ErasedStore.Seed(
+            environment: environment, middleware: shared.middleware, stored: stored,
+            stateLimit: shared.limits.viewStateBytes, outboxLimit: shared.limits.outboxBytes)
+        do {
+            guard let erased = try definition.make(feature.key, seed) else { throw StoreError.featureNotFound }
+            return SessionStore(self, feature, erased, environment)
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            let failure = Failure(stage: .bootstrap, intentID: .bootstrap, error: error)
+            shared.report(.failure(failure, instance: feature.text))
+            throw StoreError(.notMade, "The store of \"\(feature)\" could not be made.")
+        }
+    }
+
+    /// Begins to load those of the stores that are kept and not in memory, all at once.
+    func startLoads(_ features: [FeatureID]) {
+        let missing = core.withLock { $0.isLive ? $0.stores.beginLoads(features) : [] }
+        guard !missing.isEmpty else { return }
+        shared.journal.loadStores(missing, of: key) { [self] in loaded(missing, $0) }
+    }
+
+    private func loaded(_ features: [FeatureID], _ result: Result<[StoredStore], StoreError>) {
+        var failures: [FeatureID: StoreError] = [:]
+        var stores: [(stored: StoredStore, store: SessionStore)] = []
+        switch result {
+        case .failure(let error):
+            for feature in features { failures[feature] = error.code == .gone ? .sessionEnded : error }
+        case .success(let found):
+            for stored in found {
+                let feature = stored.summary.feature
+                do throws(StoreError) {
+                    stores.append((stored, try makeStore(feature, stored: stored)))
+                } catch {
+                    failures[feature] = error
+                }
+            }
+        }
+        let (applied, waiters) = core.withLock { core in
+            var applied = SessionCore.Applied()
+            for (stored, store) in stores { core.install(stored, store, &applied) }
+            if case .success(let found) = result {
+                // Another writer removed it: the next touch makes a new one.
+                for feature in features where !found.contains(where: { $0.summary.feature == feature }) {
+                    if core.stores[feature]?.store == nil { core.remove(feature, &applied) }
+                }
+            }
+            for (feature, error) in failures where error.isLasting { core.streams.leaveOut(feature) }
+            applied.wakers = core.streams.takeWakers()
+            return (applied, core.stores.endLoads(features, failures))
+        }
+        for (stored, store) in stores {
+            if let reason = store.erased.setsAside {
+                shared.report(.stateSetAside(reason: reason, instance: stored.summary.feature.text))
+            }
+        }
+        follow(applied)
+        for waiter in waiters { waiter() }
+    }
+
+    /// Calls `resume` once, when loads of the stores are over or 5 s have passed, which `timedOut` is told before; false,
+    /// and no call, if none is under way.
+    func awaitLoads(
+        _ features: [FeatureID], timedOut: @escaping @Sendable () -> Void, resume: @escaping @Sendable () -> Void
+    ) -> Bool {
+        startLoads(features)
+        let wait = Wait(number: 0) { came in
+            if !came { timedOut() }
+            resume()
+        }
+        guard core.withLock({ $0.stores.wait(for: features) { wait.end(true) } }) else { return false }
+        wait.start(
+            Task(executorPreference: shared.executor) { [clock = shared.clock] in
+                do {
+                    try await clock.sleep(for: .seconds(5))
+                    wait.end(false)
+                } catch {
+                    // Cancelled: the load came first.
+                }
+            })
+        return true
+    }
+}
+
+extension SessionCore {
+    /// The feature instances that a filter shows now.
+    func features(of filter: StreamFilter) -> [FeatureID] {
+        switch filter {
+        case .all: stores.map(\.feature)
+        case .features(let features): features
+        }
+    }
+
+    /// Whether one of the stores has to be loaded first.
+    func isMissing(_ features: [FeatureID]) -> Bool {
+        features.contains { feature in
+            guard batch.index(of: feature) == nil, let slot = stores[feature] else { return false }
+            return slot.store == nil && stores.failure(of: feature) == nil
+        }
+    }
+
+    /// Puts a store that was loaded in its place, unless that is not there any more, or taken, or another one's by now.
+    fileprivate mutating func install(_ stored: StoredStore, _ store: SessionStore, _ applied: inout Applied) {
+        let feature = stored.summary.feature
+        guard isLive, let index = stores.index(of: feature), stores[index].store == nil,
+            stores[index].number <= stored.summary.number
+        else { return store.scope.end() }
+        stores[index].store = store
+        stores[index].number = stored.summary.number
+        stores[index].version = stored.summary.version
+        stores[index].made = stored.summary.made
+        stores[index].replaced = stored.summary.replaced
+        stores[index].view = stored.view
+        stores[index].intent = stored.viewIntent
+        stores[index].lastUse = lastTouch
+        let derived = store.erased.view
+        stores[index].start =
+            store.erased.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)
+        streams.markDirty(feature, since: stored.summary.version)
+        applied.began.append((store, streams.showing(feature)))
+    }
+}
+
+/// Has stores in memory, and what they have yet to do in the batch.
+private final class OpenJob: QueueJob {
+    private struct State {
+        var hasTimedOut = false
+        /// Why a store that the filter names is not there.
+        var error: StoreError?
+    }
+
+    private let session: Session
+    private let filter: StreamFilter
+    private let then: @Sendable (Result<Void, StoreError>) -> Void
+    private let state = Lock(State())
+
+    init(
+        _ session: Session, _ filter: StreamFilter, _ then: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        self.session = session
+        self.filter = filter
+        self.then = then
+    }
+
+    var lane: JobLane { .intents }
+    var isRetried: Bool { false }
+
+    private var features: [FeatureID] { session.core.withLock { $0.features(of: filter) } }
+
+    func run() -> Bool {
+        let features = features.sorted { $0.text < $1.text }
+        let hasTimedOut = state.withLock { state in
+            state.error = nil
+            return state.hasTimedOut
+        }
+        if !hasTimedOut, session.core.withLock({ $0.isMissing(features) }) { return false }
+        for feature in features {
+            do throws(StoreError) {
+                guard let store = try session.find(feature) else { throw .loadTimeOut }
+                session.start(store)
+            } catch {
+                // What is kept of a feature that is served no more, or of a newer version, is not shown with all others.
+                let isLeftOut = filter == .all && (error.code == .featureNotFound || error.code == .newerState)
+                if !isLeftOut { state.withLock { $0.error = error } }
+            }
+        }
+        session.core.withLock { $0.joinOther(self, isKept: false) }
+        return true
+    }
+
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
+        session.awaitLoads(
+            features, timedOut: { [self] in state.withLock { $0.hasTimedOut = true } }, resume: resume)
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) {
+        then(state.withLock { $0.error }.map { .failure($0) } ?? .success(()))
+    }
+
+    func end(_ error: StoreError) {
+        let isShown = session.core.withLock { core in
+            core.isLive && core.features(of: filter).allSatisfy { core.stores[$0]?.snapshot != nil }
+        }
+        then(isShown ? .success(()) : .failure(error))
+    }
+}
+
+/// Disposes of a store, as a turn.
+private final class DisposeJob: QueueJob {
+    private let session: Session
+    private let feature: FeatureID
+    private let completion: @Sendable (Result<Bool, StoreError>) -> Void
+
+    init(
+        _ session: Session, _ feature: FeatureID, _ completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
+    ) {
+        self.session = session
+        self.feature = feature
+        self.completion = completion
+    }
+
+    var lane: JobLane { .intents }
+    var isRetried: Bool { false }
+
+    func run() -> Bool {
+        session.core.withLock { $0.joinDisposal(self, of: feature) }
+        return true
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) { completion(.success(result.isKept)) }
+
+    func end(_ error: StoreError) { completion(.failure(error)) }
+}
+
+extension Session {
+    /// The store of a feature instance at this point of the batch, made if the session has none yet; nil if it has to be
+    /// loaded first. Only the queue's runner is here.
+    func find(_ feature: FeatureID) throws(StoreError) -> SessionStore? {
+        let limits = shared.limits
+        let (found, refusal) = core.withLock { ($0.find(feature, limits: limits), $0.refusal) }
+        if let refusal { throw refusal }
+        switch found {
+        case .store(let store, _), .started(let store, _, _): return store
+        case .passive(let failure):
+            if let failure { throw failure }
+            return nil
+        case .absent(isFull: true, _):
+            throw StoreError(
+                .tooManyStores, "The session has \(limits.storesPerSession) stores, which is as many as it may have.")
+        case .absent(isFull: false, _): return try make(feature)
+        }
+    }
+}

@@ -1,0 +1,180 @@
+import MVI
+import SessionJournal
+
+/// A session's stores, in no order. Few, mostly one or two: looking through them takes less time and room than hashing.
+struct StoreTable: Sequence {
+    private var slots: [StoreSlot] = []
+    /// Loads that are under way or failed; nil if there are none.
+    private var loads: Loads?
+
+    var count: Int { slots.count }
+    var indices: Range<Int> { slots.indices }
+
+    func index(of feature: FeatureID) -> Int? { slots.firstIndex { $0.feature == feature } }
+
+    subscript(index: Int) -> StoreSlot {
+        _read { yield slots[index] }
+        _modify { yield &slots[index] }
+    }
+
+    subscript(feature: FeatureID) -> StoreSlot? { index(of: feature).map { slots[$0] } }
+
+    func makeIterator() -> IndexingIterator<[StoreSlot]> { slots.makeIterator() }
+
+    mutating func append(_ slot: StoreSlot) { slots.append(slot) }
+
+    mutating func remove(_ feature: FeatureID) -> StoreSlot? {
+        index(of: feature).map { slots.remove(at: $0) }
+    }
+
+    mutating func removeAll() -> [StoreSlot] {
+        defer { slots = [] }
+        return slots
+    }
+
+    // MARK: Loads
+
+    /// Which of the stores have to be loaded by the caller: they are kept, not in memory, and no load is under way.
+    mutating func beginLoads(_ features: [FeatureID]) -> [FeatureID] {
+        let missing = features.filter { feature in
+            index(of: feature).map { slots[$0].store == nil } == true && self.loads?.underWay.contains(feature) != true
+        }
+        guard !missing.isEmpty else { return [] }
+        var loads = self.loads ?? Loads()
+        loads.underWay.formUnion(missing)
+        for feature in missing { loads.failures[feature] = nil }
+        self.loads = loads
+        return missing
+    }
+
+    /// Loads are over; returns what waited for them.
+    mutating func endLoads(
+        _ features: [FeatureID], _ failures: [FeatureID: StoreError]
+    ) -> [@Sendable () -> Void] {
+        guard var loads else { return [] }
+        loads.underWay.subtract(features)
+        loads.failures.merge(failures) { _, new in new }
+        let waiters = loads.waiters
+        loads.waiters = []
+        self.loads = loads.underWay.isEmpty && loads.failures.isEmpty ? nil : loads
+        return waiters
+    }
+
+    /// Why the last load of a store failed; nil if it did not, or another one is under way.
+    func failure(of feature: FeatureID) -> StoreError? { loads?.failures[feature] }
+
+    func isLoading(_ features: [FeatureID]) -> Bool { loads.map { !$0.underWay.isDisjoint(with: features) } ?? false }
+
+    var hasLoads: Bool { loads.map { !$0.underWay.isEmpty } ?? false }
+
+    /// Calls `waiter` when a load is over; false, and no call, if none of those is under way.
+    mutating func wait(for features: [FeatureID], _ waiter: @escaping @Sendable () -> Void) -> Bool {
+        guard isLoading(features) else { return false }
+        loads?.waiters.append(waiter)
+        return true
+    }
+
+    private struct Loads {
+        var underWay: Set<FeatureID> = []
+        var failures: [FeatureID: StoreError] = [:]
+        var waiters: [@Sendable () -> Void] = []
+    }
+}
+
+/// A store as its session sees it: the committed head as bytes.
+struct StoreSlot {
+    /// What a store that was made or loaded has yet to do.
+    enum Start {
+        case done
+        /// Bootstrap; and its view state is this one, if the code derives it otherwise than what is kept.
+        case restored(view: [UInt8]?)
+        /// It takes the place of a state that cannot be read, for a reason.
+        case replaces(String)
+    }
+
+    let feature: FeatureID
+    /// Nil if the store is not in memory.
+    var store: SessionStore?
+    /// As in `StoreSummary`.
+    var number: UInt64
+    var version: UInt64
+    var made: UInt64
+    var replaced: UInt64
+    /// Empty if the store is not in memory and no stream shows it.
+    var view: [UInt8]
+    /// The intent that led to `view`; nil when none did.
+    var intent: String?
+    var start = Start.done
+    /// When it was last asked for, on the monotonic clock.
+    var lastUse: Duration
+    /// Requests that wait for the view state to change.
+    var waiters: [StateWaiter] = []
+
+    /// A store that is kept and not in memory.
+    init(_ summary: StoreSummary, now: Duration) {
+        feature = summary.feature
+        number = summary.number
+        version = summary.version
+        made = summary.made
+        replaced = summary.replaced
+        view = []
+        lastUse = now
+    }
+
+    /// A store that a committed turn made.
+    init(_ change: StoreChange, _ store: SessionStore, now: Duration) {
+        self.init(
+            StoreSummary(
+                feature: change.feature, number: change.number, version: change.version, made: change.made,
+                replaced: change.setsAside == nil ? 0 : change.made), now: now)
+        self.store = store
+        view = change.view ?? []
+        intent = change.viewIntent
+    }
+
+    /// What readers are shown; nil if there is nothing yet.
+    var snapshot: StateSnapshot? {
+        if case .replaces = start { return nil }
+        return store == nil ? nil : StateSnapshot(version: version, view: view)
+    }
+
+    var isStarted: Bool {
+        if case .done = start { store != nil } else { false }
+    }
+}
+
+/// A request that waits for a view state to change.
+struct StateWaiter {
+    let number: UInt64
+    let resume: @Sendable () -> Void
+}
+
+/// A store in memory: the place where its turns run.
+final class SessionStore: StoreHost {
+    let session: Session
+    let feature: FeatureID
+    let erased: ErasedStore
+    let scope: StoreScope
+
+    init(_ session: Session, _ feature: FeatureID, _ erased: ErasedStore, _ environment: StoreEnvironment) {
+        self.session = session
+        self.feature = feature
+        self.erased = erased
+        scope = StoreScope(environment)
+    }
+
+    var runner: any StoreRunner { erased.runner }
+
+    func enqueue(_ job: any TurnJob) { session.enqueue(job as any QueueJob) }
+
+    func run(_ job: any TurnJob) -> Bool {
+        session.run(job, on: self)
+        return true
+    }
+
+    /// The store's end: its work is cancelled, observers are told.
+    func end() {
+        scope.end()
+        runner.observeEnd()
+    }
+}
