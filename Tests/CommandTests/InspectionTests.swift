@@ -68,7 +68,7 @@ struct InspectionTests {
         #expect(live == SessionDocument.write(export))
         let fixture = try Fixture(live)
         #expect(fixture.stores.map(\.feature) == ["counter"])
-        #expect(fixture.stores.map(\.version) == [2])
+        #expect(fixture.stores.map(\.version) == [1])
     }
 
     @Test func `a session that is not there is an error that says where to look`() async throws {

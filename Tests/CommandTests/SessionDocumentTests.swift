@@ -13,16 +13,13 @@ import WireJSON
 
     /// A session with something in every part.
     private static func export() -> SessionExport {
-        var marks = SessionMarks()
-        marks.versionFloor = 3
-        marks.hasUnheard = true
-        var storeMarks = StoreMarks()
-        storeMarks.droppedSequence = 2
-        storeMarks.hasLabels = true
+        var lost = LostLabels()
+        lost.hasAny = true
+        lost.dropped[counter] = LostLabels.Dropped(number: 2, isUnheard: true)
         func store(_ feature: FeatureID, _ state: String, intent: String?) -> StoredStore {
             StoredStore(
                 summary: StoreSummary(
-                    feature: feature, token: StoreToken(version: 7, nonce: 99), marks: storeMarks, replacedSequence: 1),
+                    feature: feature, number: 8, version: 7, made: 1, replaced: 1),
                 schemaVersion: 2, state: bytes(state), view: bytes(#"{"text":"5"}"#), viewIntent: intent)
         }
         let stores = [
@@ -34,28 +31,25 @@ import WireJSON
             record: SessionRecord(
                 id: "s-1", tokenHash: TokenHash(Array(repeating: 0xab, count: 32)), epoch: "k3", credential: .cookie,
                 created: start, lastSeen: start + .seconds(1)),
-            sequence: 41, marks: marks, stores: stores.map(\.summary),
+            head: SessionHead(number: 41, nonce: 99), stores: stores.map(\.summary),
             labels: [
                 StoredLabel(
-                    id: LabelID(sequence: 40, index: 1), feature: counter,
-                    label: LabelAppend(
-                        version: 6, intent: nil, json: bytes(#"{"type":"toast","text":"a\nb"}"#),
-                        expiry: start + .seconds(60)),
-                    isWritten: true)
+                    id: LabelID(number: 40, index: 1), feature: counter, version: 6, intent: nil,
+                    json: bytes(#"{"type":"toast","text":"a\nb"}"#), expiry: start + .seconds(60), isWritten: true)
             ],
+            lostLabels: lost,
             receipts: [
                 StoredReceipt(
-                    key: .key("\"quoted\"", feature: counter), bodyHash: [0x00, 0x1f, 0xff], intent: "i1",
+                    key: .key("\"quoted\"", feature: counter), number: 5, bodyHash: [0x00, 0x1f, 0xff], intent: "i1",
                     outcome: .ran(version: 6), made: start),
                 StoredReceipt(
-                    key: .sequence(4, epoch: "mine"), bodyHash: [], intent: "i2",
+                    key: .sequence(4, epoch: "mine"), number: 6, bodyHash: [], intent: "i2",
                     outcome: .refused(status: 422, body: bytes(#"{"title":"no"}"#)), made: start),
-            ],
-            lastNumbers: ["mine": 4, "a\"b": 18_446_744_073_709_551_615])
+            ])
         return SessionExport(
             session: session, stores: stores,
             turns: [
-                RecordedTurn(sequence: 41, feature: counter, time: start, recording: bytes(#"{"intent":"i1"}"#))
+                RecordedTurn(number: 41, feature: counter, time: start, recording: bytes(#"{"intent":"i1"}"#))
             ],
             setAside: [
                 SetAsideState(
@@ -67,12 +61,12 @@ import WireJSON
         let text = String(decoding: SessionDocument.write(Self.export()), as: UTF8.self)
         #expect(
             text == #"""
-                {"format":"mvi-session/1","session":{"id":"s-1","epoch":"k3","credential":"cookie","created":"2026-09-21T14:13:20.123Z","lastSeen":"2026-09-21T14:13:21.123Z","sequence":41,"versionFloor":3,"droppedSequence":0,"hasLabels":false,"hasUnheard":true},"stores":[
-                {"feature":"counter","schemaVersion":2,"version":7,"state":{"count":5,"name":"ä"},"view":{"text":"5"},"viewIntent":"intent-1","replacedSequence":1,"droppedSequence":2,"hasLabels":true,"hasUnheard":false},
-                {"feature":"order-detail:9","schemaVersion":2,"version":7,"state":null,"view":{"text":"5"},"replacedSequence":1,"droppedSequence":2,"hasLabels":true,"hasUnheard":false}],"labels":[
+                {"format":"mvi-session/1","session":{"id":"s-1","epoch":"k3","credential":"cookie","created":"2026-09-21T14:13:20.123Z","lastSeen":"2026-09-21T14:13:21.123Z","sequence":41,"hasLostLabels":true,"lostLabels":[{"feature":"counter","sequence":2,"isUnheard":true}]},"stores":[
+                {"feature":"counter","schemaVersion":2,"sequence":8,"version":7,"madeSequence":1,"state":{"count":5,"name":"ä"},"view":{"text":"5"},"viewIntent":"intent-1","replacedSequence":1},
+                {"feature":"order-detail:9","schemaVersion":2,"sequence":8,"version":7,"madeSequence":1,"state":null,"view":{"text":"5"},"replacedSequence":1}],"labels":[
                 {"sequence":40,"index":1,"feature":"counter","version":6,"label":{"type":"toast","text":"a\nb"},"expiry":"2026-09-21T14:14:20.123Z","isWritten":true}],"receipts":[
-                {"key":"\"quoted\"","feature":"counter","intent":"i1","bodySHA256":"001fff","version":6,"made":"2026-09-21T14:13:20.123Z"},
-                {"number":4,"epoch":"mine","intent":"i2","bodySHA256":"","status":422,"body":{"title":"no"},"made":"2026-09-21T14:13:20.123Z"}],"lastNumbers":{"a\"b":18446744073709551615,"mine":4},"turns":[
+                {"key":"\"quoted\"","feature":"counter","sequence":5,"intent":"i1","bodySHA256":"001fff","version":6,"made":"2026-09-21T14:13:20.123Z"},
+                {"number":4,"epoch":"mine","sequence":6,"intent":"i2","bodySHA256":"","status":422,"body":{"title":"no"},"made":"2026-09-21T14:13:20.123Z"}],"turns":[
                 {"sequence":41,"feature":"counter","time":"2026-09-21T14:13:20.123Z","recording":{"intent":"i1"}}],"setAside":[
                 {"feature":"counter","schemaVersion":1,"reason":"it is cut off","time":"2026-09-21T14:13:20.123Z","stateHex":"7b6e6f74206a736f6e"}]}
 
@@ -89,24 +83,22 @@ import WireJSON
         struct Empty: Decodable, Equatable {
             var format: String
             var stores, labels, receipts, turns, setAside: [JSONText]
-            var lastNumbers: [String: UInt64]
         }
         _ = try WireJSON.decode(JSONText.self, from: SessionDocument.write(Self.export()))
         var export = Self.export()
         export.session.labels = []
         export.session.receipts = []
-        export.session.lastNumbers = [:]
         let nothing = SessionExport(session: export.session, stores: [], turns: [], setAside: [])
         let document = try WireJSON.decode(Empty.self, from: SessionDocument.write(nothing))
         #expect(document.format == Fixture.format)
-        #expect(document.stores.isEmpty && document.turns.isEmpty && document.lastNumbers.isEmpty)
+        #expect(document.stores.isEmpty && document.turns.isEmpty)
     }
 
     @Test func `what is no JSON does not spoil the document`() throws {
         for text in ["", "{", "[1,]", "nul", "\u{FEFF}{}", "{} {}", "\"\u{1}\""] {
             var export = Self.export()
             export.stores[0].state = Self.bytes(text)
-            export.session.labels[0].label.json = Self.bytes(text)
+            export.session.labels[0].json = Self.bytes(text)
             export.turns[0].recording = Self.bytes(text)
             _ = try WireJSON.decode(JSONText.self, from: SessionDocument.write(export))
         }

@@ -83,13 +83,13 @@ struct LoggingTests {
         #expect(await lines(level: .info, [.add(amount: 5), .secret]).isEmpty)
     }
 
-    @Test("work that a disposed store cuts short is no line, a journal that fails is one")
+    @Test("work that the end of a session cuts short is no line, a journal that fails is one")
     func commitFailures() {
         let lines = Lock<[Recorder.Line]>([])
         let logger = Logger(label: "test", factory: { _ in Recorder(lines: lines) })
-        StoreReportLog.log(.commitFailed(CommitFailure(.disposed, "gone"), instance: "probe"), logger)
+        StoreReportLog.log(.commitFailed(StoreError(.gone, "gone"), instance: "probe"), logger)
         #expect(lines.withLock { $0.isEmpty })
-        StoreReportLog.log(.commitFailed(CommitFailure(.full, "no room"), instance: "probe"), logger)
+        StoreReportLog.log(.commitFailed(StoreError(.full, "no room"), instance: "probe"), logger)
         #expect(lines.withLock { $0.map(\.level) } == [.error])
     }
 }

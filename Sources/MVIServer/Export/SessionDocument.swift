@@ -18,7 +18,6 @@ package enum SessionDocument {
             "stores", lines: export.stores.sorted { $0.summary.feature.text < $1.summary.feature.text }.map(store))
         document.add("labels", lines: export.session.labels.map(label))
         document.add("receipts", lines: export.session.receipts.map(receipt))
-        document.add("lastNumbers", json: lastNumbers(export.session.lastNumbers))
         document.add("turns", lines: export.turns.map(turn))
         document.add("setAside", lines: export.setAside.map(setAside))
         return document.close() + [UInt8(ascii: "\n")]
@@ -31,11 +30,9 @@ package enum SessionDocument {
         object.add("credential", session.record.credential.rawValue)
         object.add("created", Timestamp.precise(sinceEpoch: session.record.created))
         object.add("lastSeen", Timestamp.precise(sinceEpoch: session.record.lastSeen))
-        object.add("sequence", session.sequence)
-        object.add("versionFloor", session.marks.versionFloor)
-        object.add("droppedSequence", session.marks.droppedSequence)
-        object.add("hasLabels", session.marks.hasLabels)
-        object.add("hasUnheard", session.marks.hasUnheard)
+        object.add("sequence", session.head.number)
+        object.add("hasLostLabels", session.lostLabels.hasAny)
+        object.add("lostLabels", array: session.lostLabels.dropped.sorted { $0.key.text < $1.key.text }.map(lost))
         return object.close()
     }
 
@@ -43,26 +40,33 @@ package enum SessionDocument {
         var object = JSONObject()
         object.add("feature", store.summary.feature.text)
         object.add("schemaVersion", store.schemaVersion)
-        object.add("version", store.summary.token.version)
+        object.add("sequence", store.summary.number)
+        object.add("version", store.summary.version)
+        object.add("madeSequence", store.summary.made)
         object.add(kept: store.state, as: "state", orHex: "stateHex")
         object.add(kept: store.view, as: "view", orHex: "viewHex")
         if let intent = store.viewIntent { object.add("viewIntent", intent) }
-        object.add("replacedSequence", store.summary.replacedSequence)
-        object.add("droppedSequence", store.summary.marks.droppedSequence)
-        object.add("hasLabels", store.summary.marks.hasLabels)
-        object.add("hasUnheard", store.summary.marks.hasUnheard)
+        object.add("replacedSequence", store.summary.replaced)
+        return object.close()
+    }
+
+    private static func lost(_ feature: FeatureID, _ dropped: LostLabels.Dropped) -> [UInt8] {
+        var object = JSONObject()
+        object.add("feature", feature.text)
+        object.add("sequence", dropped.number)
+        object.add("isUnheard", dropped.isUnheard)
         return object.close()
     }
 
     private static func label(_ label: StoredLabel) -> [UInt8] {
         var object = JSONObject()
-        object.add("sequence", label.id.sequence)
+        object.add("sequence", label.id.number)
         object.add("index", label.id.index)
         object.add("feature", label.feature.text)
-        object.add("version", label.label.version)
-        if let intent = label.label.intent { object.add("intent", intent) }
-        object.add(kept: label.label.json, as: "label", orHex: "labelHex")
-        object.add("expiry", Timestamp.precise(sinceEpoch: label.label.expiry))
+        object.add("version", label.version)
+        if let intent = label.intent { object.add("intent", intent) }
+        object.add(kept: label.json, as: "label", orHex: "labelHex")
+        object.add("expiry", Timestamp.precise(sinceEpoch: label.expiry))
         object.add("isWritten", label.isWritten)
         return object.close()
     }
@@ -77,6 +81,7 @@ package enum SessionDocument {
             object.add("number", number)
             object.add("epoch", epoch)
         }
+        object.add("sequence", receipt.number)
         object.add("intent", receipt.intent)
         object.add("bodySHA256", hex(receipt.bodyHash))
         switch receipt.outcome {
@@ -89,14 +94,9 @@ package enum SessionDocument {
         return object.close()
     }
 
-    private static func lastNumbers(_ numbers: [String: UInt64]) -> [UInt8] {
-        let members = numbers.sorted { $0.key < $1.key }.map { [UInt8].json($0.key) + ":\($0.value)".utf8 }
-        return [UInt8(ascii: "{")] + Array(members.joined(separator: [UInt8(ascii: ",")])) + [UInt8(ascii: "}")]
-    }
-
     private static func turn(_ turn: RecordedTurn) -> [UInt8] {
         var object = JSONObject()
-        object.add("sequence", turn.sequence)
+        object.add("sequence", turn.number)
         object.add("feature", turn.feature.text)
         object.add("time", Timestamp.precise(sinceEpoch: turn.time))
         object.add(kept: turn.recording, as: "recording", orHex: "recordingHex")

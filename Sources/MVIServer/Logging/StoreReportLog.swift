@@ -24,13 +24,13 @@ enum StoreReportLog {
             logger.error(
                 "A kept state could not be read; it was set aside and the store began anew",
                 metadata: ["feature": "\(instance)", "reason": "\(reason)"])
-        case .commitFailed(let failure, _) where failure.code == .disposed:
-            // A client disposed of the store while its work ran: no fault, and nothing is tried again.
+        case .commitFailed(let error, _) where error.code == .gone:
+            // A client ended the session while its work ran: no fault, and nothing is tried again.
             break
-        case .commitFailed(let failure, let instance):
+        case .commitFailed(let error, let instance):
             logger.error(
                 "Turns could not be committed",
-                metadata: ["feature": "\(instance)", "error": "\(failure.detail)"])
+                metadata: ["feature": "\(instance)", "error": "\(error.detail)"])
         }
     }
 }

@@ -1,3 +1,5 @@
+import Locking
+import MVI
 import MicroHTTP
 import Sessions
 
@@ -54,7 +56,7 @@ final class IntentOperations: Sendable {
     /// may yet be refused.
     private func checkInstance(_ feature: FeatureID, _ session: Session) throws(Problem) {
         guard feature.key != nil, !session.hasStore(feature) else { return }
-        do throws(StoreRefusal) { _ = try session.initialState(of: feature) } catch { throw Problem(error, feature) }
+        do throws(StoreError) { _ = try session.initialState(of: feature) } catch { throw Problem(error, feature) }
     }
 
     private func condition(
@@ -77,29 +79,22 @@ final class IntentOperations: Sendable {
     private func accept(
         _ request: IntentRequest, _ feature: FeatureID, _ session: Session, _ preferences: Preferences, _ reply: Reply
     ) {
-        session.accept(
-            request, for: feature, lastWord: { [self] in lastWord($0, feature, reply.terms.path) }
+        session.send(
+            request, to: feature, record: { [self] in recorded($0, feature, reply.terms.path) }
         ) { [self] result in
             switch result {
-            case .success(let intent): reply.answer(answer(intent, feature, session, preferences))
-            case .failure(.replayed(let status, let body)):
-                var response = Response(status: status, fields: AnswerFields.problem, body: .bytes(body))
-                response.fields.append(ResponseField("Idempotency-Replayed", "true"))
-                reply.answer(response)
-            case .failure(let refusal): refuse(refusal, feature, session, reply)
+            case .success(let outcome): reply.answer(answer(outcome, feature, session, preferences))
+            case .failure(let error): refuse(error, feature, session, reply)
             }
         }
     }
 
-    private func refuse(_ refusal: IntentRefusal, _ feature: FeatureID, _ session: Session, _ reply: Reply) {
-        reply.refuse(
-            session.isEnded
-                ? Problem(.sessionEnded, "The session was ended while the intent was under way.")
-                : problem(refusal, feature))
+    private func refuse(_ error: StoreError, _ feature: FeatureID, _ session: Session, _ reply: Reply) {
+        reply.refuse(session.isEnded ? Problem(StoreError(.gone, "")) : problem(error, feature))
     }
 
-    private func problem(_ refusal: IntentRefusal, _ feature: FeatureID) -> Problem {
-        Problem(refusal, feature, sessions.environment.features.definition(for: feature))
+    private func problem(_ error: StoreError, _ feature: FeatureID) -> Problem {
+        Problem(error, feature, in: sessions.environment.features)
     }
 
     // MARK: Numbers
@@ -108,34 +103,33 @@ final class IntentOperations: Sendable {
     /// server's trouble, or the session's, and the number is still to come.
     private static let final: Set<Int> = [400, 403, 412, 413, 415, 422]
 
-    /// What is kept of a refusal, to answer a repetition with.
-    private func lastWord(
-        _ refusal: IntentRefusal, _ feature: FeatureID, _ path: [UInt8]
-    ) -> (status: Int, body: [UInt8])? {
-        let problem = problem(refusal, feature)
-        return Self.final.contains(problem.type.status) ? (problem.type.status, problem.body(instance: path)) : nil
+    /// What is kept of an error, to answer a repetition with.
+    private func recorded(_ error: StoreError, _ feature: FeatureID, _ path: [UInt8]) -> RecordedRefusal? {
+        let problem = problem(error, feature)
+        return Self.final.contains(problem.type.status) ? problem.recorded(instance: path) : nil
     }
 
     /// A request with a number is refused by its head: the answer waits until that is kept, as that to an intent does.
     private func useUp(
         _ name: IntentRequest.Name, _ session: Session, _ problem: Problem, _ feature: FeatureID, _ reply: Reply
     ) {
-        session.useUp(name, status: problem.type.status, body: problem.body(instance: reply.terms.path)) { [self] use in
-            switch use {
-            case .none, .used: reply.refuse(problem)
-            case .before: reply.refuse(problem.replayed)
-            case .failed(let refusal): refuse(refusal, feature, session, reply)
+        session.useUp(name, problem.recorded(instance: reply.terms.path)) { [self] result in
+            switch result {
+            case .success(let wasBefore): reply.refuse(wasBefore ? problem.replayed : problem)
+            case .failure(let error): refuse(error, feature, session, reply)
             }
         }
     }
 
-    /// A request is refused because its body is too large, which is answered without reading it.
+    /// The same for a request whose body is too large, which is answered without reading it and before the number is
+    /// kept: should the server end before that, the next number is answered with the one that is expected.
     private func useUpAtOnce(_ head: RequestHead, _ session: Session, _ problem: Problem) -> Problem {
-        guard let name = try? IntentName.read(head.fields) else { return problem }
-        let use = session.useUpAtOnce(
-            name, status: problem.type.status, body: problem.body(instance: head.path))
-        if case .before = use { return problem.replayed }
-        return problem
+        guard let name = try? IntentName.read(head.fields), case .sequence = name else { return problem }
+        let wasBefore = Lock(false)
+        session.useUp(name, problem.recorded(instance: head.path)) { result in
+            if case .success(true) = result { wasBefore.withLock { $0 = true } }
+        }
+        return wasBefore.withLock { $0 } ? problem.replayed : problem
     }
 
     /// The HTTP layer cut off a body that grew too large; returns what to answer.
@@ -158,8 +152,13 @@ final class IntentOperations: Sendable {
     }
 
     private func answer(
-        _ intent: IntentReply, _ feature: FeatureID, _ session: Session, _ preferences: Preferences
+        _ intent: IntentOutcome, _ feature: FeatureID, _ session: Session, _ preferences: Preferences
     ) -> Response {
+        if let refusal = intent.refusal {
+            var response = Response(status: refusal.status, fields: AnswerFields.problem, body: .bytes(refusal.body))
+            response.fields.append(ResponseField("Idempotency-Replayed", "true"))
+            return response
+        }
         let form = AnswerForm(
             preferences, isSettled: intent.isSettled, isWaitGranted: intent.isWaitGranted, cap: cap)
         var response: Response
@@ -173,7 +172,7 @@ final class IntentOperations: Sendable {
             response.fields.append(ResponseField("ETag", "\"\(session.entityTag(version: state.version))\""))
         default:
             var object = JSONObject()
-            object.add("intent", intent.intentID.text)
+            object.add("intent", intent.id.text)
             object.add("session", session.id)
             object.add("feature", feature.text)
             object.add("version", intent.version)
@@ -186,6 +185,10 @@ final class IntentOperations: Sendable {
 }
 
 extension Problem {
+    fileprivate func recorded(instance: [UInt8]) -> RecordedRefusal {
+        RecordedRefusal(status: type.status, body: body(instance: instance))
+    }
+
     /// The same as the answer to a repetition.
     fileprivate var replayed: Problem {
         var problem = self

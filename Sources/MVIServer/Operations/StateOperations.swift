@@ -1,3 +1,4 @@
+import MVI
 import MicroHTTP
 import Sessions
 
@@ -62,7 +63,7 @@ struct StateOperations: Sendable {
     ) throws(Problem) -> Call.Answer {
         if session.hasStore(feature) { return { _, reply in answerNow(session, feature, known, reply) } }
         let response: Response
-        do throws(StoreRefusal) {
+        do throws(StoreError) {
             response = Response(
                 status: 200, fields: AnswerFields.state, body: .bytes(try session.initialState(of: feature)))
         } catch {
@@ -75,10 +76,10 @@ struct StateOperations: Sendable {
         try crossSite.check(incoming.fields)
         let feature = try incoming.feature(sessions.environment.features)
         if feature.key != nil, !caller.session.hasStore(feature) {
-            do throws(StoreRefusal) {
+            do throws(StoreError) {
                 _ = try caller.session.initialState(of: feature)
             } catch {
-                if error == .featureNotFound { throw Problem(error, feature) }
+                if error.code == .featureNotFound { throw Problem(error, feature) }
             }
         }
         return { _, reply in

@@ -1,3 +1,4 @@
+import MVI
 import MicroHTTP
 import Sessions
 
@@ -48,7 +49,7 @@ struct StreamOperations: Sendable {
     private func head(_ filter: StreamFilter, _ session: Session) throws(Problem) -> Call.Answer {
         if case .features(let features) = filter {
             for feature in features where !session.hasStore(feature) {
-                do throws(StoreRefusal) {
+                do throws(StoreError) {
                     _ = try session.initialState(of: feature)
                 } catch {
                     throw Problem(error, feature)
@@ -90,23 +91,22 @@ struct StreamOperations: Sendable {
     }
 
     private func refuse(
-        _ refusal: StreamRefusal, _ filter: StreamFilter, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply
+        _ error: StoreError, _ filter: StreamFilter, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply
     ) {
-        switch refusal {
-        case .busy:
-            let problem = Problem(
-                .tooManyStreams, "The server has as many streams open as it may have.", retryAfter: .seconds(10))
-            putOff(.busy, problem, wantsProblem, reply)
-        case .store(.tooManyStores(let limit)):
-            let problem = Problem(
-                .tooManyStores, "The session has \(limit) stores, and the stream would need more.")
-            putOff(.busy, problem, wantsProblem, reply)
-        case .store(.notKept(let failure)):
-            putOff(.busy, Problem(SessionTableRefusal.notKept(failure)), wantsProblem, reply)
-        case .store(.evicted): putOff(.busy, .leftMemory, wantsProblem, reply)
-        case .store(.sessionEnded): reply.answer(ended(isByCookie: caller.isByCookie))
-        case .store(let refusal): reply.refuse(Problem(refusal, filter))
+        var feature: FeatureID?
+        if case .features(let features) = filter, features.count == 1 { feature = features.first }
+        var problem = Problem(error, feature)
+        switch error.code {
+        case .gone: return reply.answer(ended(isByCookie: caller.isByCookie))
+        case .featureNotFound where feature == nil:
+            problem = Problem(.featureNotFound, "One of the features has nothing under its key.")
+        default: break
         }
+        // What lasts is refused; all else may be mended when the client comes back.
+        guard [429, 503, 507].contains(problem.type.status),
+            problem.type != .stateUnavailable || error.code == .newerState
+        else { return reply.refuse(problem) }
+        putOff(.busy, problem, wantsProblem, reply)
     }
 
     private func putOff(_ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool, _ reply: Reply) {
@@ -132,17 +132,5 @@ struct StreamOperations: Sendable {
         var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
         if isByCookie { response.fields.append(credentials.cookies.clear) }
         return response
-    }
-}
-
-extension Problem {
-    fileprivate init(_ refusal: StoreRefusal, _ filter: StreamFilter) {
-        if case .features(let features) = filter, features.count == 1, let feature = features.first {
-            self.init(refusal, feature)
-        } else if refusal == .featureNotFound {
-            self.init(.featureNotFound, "One of the features has nothing under its key.")
-        } else {
-            self.init(.stateUnavailable, "One of the features' stores could not be made; the server's log says why.")
-        }
     }
 }

@@ -22,12 +22,14 @@ enum KeptSessions {
             let key = try await withCheckedContinuation { continuation in
                 journal.create(record) { continuation.resume(returning: $0) }
             }.get()
-            let append = JournalAppend(
-                session: key, time: start + .seconds(number),
-                store: StoreAppend(
-                    feature: counter, expecting: nil, token: .random(version: UInt64(number)), schemaVersion: 1,
-                    state: Array("{\"count\":\(number)}".utf8), view: Array("[]".utf8), viewIntent: nil,
-                    marks: StoreMarks(), turns: [TurnAppend(labels: [])]))
+            let append = JournalBatch(
+                session: key, expecting: .empty, head: SessionHead(number: 1, nonce: UInt64(number)),
+                time: start + .seconds(number),
+                stores: [
+                    StoreChange(
+                        feature: counter, kind: .made, number: 1, version: 1, made: 1,
+                        state: Array("{\"count\":\(number)}".utf8), view: Array("[]".utf8))
+                ])
             let result: AppendResult = await withCheckedContinuation { continuation in
                 if let result = journal.append(append, done: { continuation.resume(returning: $0) }) {
                     continuation.resume(returning: result)

@@ -37,10 +37,10 @@ extension RefusalCase {
                 }),
             failingJournal(.journalUnavailable, .unavailable),
             failingJournal(.storageFull, .full),
-            RefusalCase(.sendIntent, .storeDisposed, when: "the store is disposed before its turn") { server in
+            RefusalCase(.sendIntent, .storeDisposed, when: "another server disposes of the store meanwhile") { server in
                 let session = try await server.session()
                 return try await server.duringHeldCommit(of: session) { held in
-                    _ = try await server.send(session.request("DELETE", "/features/probe/state"))
+                    server.journal.disposeElsewhere("probe", of: try server.live(session).id)
                     server.journal.release()
                     return try await held.value
                 }
@@ -197,7 +197,7 @@ extension RefusalCase {
     }
 
     private static func failingJournal(
-        _ type: ProblemType, _ code: JournalFailure.Code
+        _ type: ProblemType, _ code: StoreError.Code
     ) -> RefusalCase {
         RefusalCase(.sendIntent, type, when: "the journal fails") { server in
             let session = try await server.session()
@@ -226,6 +226,6 @@ extension TestServer {
     /// Puts an intent behind the one whose commit is held.
     func queueIntent(of session: Credential) throws {
         let probe = try #require(FeatureID("probe"))
-        try live(session).accept(IntentRequest(body: Array(#"{"type":"increment"}"#.utf8)), for: probe) { _ in }
+        try live(session).send(IntentRequest(body: Array(#"{"type":"increment"}"#.utf8)), to: probe) { _ in }
     }
 }

@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 import Testing
 
@@ -42,7 +43,7 @@ extension RefusalCase {
     }
 
     private static func unreadable(
-        _ operation: Operation, _ type: ProblemType, _ code: JournalFailure.Code, _ method: String, _ target: String,
+        _ operation: Operation, _ type: ProblemType, _ code: StoreError.Code, _ method: String, _ target: String,
         _ fields: [(name: String, value: String)], _ body: String
     ) -> RefusalCase {
         RefusalCase(operation, type, when: "the session cannot be read") { server in
@@ -62,7 +63,7 @@ extension RefusalCase {
     private static let storesNotAtHand: [RefusalCase] =
         ofSession.filter { $0.target.contains("probe") && $0.method != "DELETE" || $0.target == "/events" }
         .flatMap { operation, method, target, fields, body in
-            [(ProblemType.journalUnavailable, JournalFailure.Code.unavailable), (.storageFull, .full)].map {
+            [(ProblemType.journalUnavailable, StoreError.Code.unavailable), (.storageFull, .full)].map {
                 type, code in
                 RefusalCase(operation, type, when: "the store cannot be read") { server in
                     let session = try await server.session()
@@ -80,7 +81,7 @@ extension RefusalCase {
 
     /// The change cannot be kept.
     private static let unwritten: [RefusalCase] = [
-        (ProblemType.journalUnavailable, JournalFailure.Code.unavailable), (.storageFull, .full),
+        (ProblemType.journalUnavailable, StoreError.Code.unavailable), (.storageFull, .full),
     ].flatMap { type, code in
         [
             RefusalCase(.createSession, type, when: "the session cannot be kept") { server in

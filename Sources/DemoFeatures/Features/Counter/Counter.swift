@@ -36,7 +36,7 @@ struct Counter: Feature {
     let initialState = State()
     let numbers: any NumberRepository
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
         // The work of the earlier life is gone; its state still says that it runs.
         if turn.state.isLoading { load(&turn) }
     }

@@ -65,7 +65,7 @@ struct LessonDetail: Feature {
         LessonAnalytics.middleware(logger).combined(with: LessonNavigationLog.middleware(logger))
     }
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
         // The work of the earlier life is gone; its state still says that it runs. Whether a change arrived is what
         // loading anew tells.
         if turn.state.isLoading || turn.state.change != nil {

@@ -62,7 +62,7 @@ struct OrderDetail: Feature {
     let id: String
     let orders: any OrderRepository
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
         // The work of an earlier life is gone: what its state says is loading is not. What it had loaded stays.
         var sections = OrderSectionName.allCases.filter { turn.state.owes($0) }
         if turn.state.status.step != nil {

@@ -40,7 +40,7 @@ struct UserInfo: Feature {
     let initialState = State()
     let users: any UserRepository
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
         // The work of an earlier life is gone, though its state may still say that it runs. What it had loaded stays.
         let state = turn.state
         if state.progress == .loading || (state.user == nil && state.progress == .idle) { turn.send(.fetchUser) }

@@ -38,7 +38,7 @@ struct VideoList: Feature {
     let initialState = State()
     let videos: any VideoRepository
 
-    func bootstrap(_ life: Life, _ turn: inout Turn<Self>) {
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
         // The work of the earlier life is gone; its state still says that it runs.
         if turn.state.isLoading { load(&turn) }
     }
