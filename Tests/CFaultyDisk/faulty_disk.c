@@ -70,7 +70,15 @@ static int faulty_write(sqlite3_file *file, const void *bytes, int count, sqlite
 
 static int faulty_sync(sqlite3_file *file, int flags) {
     faulty_file *mine = (faulty_file *)file;
-    if (fault_of(mine) == FAULTY_DISK_LOG_SYNC && ends_with(mine->path, "-wal")) return failed(SQLITE_IOERR_FSYNC);
+    int fault = fault_of(mine);
+    int is_log = ends_with(mine->path ? mine->path : "", "-wal");
+    if (fault == FAULTY_DISK_LOG_SYNC && is_log) return failed(SQLITE_IOERR_FSYNC);
+    if (fault == FAULTY_DISK_LOG_SYNC_ONCE && is_log) {
+        pthread_mutex_lock(&lock);
+        faulty_fault = FAULTY_DISK_WRITE;
+        pthread_mutex_unlock(&lock);
+        return failed(SQLITE_IOERR_FSYNC);
+    }
     return REAL(file)->pMethods->xSync(REAL(file), flags);
 }
 

@@ -34,7 +34,7 @@ final class Looped: Sendable {
             next = (next + 1) % sessions.count
             return next
         }
-        sessions[index].session.accept(IntentRequest(body: body, wantsState: false), for: tally) { result in
+        sessions[index].session.send(IntentRequest(body: body, wantsState: false), to: tally) { result in
             guard case .success = result else { fatalError("an intent was refused") }
         }
     }

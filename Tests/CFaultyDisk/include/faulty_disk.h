@@ -18,6 +18,8 @@ enum faulty_disk_fault {
     FAULTY_DISK_WRITE = 3,
     /// Each read of the database.
     FAULTY_DISK_READ = 4,
+    /// The sync of a log once, after all was written; from then on each write.
+    FAULTY_DISK_LOG_SYNC_ONCE = 5,
 };
 
 /// What fails from now on for files in `folder`; one folder at a time. Any thread.
