@@ -61,7 +61,7 @@ extension ServerSettings {
             .bytes(1_024...1 << 30)),
         limit("max-waits", "Requests with 'Prefer: wait' in all.", \.maxWaits),
         limit("max-waits-per-session", "Requests with 'Prefer: wait' a session.", \.maxWaitsPerSession),
-        limit("max-queued-intents", "Intents of one store that wait for their turn.", \.maxQueuedIntents),
+        limit("max-queued-intents", "Intents of one session that wait for their turn.", \.maxQueuedIntents),
         setting("body-limit", .limits, "bytes", "Bytes of a request's body.", \.bodyLimit, .bytes(1_024...1 << 30)),
         setting("head-limit", .limits, "bytes", "Bytes of a request's head.", \.headLimit, .bytes(1_024...1 << 20)),
     ]

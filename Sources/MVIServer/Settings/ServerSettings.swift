@@ -55,7 +55,7 @@ public struct ServerSettings: Sendable {
     public var maxWaits = Self.limits.waits
     /// Requests with `Prefer: wait` a session.
     public var maxWaitsPerSession = Self.limits.waitsPerSession
-    /// Intents of one store that wait for their turn.
+    /// Intents of one session that wait for their turn.
     public var maxQueuedIntents = Self.limits.queuedIntents
     /// Bytes of a request's body.
     public var bodyLimit = 1024 * 1024
