@@ -1,4 +1,4 @@
-/// In which form an intent that ran is answered: the table of PROTOCOL section 3.
+/// In which form an intent that ran is answered: the table of `docs/http.md`, Intents.
 struct AnswerForm: Equatable {
     /// 202, 200 or 204.
     let status: Int

@@ -24,7 +24,7 @@ final class IntentOperations: Sendable {
     func send(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
         let fields = incoming.fields
         let session = caller.session
-        // PROTOCOL section 3, order of checks: session, cross-site rule, feature, size, media type; the rest needs the
+        // `docs/http.md`, order of checks: session, cross-site rule, feature, size, media type; the rest needs the
         // body.
         try crossSite.check(fields)
         let feature = try incoming.feature(sessions.environment.features)
