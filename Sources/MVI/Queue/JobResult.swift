@@ -1,11 +1,13 @@
-/// A finished job: its turn, effects and failure. A class, since it is handed on several times.
-package final class JobResult: Sendable {
+/// A finished job: its turn, effects and failure.
+package struct JobResult: Sendable {
     package let job: any QueueJob
     /// The store that it was about; nil if it was about none that is in memory.
     package let host: (any StoreHost)?
     package let intentID: IntentID
     /// What running a handler led to; nil if none was run.
     package let turn: TurnResult?
+    /// Why no handler was run; nil if one was, or for another reason.
+    package let error: StoreError?
     /// Whether there is something to commit.
     package let isKept: Bool
     /// The store's version and view state after it, as far as its host keeps them.
@@ -17,7 +19,8 @@ package final class JobResult: Sendable {
     package let isBootstrap: Bool
 
     package init(
-        _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult?, isKept: Bool,
+        _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult?,
+        error: StoreError? = nil, isKept: Bool,
         state: consuming StateSnapshot, isOfKeptStore: Bool = false,
         followsPrevious: Bool = false, isBootstrap: Bool = false
     ) {
@@ -25,6 +28,7 @@ package final class JobResult: Sendable {
         self.host = host
         self.intentID = intentID
         self.turn = turn
+        self.error = error
         self.isKept = isKept
         self.state = state
         self.isOfKeptStore = isOfKeptStore

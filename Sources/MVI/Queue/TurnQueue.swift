@@ -22,14 +22,14 @@ package protocol QueueJob: AnyObject, Sendable {
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool
     /// The job's result stands: its turn, if it led to one, is committed and applied.
     func finished(_ result: JobResult, isSettled: Bool)
-    /// Nothing of the job's result is kept, since another writer was first: the job will run again.
-    func lost(_ result: JobResult)
+    /// Nothing of the job's result is kept, since another writer was first: the job that runs in its place.
+    func again(after result: JobResult) -> any QueueJob
     /// Nothing of the job is kept, and it will not run again.
     func end(_ error: StoreError)
 }
 
 extension QueueJob {
-    package func lost(_ result: JobResult) {}
+    package func again(after result: JobResult) -> any QueueJob { self }
     package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
 }
 

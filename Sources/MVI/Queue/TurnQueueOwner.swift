@@ -141,9 +141,8 @@ extension TurnQueueOwner {
                 isRetried: true)
             return true
         }
-        for result in results { result.job.lost(result) }
         // What threw comes with its failure's turn again.
-        let jobs = results.filter { !$0.followsPrevious }.map { $0.job }
+        let jobs = results.filter { !$0.followsPrevious }.map { $0.job.again(after: $0) }
         guard putBack(JobBatch(jobs: jobs, conflicts: conflicts)), conflicts > 1 else { return true }
         // Two writers that lose against each other in step would go on so.
         let time = Duration.milliseconds(Int.random(in: 1...(10 << conflicts)))

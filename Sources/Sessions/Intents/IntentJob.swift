@@ -5,18 +5,6 @@ import WireJSON
 
 /// One request with an intent on its way through its session.
 final class IntentJob: QueueJob {
-    private struct State {
-        /// The intent as interceptors left it: they judge it once.
-        var judged: RunTurn?
-        /// Why it was not run.
-        var refusal: StoreError?
-        /// The receipt that it has already.
-        var receipt: StoredReceipt?
-        var hasTimedOut = false
-        /// Whether it ran on a store that the journal had, and lost against another writer.
-        var hasLost = false
-    }
-
     let session: Session
     let request: IntentRequest
     let feature: FeatureID
@@ -26,13 +14,16 @@ final class IntentJob: QueueJob {
     private let decoded: (store: SessionStore, run: RunTurn)?
     private let record: (@Sendable (StoreError) -> RecordedRefusal?)?
     private let completion: @Sendable (IntentResult) -> Void
-    private let state: Lock<State>
+    /// The intent as interceptors left it: they judge it once, however often it has to run.
+    private let judged: RunTurn?
+    /// Whether it ran on a store that the journal had, and lost against another writer.
+    private let hasLost: Bool
 
     init(
         _ session: Session, _ request: IntentRequest, _ feature: FeatureID, _ intentID: IntentID,
         receipt: ReceiptName?, decoded: (store: SessionStore, run: RunTurn)?,
         record: (@Sendable (StoreError) -> RecordedRefusal?)?,
-        completion: @escaping @Sendable (IntentResult) -> Void
+        completion: @escaping @Sendable (IntentResult) -> Void, judged: RunTurn? = nil, hasLost: Bool = false
     ) {
         self.session = session
         self.request = request
@@ -42,7 +33,14 @@ final class IntentJob: QueueJob {
         self.record = record
         self.completion = completion
         self.decoded = decoded
-        state = Lock(State())
+        self.judged = judged
+        self.hasLost = hasLost
+    }
+
+    func again(after result: JobResult) -> any QueueJob {
+        IntentJob(
+            session, request, feature, intentID, receipt: receipt, decoded: decoded, record: record,
+            completion: completion, judged: result.turn?.judged ?? judged, hasLost: hasLost || result.isOfKeptStore)
     }
 
     var lane: JobLane { .intents }
@@ -59,8 +57,8 @@ final class IntentJob: QueueJob {
         }
         switch judgement {
         case .next: break
-        case .done(let receipt): return refuse(nil, receipt)
-        case .refused(let error): return refuse(error, nil)
+        case .done: return refuse(nil)
+        case .refused(let error): return refuse(error)
         }
         do throws(StoreError) {
             switch found {
@@ -68,11 +66,10 @@ final class IntentJob: QueueJob {
             case .store(let store, let version): try run(on: store, version: version, after: nil)
             case .passive(let failure):
                 if let failure { throw failure }
-                if state.withLock({ $0.hasTimedOut }) { throw .loadTimeOut }
                 return false
             case .absent(_, let wasDisposed):
                 // Another node disposed of the store that the intent ran on.
-                if !wasDisposed, state.withLock({ $0.hasLost }) { throw .storeDisposed }
+                if !wasDisposed, hasLost { throw .storeDisposed }
                 // A body that is no intent makes no store.
                 if let fault = session.shared.features.definition(for: feature)?.intentFault(request.body) {
                     try check(fault, version: session.version(of: feature))
@@ -82,13 +79,13 @@ final class IntentJob: QueueJob {
                 try run(on: store, version: nil, after: nil)
             }
         } catch {
-            return refuse(error, nil)
+            return refuse(error)
         }
         return true
     }
 
     private func run(on store: SessionStore, version: UInt64?, after effects: [Effect]?) throws(StoreError) {
-        if let judged = state.withLock({ $0.judged }) { return session.run(self, judged, on: store, after: effects) }
+        if let judged { return session.run(self, judged, on: store, after: effects) }
         if let decoded, decoded.store === store {
             if let version { try checkVersion(version) }
             return session.run(self, decoded.run, on: store, after: effects)
@@ -98,13 +95,6 @@ final class IntentJob: QueueJob {
             if let version { try checkVersion(version) }
             session.run(self, run, on: store, after: effects)
         case .fault(let fault): try check(fault, version: version)
-        }
-    }
-
-    func lost(_ result: JobResult) {
-        state.withLock { state in
-            (state.refusal, state.receipt) = (nil, nil)
-            if result.isOfKeptStore { state.hasLost = true }
         }
     }
 
@@ -118,42 +108,36 @@ final class IntentJob: QueueJob {
         throw StoreError(fault)
     }
 
-    /// The intent as interceptors left it.
-    func judged(_ run: @escaping RunTurn) { state.withLock { $0.judged = run } }
-
     /// The answer that is kept if the error uses the request's number up.
     func recorded(_ error: StoreError) -> RecordedRefusal? { hasNumber ? record?(error) : nil }
 
-    private func refuse(_ error: StoreError?, _ found: StoredReceipt?) -> Bool {
-        state.withLock { ($0.refusal, $0.receipt) = (error, found) }
+    /// Leads to nothing but the error, or the receipt that there is.
+    private func refuse(_ error: StoreError?) -> Bool {
         let refusal = error.flatMap { recorded($0) }
         let now = session.shared.time.sinceEpoch()
         session.core.withLock { core in
             if let refusal, let receipt {
-                core.joinRefusal(self, refusal, receipt, intentID, now: now)
+                core.joinRefusal(self, error, refusal, receipt, intentID, now: now)
             } else {
-                core.joinOther(self, isKept: false)
+                core.joinOther(self, error, isKept: false)
             }
         }
         return true
     }
 
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
-        session.awaitLoads(
-            [feature], timedOut: { [self] in state.withLock { $0.hasTimedOut = true } }, resume: resume)
-    }
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitLoads([feature], resume) }
 
     // MARK: Its end
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        let (refusal, receipt) = state.withLock { ($0.refusal, $0.receipt) }
-        if let receipt {
+        if let error = result.error ?? result.turn?.trouble?.error { return end(error) }
+        guard let turn = result.turn, turn.trouble == nil else {
             release()
-            return session.replay(receipt, request, feature, completion)
+            let found = receipt.flatMap { receipt in session.core.withLock { $0.receipts[receipt.key] } }
+            if let found { return session.replay(found, request, feature, completion) }
+            // The store was gone when its turn came.
+            return completion(.failure(.storeDisposed))
         }
-        if let error = refusal ?? result.turn?.trouble?.error { return end(error) }
-        // The store was gone when its turn came.
-        guard let turn = result.turn, turn.trouble == nil else { return end(.storeDisposed) }
         var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
         if request.wantsState { outcome.state = result.state }
         guard let wait = request.wait, let host = result.host else { return completion(.success(outcome)) }
@@ -175,7 +159,6 @@ final class NumberJob: QueueJob {
     private let session: Session
     private let receipt: ReceiptName
     private let refusal: RecordedRefusal
-    private let found = Lock<StoredReceipt?>(nil)
     private let completion: @Sendable (Result<Bool, StoreError>) -> Void
 
     init(
@@ -195,21 +178,21 @@ final class NumberJob: QueueJob {
         let now = session.shared.time.sinceEpoch()
         session.core.withLock { core in
             switch core.judge(receipt) {
-            case .next: core.joinRefusal(self, refusal, receipt, .random(), now: now)
-            case .done(let receipt):
-                found.withLock { $0 = receipt }
-                core.joinOther(self, isKept: false)
-            // It is not the number's turn: nothing is kept.
-            case .refused: core.joinOther(self, isKept: false)
+            case .next: core.joinRefusal(self, nil, refusal, receipt, .random(), now: now)
+            // It ran before, or it is not the number's turn: nothing is kept.
+            case .done, .refused: core.joinOther(self, isKept: false)
             }
         }
         return true
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        session.core.withLock { $0.receipts.release(receipt.key) }
-        let outcome = found.withLock { $0?.outcome }
-        completion(.success(outcome == .refused(status: refusal.status, body: refusal.body)))
+        let outcome = session.core.withLock { core in
+            core.receipts.release(receipt.key)
+            return core.receipts[receipt.key]?.outcome
+        }
+        let isSame = outcome == .refused(status: refusal.status, body: refusal.body)
+        completion(.success(isSame && !result.isKept))
     }
 
     func end(_ error: StoreError) {

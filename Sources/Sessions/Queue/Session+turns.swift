@@ -55,7 +55,6 @@ extension Session {
         for intent: IntentJob? = nil, start: StoreSlot.Start? = nil, follows: Bool = false
     ) {
         let turn = run(TurnContext(intentID, store.scope, earlier: effects))
-        if let judged = turn.judged { intent?.judged(judged) }
         let refusal = turn.trouble?.error.flatMap { intent?.recorded($0) }
         let now = shared.time.sinceEpoch()
         core.withLock { core in

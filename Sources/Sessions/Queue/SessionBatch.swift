@@ -252,10 +252,11 @@ extension SessionCore {
 
     /// Adds a turn that does nothing but use a number up.
     mutating func joinRefusal(
-        _ job: any QueueJob, _ refusal: RecordedRefusal, _ receipt: ReceiptName, _ intentID: IntentID, now: Duration
+        _ job: any QueueJob, _ error: StoreError?, _ refusal: RecordedRefusal, _ receipt: ReceiptName,
+        _ intentID: IntentID, now: Duration
     ) {
         add(refusal, receipt, intentID, now: now)
-        joinOther(job, isKept: true)
+        joinOther(job, error, isKept: true)
     }
 
     /// Adds a turn that disposes of a store; nothing if there is none.
@@ -303,10 +304,11 @@ extension SessionCore {
     }
 
     /// Adds the result of a job that is no turn of a store.
-    mutating func joinOther(_ job: any QueueJob, isKept: Bool) {
+    mutating func joinOther(_ job: any QueueJob, _ error: StoreError? = nil, isKept: Bool) {
         batch.results.append(
             JobResult(
-                job, on: nil, .bootstrap, nil, isKept: isKept, state: StateSnapshot(version: 0, view: [])))
+                job, on: nil, .bootstrap, nil, error: error, isKept: isKept,
+                state: StateSnapshot(version: 0, view: [])))
     }
 
     // MARK: The commit

@@ -129,25 +129,19 @@ extension Session {
         for waiter in waiters { waiter() }
     }
 
-    /// Calls `resume` once, when loads of the stores are over or 5 s have passed, which `timedOut` is told before; false,
-    /// and no call, if none is under way.
-    func awaitLoads(
-        _ features: [FeatureID], timedOut: @escaping @Sendable () -> Void, resume: @escaping @Sendable () -> Void
-    ) -> Bool {
+    /// Calls `resume` once, when loads of the stores are over or have taken 5 s, which then count as failed until they
+    /// are over; false, and no call, if none is under way.
+    func awaitLoads(_ features: [FeatureID], _ resume: @escaping @Sendable () -> Void) -> Bool {
         startLoads(features)
-        let wait = Wait(number: 0) { came in
-            if !came { timedOut() }
+        let wait = Wait(number: 0) { [self] came in
+            if !came { core.withLock { $0.stores.failLoads(features) } }
             resume()
         }
         guard core.withLock({ $0.stores.wait(for: features) { wait.end(true) } }) else { return false }
         wait.start(
             Task(executorPreference: shared.executor) { [clock = shared.clock] in
-                do {
-                    try await clock.sleep(for: .seconds(5))
-                    wait.end(false)
-                } catch {
-                    // Cancelled: the load came first.
-                }
+                // Cancelled if the load comes first.
+                if (try? await clock.sleep(for: .seconds(5))) != nil { wait.end(false) }
             })
         return true
     }
@@ -194,16 +188,11 @@ extension SessionCore {
 
 /// Has stores in memory, and what they have yet to do in the batch.
 private final class OpenJob: QueueJob {
-    private struct State {
-        var hasTimedOut = false
-        /// Why a store that the filter names is not there.
-        var error: StoreError?
-    }
-
     private let session: Session
     private let filter: StreamFilter
     private let then: @Sendable (Result<Void, StoreError>) -> Void
-    private let state = Lock(State())
+    /// Why a store that the filter names is not there.
+    private let error = Lock<StoreError?>(nil)
 
     init(
         _ session: Session, _ filter: StreamFilter, _ then: @escaping @Sendable (Result<Void, StoreError>) -> Void
@@ -220,19 +209,16 @@ private final class OpenJob: QueueJob {
 
     func run() -> Bool {
         let features = features.sorted { $0.text < $1.text }
-        let hasTimedOut = state.withLock { state in
-            state.error = nil
-            return state.hasTimedOut
-        }
-        if !hasTimedOut, session.core.withLock({ $0.isMissing(features) }) { return false }
+        if session.core.withLock({ $0.isMissing(features) }) { return false }
+        error.withLock { $0 = nil }
         for feature in features {
             do throws(StoreError) {
-                guard let store = try session.find(feature) else { throw .loadTimeOut }
+                guard let store = try session.find(feature) else { continue }
                 session.start(store)
             } catch {
                 // What is kept of a feature that is served no more, or of a newer version, is not shown with all others.
                 let isLeftOut = filter == .all && (error.code == .featureNotFound || error.code == .newerState)
-                if !isLeftOut { state.withLock { $0.error = error } }
+                if !isLeftOut { self.error.withLock { $0 = error } }
             }
         }
         session.core.withLock { $0.joinOther(self, isKept: false) }
@@ -240,12 +226,11 @@ private final class OpenJob: QueueJob {
     }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
-        session.awaitLoads(
-            features, timedOut: { [self] in state.withLock { $0.hasTimedOut = true } }, resume: resume)
+        session.awaitLoads(features, resume)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        then(state.withLock { $0.error }.map { .failure($0) } ?? .success(()))
+        then(error.withLock { $0 }.map { .failure($0) } ?? .success(()))
     }
 
     func end(_ error: StoreError) {

@@ -53,17 +53,26 @@ struct StoreTable: Sequence {
     ) -> [@Sendable () -> Void] {
         guard var loads else { return [] }
         loads.underWay.subtract(features)
-        loads.failures.merge(failures) { _, new in new }
+        for feature in features { loads.failures[feature] = failures[feature] }
         let waiters = loads.waiters
         loads.waiters = []
         self.loads = loads.underWay.isEmpty && loads.failures.isEmpty ? nil : loads
         return waiters
     }
 
+    /// Loads that are under way have taken too long.
+    mutating func failLoads(_ features: [FeatureID]) {
+        for feature in features where loads?.underWay.contains(feature) == true {
+            loads?.failures[feature] = .loadTimeOut
+        }
+    }
+
     /// Why the last load of a store failed; nil if it did not, or another one is under way.
     func failure(of feature: FeatureID) -> StoreError? { loads?.failures[feature] }
 
-    func isLoading(_ features: [FeatureID]) -> Bool { loads.map { !$0.underWay.isDisjoint(with: features) } ?? false }
+    func isLoading(_ features: [FeatureID]) -> Bool {
+        features.contains { loads?.underWay.contains($0) == true && loads?.failures[$0] == nil }
+    }
 
     var hasLoads: Bool { loads.map { !$0.underWay.isEmpty } ?? false }
 
