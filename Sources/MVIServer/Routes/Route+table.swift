@@ -1,5 +1,6 @@
 extension Route {
-    /// Every route of the contract (`docs/http.md`, Resources): those declared, `HEAD` wherever there is `GET`, `OPTIONS` for every path.
+    /// Every route of the contract (`docs/http.md`, Resources): those declared, `HEAD` wherever there is `GET`, `OPTIONS`
+    /// for every path.
     static let table: [Route] = declared + declared.compactMap(\.forHead) + options
 
     private static let sessionGone: [ProblemType] = [.unauthorized, .sessionNotFound, .sessionEnded] + notKept
