@@ -64,7 +64,7 @@ public struct FeatureServer: Sendable {
                 // Stopped in the opposite order: after the last answer was sent.
                 .init(service: JournalService(sessions: assembly.sessions))
             ] + control(of: journal, settings, logger).map { .init(service: $0) } + [
-                .init(service: SessionSweeper(sessions: assembly.sessions)),
+                .init(service: SessionSweeper(sessions: assembly.sessions, logger: logger)),
                 .init(service: HTTPService(assembly)),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)

@@ -92,11 +92,20 @@ struct DocumentTests {
         }
     }
 
+    private struct Readiness: Decodable {
+        var status: String
+        var stores: [String: Int]
+    }
+
     @Test("health is answered", arguments: Depth.allCases)
     func health(depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             #expect(try await server.send(TestRequest("GET", "/health/live")).text == #"{"status":"live"}"#)
-            #expect(try await server.send(TestRequest("GET", "/health/ready")).text == #"{"status":"ready"}"#)
+            let session = try await server.session()
+            _ = try await server.send(session.intent(#"{"type":"fail"}"#))
+            let counts = try await server.send(TestRequest("GET", "/health/ready")).json(Readiness.self)
+            #expect(counts.status == "ready" && counts.stores["failures"] == 1)
+            #expect(counts.stores["missedObservations"] == 0)
             server.sessions.drain()
             #expect(try await server.send(TestRequest("GET", "/health/live")).status == 200)
             let ready = try await server.send(TestRequest("HEAD", "/health/ready"))

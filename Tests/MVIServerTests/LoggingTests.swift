@@ -92,4 +92,18 @@ struct LoggingTests {
         StoreReportLog.log(.commitFailed(StoreError(.full, "no room"), instance: "probe"), logger)
         #expect(lines.withLock { $0.map(\.level) } == [.error])
     }
+
+    @Test("44: what observers missed is logged when it grows, and only then")
+    func missedObservations() {
+        let lines = Lock<[Recorder.Line]>([])
+        var log = DiagnosticsLog(Logger(label: "test", factory: { _ in Recorder(lines: lines) }))
+        for missed in [0, 3, 3, 1, 2] {
+            var diagnostics = StoreDiagnostics()
+            diagnostics.missedObservations = missed
+            log.note(diagnostics)
+        }
+        let seen = lines.withLock { $0 }
+        #expect(seen.count == 2)
+        #expect(seen.allSatisfy { $0.level == .warning && $0.kind.contains("missed") })
+    }
 }

@@ -1,17 +1,21 @@
+import Logging
 import ServiceLifecycle
 import Sessions
 
-/// Ends sessions whose time is over, a bounded number at a time.
+/// Ends sessions whose time is over, a bounded number at a time, and logs what stores missed meanwhile.
 struct SessionSweeper: Service {
     private static let interval: Duration = .seconds(5)
 
     let sessions: SessionTable
+    let logger: Logger
 
     func run() async throws {
         try await cancelWhenGracefulShutdown {
+            var log = DiagnosticsLog(logger)
             while !Task.isCancelled {
                 do { try await Task.sleep(for: Self.interval) } catch is CancellationError { return }
                 sessions.sweep()
+                log.note(sessions.diagnostics)
             }
         }
     }

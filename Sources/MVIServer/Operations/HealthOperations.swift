@@ -21,8 +21,23 @@ struct HealthOperations: Sendable {
             return reply.refuse(
                 Problem(.notReady, "What sessions are kept in cannot be written now.", retryAfter: .seconds(5)))
         }
-        reply.answer(
-            Response(
-                status: 200, fields: AnswerFields.momentaryJSON, body: .bytes(Array(#"{"status":"ready"}"#.utf8))))
+        var answer = JSONObject()
+        answer.add("status", "ready")
+        answer.add("stores", json: stores())
+        reply.answer(Response(status: 200, fields: AnswerFields.momentaryJSON, body: .bytes(answer.close())))
+    }
+
+    /// What the stores in memory tell of their condition, together.
+    private func stores() -> [UInt8] {
+        let diagnostics = sessions.diagnostics
+        var stores = JSONObject()
+        stores.add("failures", diagnostics.failures)
+        stores.add("droppedFailures", diagnostics.droppedFailures)
+        stores.add("slowTurns", diagnostics.slowTurns)
+        stores.add("undeliveredLabels", diagnostics.undeliveredLabels)
+        stores.add("missedObservations", diagnostics.missedObservations)
+        stores.add("observerFailures", diagnostics.observerFailures)
+        stores.add("runningWork", diagnostics.runningWork)
+        return stores.close()
     }
 }
