@@ -38,7 +38,7 @@ struct ErasedStore: Sendable {
     @usableFromInline let decode: @Sendable (_ body: [UInt8]) -> Decoded
     @usableFromInline let commit: @Sendable () -> Void
     /// Takes another writer's state for the head; returns its view state as this code derives it.
-    @usableFromInline let adopt: @Sendable (StoredStore) throws(StoreError) -> [UInt8]
+    @usableFromInline let adopt: @Sendable (StoredStore) throws(StoreError) -> Void
     /// What the store begins with, as it is kept and as clients see it.
     @usableFromInline let state: [UInt8]
     @usableFromInline let view: [UInt8]
@@ -77,9 +77,7 @@ struct ErasedStore: Sendable {
         commit = { runner.commit() }
         adopt = { stored throws(StoreError) in
             switch Self.read(stored, of: F.self, initial: initial) {
-            case .state(let state):
-                runner.adopt(state)
-                return try Self.encoding { () throws(WireEncodingError) in try WireJSON.encode(runner.view) }
+            case .state(let state): runner.adopt(state)
             case .newer: throw .newerState
             case .unreadable(let reason): throw StoreError(.invalid, reason)
             }

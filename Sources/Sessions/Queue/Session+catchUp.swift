@@ -128,8 +128,8 @@ extension Session {
 /// Another writer's state of a store, as far as it is in memory here.
 struct Adopted {
     enum Outcome {
-        /// The store goes on here with this view state, as this code derives it.
-        case adopted(view: [UInt8])
+        /// The store goes on here.
+        case adopted
         /// It has to be loaded when it is used: it is not in memory, or is another store than the one that is.
         case passive
         /// A newer version of the feature wrote it: it is left alone.
@@ -147,7 +147,8 @@ struct Adopted {
             return
         }
         do throws(StoreError) {
-            outcome = .adopted(view: try store.erased.adopt(stored))
+            try store.erased.adopt(stored)
+            outcome = .adopted
         } catch {
             outcome = error.code == .newerState ? .newer : .passive
         }
@@ -163,6 +164,11 @@ extension SessionCore {
         let first = head.number + 1
         head = news.head
         var applied = Applied()
+        if !epochIsNews, news.epoch != epoch {
+            // Another writer found that the log is another one; what is kept of it here is still true.
+            epoch = news.epoch
+            streams.reset(.unknownCursor)
+        }
         var unloaded: [FeatureID] = []
         let there = Set(news.stores.map(\.feature))
         for feature in stores.map(\.feature) where !there.contains(feature) { remove(feature, &applied) }
@@ -189,11 +195,9 @@ extension SessionCore {
         let version = stores[summary.feature]?.version
         if version == nil { stores.append(StoreSlot(summary, now: now.monotonic)) }
         guard let index = stores.index(of: summary.feature) else { return }
+        // Even if this version of the code would show the state otherwise: a version means the same on every node.
         var view = adopted.stored.view
-        if case .adopted(let derived) = adopted.outcome {
-            // Another version of the code may show the same state otherwise: that is its own next turn's to say.
-            if derived != view { stores[index].start = .restored(view: derived) }
-        } else {
+        if case .adopted = adopted.outcome {} else {
             if let store = stores[index].store { applied.ended.append(store) }
             stores[index].store = nil
             stores[index].start = .done

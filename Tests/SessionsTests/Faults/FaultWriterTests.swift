@@ -1,11 +1,12 @@
 import MVI
 import SessionJournal
-import Sessions
 import TestSupport
 import Testing
 
-/// Faults of issue 9 where two processes, or two builds, write to one session.
-@Suite("Faults between writers (issue 9)")
+@testable import Sessions
+
+/// Faults where two processes, or two builds, write to one session.
+@Suite("Faults between writers")
 struct FaultWriterTests {
     private let shop: FeatureID
     private let tally: FeatureID
@@ -75,6 +76,43 @@ struct FaultWriterTests {
         do {
             #expect(after.version > before.version)
         }
+    }
+
+    @Test("PROTOCOL 1: an older build shows what a newer one showed under its version, and starts no store again")
+    func shownByAnotherBuild() throws {
+        let cluster = Cluster()
+        let (old, token) = try cluster.node(FeatureDefinition(Shop.First())).made(.bearer)
+        #expect(try old.told(#"{"type":"add"}"#, to: shop) == "ran")
+        let deployed = try cluster.node(FeatureDefinition(Shop.ShownAnew())).live(token)
+        #expect(try deployed.told(#"{"type":"add"}"#, to: shop) == "ran")
+        let shown = try #require(deployed.shown(shop))
+
+        // It loses against the other build, catches up and runs again; nothing but its own turn follows.
+        #expect(try old.told(#"{"type":"add"}"#, to: shop) == "ran")
+        let after = try #require(old.shown(shop))
+        #expect(after.version == shown.version + 1)
+    }
+
+    @Test("52: a node takes over the log's new name that another node gave it, and its streams start over")
+    func epochOfAnotherWriter() throws {
+        let cluster = Cluster()
+        let (session, _) = try cluster.node(FeatureDefinition(Tally())).made(.bearer)
+        let add = #"{"type":"add","amount":1}"#
+        #expect(try session.told(add, to: tally) == "ran")
+        let stream = try session.opened(.features([tally]), from: .now)
+        _ = try stream.read()
+        let renamed = "another-name"
+        let before = try #require(session.shown(tally)).version
+        let head = session.core.withLock { $0.head }
+        let next = SessionHead(number: head.number + 1, nonce: 1)
+        _ = cluster.kept.append(
+            JournalBatch(session: session.key, expecting: head, head: next, time: .zero, epoch: renamed)
+        ) { _ in }
+
+        #expect(try session.told(add, to: tally) == "ran")
+        #expect(session.epoch == renamed)
+        #expect(try #require(session.shown(tally)).version == before + 2)
+        #expect(try stream.read().names.contains("reset"))
     }
 
     @Test("PROTOCOL 1: a store that is disposed while its commit is in flight comes back with no version that it had")
