@@ -1,7 +1,7 @@
 /// What stands beside a feature: observers, who see everything and change nothing, and interceptors, who may refuse or
 /// rewrite an intent before it is executed.
 public struct Middleware<F: Feature>: Sendable {
-    /// Sees what happened, after its commit, in order, on a task of its own: a slow or throwing observer cannot hurt
+    /// Sees what happened, after its commit, in order, on the threads of observers: a slow or throwing observer cannot hurt
     /// the store, and one that lags far behind misses observations, which is counted in the store's diagnostics.
     public typealias Observer = @Sendable (Observation<F>) throws -> Void
     /// Returns the intent to execute, the given one or another; throws a `Refusal` to refuse it. Runs where the intent

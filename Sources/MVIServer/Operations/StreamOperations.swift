@@ -103,9 +103,7 @@ struct StreamOperations: Sendable {
         default: break
         }
         // What lasts is refused; all else may be mended when the client comes back.
-        guard [429, 503, 507].contains(problem.type.status),
-            problem.type != .stateUnavailable || error.code == .newerState
-        else { return reply.refuse(problem) }
+        guard [429, 503, 507].contains(problem.type.status) else { return reply.refuse(problem) }
         putOff(.busy, problem, wantsProblem, reply)
     }
 

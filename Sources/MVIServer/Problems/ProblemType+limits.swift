@@ -51,8 +51,9 @@ extension ProblemType {
 
     static let journalUnavailable = ProblemType(
         "journal-unavailable", 503, "What sessions are kept in cannot be used now",
-        meaning: "A session or a store could not be read, or a change not be written. Nothing is lost that was "
-            + "answered before; an intent that gets this did not run, or it is not known whether it did.",
+        meaning: "A session or a store could not be read, perhaps as a newer version of the server wrote it, or a "
+            + "change not be written. Nothing is lost that was answered before; an intent that gets this did not "
+            + "run, or it is not known whether it did.",
         remedy:
             "Wait as long as `Retry-After` says and repeat the request: an intent with the same `Idempotency-Key` or "
             + "`Intent-Seq`, so that it runs once in either case.")

@@ -21,7 +21,7 @@ extension RefusalCase {
     ]
 
     /// What can be wrong with what sessions are kept in.
-    static let kept: [RefusalCase] = sessionsNotAtHand + storesNotAtHand + unwritten
+    static let kept: [RefusalCase] = sessionsNotAtHand + storesNotAtHand + newerStores + unwritten
 
     /// The session has to be brought into memory.
     private static let sessionsNotAtHand = ofSession.flatMap { operation, method, target, fields, body in
@@ -76,6 +76,22 @@ extension RefusalCase {
                     #expect(try state.json(Probe.State.self).count == 3)
                     return refused
                 }
+            }
+        }
+
+    /// A newer version of the feature wrote the store's state.
+    private static let newerStores: [RefusalCase] =
+        ofSession.filter { $0.target.contains("probe") && $0.method != "DELETE" }
+        .map { operation, method, target, fields, body in
+            RefusalCase(operation, .journalUnavailable, when: "a newer version wrote the state") { server in
+                let session = try await server.session()
+                _ = try await server.send(session.intent(#"{"type":"add","amount":3}"#))
+                try await server.passivateStores(of: session)
+                server.journal.failLoads(.newerState)
+                let refused = try await server.send(session.request(method, target, fields, body: body))
+                server.journal.failLoads(nil)
+                #expect(refused["retry-after"] == "10")
+                return refused
             }
         }
 
