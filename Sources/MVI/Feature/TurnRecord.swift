@@ -15,6 +15,7 @@ public final class TurnRecord<F: Feature>: Sendable {
     /// Everything that happened in it, in order; empty unless the store is observed or records.
     public let events: [Observation<F>.Event]
 
+    @inlinable
     init(_ turn: borrowing Turn<F>, view: F.ViewState, isViewChanged: Bool) {
         intentID = turn.intentID
         state = turn.state

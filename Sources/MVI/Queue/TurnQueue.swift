@@ -35,10 +35,13 @@ extension QueueJob {
 
 /// Jobs that are run and committed together.
 package struct JobBatch {
-    /// In order, at least one.
-    var jobs: [any QueueJob]
+    /// The first, and those after it: mostly there is one.
+    var first: any QueueJob
+    var others: ArraySlice<any QueueJob> = []
     /// How often in a row another writer was faster than this batch.
     var conflicts = 0
+
+    var jobs: [any QueueJob] { [first] + others }
 }
 
 /// A serial queue of jobs, and who runs it: the thread that finds it idle. Every other enqueues and goes on.
@@ -80,6 +83,15 @@ package final class TurnQueue: Sendable {
 
     /// A queue that keeps what comes until `start`, unless it is started already.
     package init(isStarted: Bool) { state = Lock(State(isStarted: isStarted)) }
+
+    /// Whether the queue was idle: the caller is its runner now, and runs a job of its own first.
+    func enterIdle() -> Bool {
+        state.withLock { state in
+            guard state.isStarted, !state.isRunning, state.closed == nil else { return false }
+            state.isRunning = true
+            return true
+        }
+    }
 
     /// Takes a job.
     func enter(_ job: any QueueJob, limit: Int) -> Entry {
@@ -123,14 +135,14 @@ package final class TurnQueue: Sendable {
                 state.isRunning = false
                 return nil
             }
-            var jobs: [any QueueJob] = []
-            jobs.reserveCapacity(min(Self.batchLimit, state.intents.count + state.steps.count))
+            guard let first = state.intents.popFirst() ?? state.steps.popFirst() else { return nil }
+            var jobs: ArraySlice<any QueueJob> = []
             // They alternate, so that neither crowds the other out.
-            while jobs.count < Self.batchLimit, !(state.intents.isEmpty && state.steps.isEmpty) {
-                if let intent = state.intents.popFirst() { jobs.append(intent) }
-                if jobs.count < Self.batchLimit, let step = state.steps.popFirst() { jobs.append(step) }
+            while jobs.count < Self.batchLimit - 1, !(state.intents.isEmpty && state.steps.isEmpty) {
+                if let step = state.steps.popFirst() { jobs.append(step) }
+                if jobs.count < Self.batchLimit - 1, let intent = state.intents.popFirst() { jobs.append(intent) }
             }
-            return JobBatch(jobs: jobs)
+            return JobBatch(first: first, others: jobs)
         }
     }
 
@@ -207,7 +219,7 @@ package final class TurnQueue: Sendable {
             state = State(isStarted: true)
             state.closed = error
             state.isRunning = isRunning
-            if isRunning, let last { state.again = [JobBatch(jobs: [last])] }
+            if isRunning, let last { state.again = [JobBatch(first: last)] }
             return (jobs, timer, !isRunning)
         }
         timer?.cancel()

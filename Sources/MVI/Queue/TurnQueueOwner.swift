@@ -1,6 +1,7 @@
 import Locking
 
 /// How a batch ended.
+@usableFromInline
 package enum CommitOutcome: Sendable {
     /// It is permanent, and applied.
     case committed
@@ -39,8 +40,9 @@ package protocol TurnQueueOwner: AnyObject, Sendable {
 extension TurnQueueOwner {
     /// Takes a job. If the queue is idle this thread runs it, and what comes meanwhile.
     package func enqueue(_ job: any QueueJob) {
+        if queue.enterIdle() { return drive(JobBatch(first: job)) }
         switch queue.enter(job, limit: environment.queueLimit) {
-        case .alone: drive(JobBatch(jobs: [job]))
+        case .alone: drive(JobBatch(first: job))
         case .queued: break
         case .refused(let error): job.end(error)
         }
@@ -68,20 +70,23 @@ extension TurnQueueOwner {
                 deadline = end
             }
             guard run(batch) else { return }
-            count += batch.jobs.count
+            count += 1 + batch.others.count
             next = queue.next()
         }
     }
 
     /// Runs a batch and commits it; false if something is in flight that goes on with the queue.
     private func run(_ batch: JobBatch) -> Bool {
-        for index in batch.jobs.indices {
-            let job = batch.jobs[index]
-            guard !job.run() else { continue }
-            // It has to wait. What ran before it is committed first; then nothing of the queue runs until it may.
-            let isKept = putBack(JobBatch(jobs: Array(batch.jobs[index...]), conflicts: batch.conflicts))
-            if index == 0, isKept { return !job.whenReady { [self] in drive() } }
-            break
+        if batch.first.run() {
+            for index in batch.others.indices where !batch.others[index].run() {
+                // It has to wait. What ran before it is committed first; then nothing of the queue runs until it may.
+                _ = putBack(
+                    JobBatch(
+                        first: batch.others[index], others: batch.others[(index + 1)...], conflicts: batch.conflicts))
+                break
+            }
+        } else if putBack(batch) {
+            return !batch.first.whenReady { [self] in drive() }
         }
         let end = commit { [self] end in
             if finish(end, conflicts: batch.conflicts) { drive() }
@@ -143,7 +148,9 @@ extension TurnQueueOwner {
         }
         // What threw comes with its failure's turn again.
         let jobs = results.filter { !$0.followsPrevious }.map { $0.job.again(after: $0) }
-        guard putBack(JobBatch(jobs: jobs, conflicts: conflicts)), conflicts > 1 else { return true }
+        guard let first = jobs.first else { return true }
+        let batch = JobBatch(first: first, others: jobs.dropFirst(), conflicts: conflicts)
+        guard putBack(batch), conflicts > 1 else { return true }
         // Two writers that lose against each other in step would go on so.
         let time = Duration.milliseconds(Int.random(in: 1...(10 << conflicts)))
         Task(executorPreference: environment.executor) { [self, clock = environment.clock] in

@@ -141,29 +141,38 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             return TurnResult(TurnTrouble(error: error, stepError: error), judged: judged)
         }
         checkDuration(since: start, context)
-        if turn.hasMessages { copies.withLock { $0.working = after } }
+        if turn.hasMessages { setWorking(after) }
         return TurnResult(
             nil, output: output, effects: turn.effects, observe: telling(turn.observations, context.intentID),
             judged: judged)
     }
 
     @inlinable
-    package func commit() {
+    func setWorking(_ values: Values) {
+        var values: Values? = values
+        copies.withLock { swap(&$0.working, &values) }
+    }
+
+    @inlinable
+    package func commit() { _ = replaceHead() }
+
+    /// Takes the batch's working copy for the head; returns the old one, which is to die under no lock.
+    @inlinable
+    func replaceHead() -> Values? {
         copies.withLock { copies in
-            if let working = copies.working {
-                copies.head = working
-                copies.working = nil
-            }
+            guard var values = copies.working.take() else { return nil }
+            swap(&values, &copies.head)
+            return values
         }
     }
 
     @usableFromInline
-    package func rollBack() { copies.withLock { $0.working = nil } }
+    package func rollBack() { _ = copies.withLock { $0.working.take() } }
 
     /// Takes another writer's state for the working copy; returns whether clients see it as another than the head.
     func stage(_ state: F.State) -> Bool {
         let (before, values) = (view, Values(state: state, view: feature.view(state)))
-        copies.withLock { $0.working = values }
+        setWorking(values)
         return values.view != before
     }
 

@@ -6,12 +6,15 @@ public enum StoreEvent<F: Feature>: Sendable {
     case state(F.ViewState)
     /// A label.
     case label(F.Label)
+
+    var label: F.Label? { if case .label(let label) = self { label } else { nil } }
 }
 
 /// One subscriber's events in order, between the store that appends and the subscriber that takes.
 ///
 /// Unbounded: observers in the process see every state (SEMANTICS' promise), and a subscriber that never takes is a
 /// fault of the program, not of a client.
+@usableFromInline
 final class Mailbox<F: Feature>: Sendable {
     struct Box {
         var events: [StoreEvent<F>] = []
@@ -34,14 +37,12 @@ final class Mailbox<F: Feature>: Sendable {
         }
     }
 
-    let takesStates: Bool
-    let takesLabels: Bool
+    let kinds: SubscriptionKinds
     let sink: (@Sendable (StoreEvent<F>) -> Void)?
     let box = Lock(Box())
 
-    init(takesStates: Bool, takesLabels: Bool, sink: (@Sendable (StoreEvent<F>) -> Void)?) {
-        self.takesStates = takesStates
-        self.takesLabels = takesLabels
+    init(_ kinds: SubscriptionKinds, sink: (@Sendable (StoreEvent<F>) -> Void)?) {
+        self.kinds = kinds
         self.sink = sink
     }
 
@@ -93,17 +94,13 @@ final class Mailbox<F: Feature>: Sendable {
         drain()
     }
 
-    /// No more events, also none of those that wait: returns the labels among them. May be called under the store's
-    /// lock; `drain` tells a consumer that waits.
-    func close() -> [F.Label] {
+    /// No more events, also none of those that wait: returns them. May be called under the store's lock; `drain` tells a
+    /// consumer that waits.
+    func close() -> [StoreEvent<F>] {
         box.withLock { box in
+            defer { (box.events, box.head) = ([], 0) }
             box.isFinished = true
-            let labels = box.events[box.head...].compactMap { event -> F.Label? in
-                if case .label(let label) = event { label } else { nil }
-            }
-            box.events = []
-            box.head = 0
-            return labels
+            return Array(box.events[box.head...])
         }
     }
 }

@@ -1,10 +1,3 @@
-import Locking
-
-/// Names a subscription inside its store.
-struct SubscriptionID: Hashable, Sendable {
-    let number: UInt64
-}
-
 /// A subscriber's end of a subscription: an asynchronous sequence for one consumer. It ends with `cancel`, with the
 /// store, or when nobody holds it any more.
 public final class Subscription<F: Feature>: AsyncSequence, Sendable {
@@ -14,10 +7,10 @@ public final class Subscription<F: Feature>: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     private let store: Store<F>
-    private let id: SubscriptionID?
+    private let id: UInt64?
     private let mailbox: Mailbox<F>
 
-    init(store: Store<F>, id: SubscriptionID?, mailbox: Mailbox<F>) {
+    init(store: Store<F>, id: UInt64?, mailbox: Mailbox<F>) {
         self.store = store
         self.id = id
         self.mailbox = mailbox
@@ -28,7 +21,7 @@ public final class Subscription<F: Feature>: AsyncSequence, Sendable {
     /// Ends it: no event comes any more, except one that another thread is delivering right now. The others go on.
     /// Labels that it did not take are kept for the next subscriber if it was the only one who takes labels.
     public func cancel() {
-        if let id { store.unsubscribe(id) }
+        if let id { store.output.unsubscribe(id) }
         mailbox.drain()
     }
 
@@ -85,32 +78,7 @@ extension Store {
     private func subscribe(
         _ kinds: SubscriptionKinds, sink: (@Sendable (StoreEvent<F>) -> Void)?
     ) -> Subscription<F> {
-        let mailbox = Mailbox<F>(
-            takesStates: kinds.contains(.states), takesLabels: kinds.contains(.labels), sink: sink)
-        let id = core.withLock { core -> SubscriptionID? in
-            guard !core.isDisposed else { return nil }
-            if mailbox.takesStates { mailbox.append(.state(typed.view)) }
-            if mailbox.takesLabels {
-                for label in core.undelivered { mailbox.append(.label(label)) }
-                core.undelivered = []
-            }
-            core.nextSubscription += 1
-            let id = SubscriptionID(number: core.nextSubscription)
-            core.subscribers[id] = mailbox
-            return id
-        }
-        if id == nil {
-            mailbox.finish()
-        } else {
-            mailbox.drain()
-        }
-        return Subscription(store: self, id: id, mailbox: mailbox)
-    }
-
-    func unsubscribe(_ id: SubscriptionID) {
-        let (leaving, lost) = core.withLock { $0.unsubscribe(id, labelLimit: environment.labelLimit) }
-        noteUndelivered(lost)
-        // Closed under the lock so that no label is both lost here and kept there; its last holder may be us.
-        withExtendedLifetime(leaving) {}
+        let mailbox = Mailbox<F>(kinds, sink: sink)
+        return Subscription(store: self, id: output.subscribe(mailbox, to: typed), mailbox: mailbox)
     }
 }

@@ -24,6 +24,7 @@ package final class StoreScope: Sendable {
     package let environment: StoreEnvironment
     private let state = Lock(State())
 
+    @usableFromInline
     package init(_ environment: StoreEnvironment) { self.environment = environment }
 
     /// Changes the work under the lock, and does all that follows after it but to begin what was started.
@@ -184,6 +185,13 @@ package final class StoreScope: Sendable {
     }
 
     // MARK: Condition
+
+    /// Counts and reports labels that were given up.
+    func lostLabels(_ count: Int) {
+        guard count > 0 else { return }
+        note { $0.undeliveredLabels += count }
+        environment.report(.undelivered(count: count, instance: environment.instance))
+    }
 
     /// The store's own condition, as far as it is counted here.
     package var diagnostics: StoreDiagnostics {

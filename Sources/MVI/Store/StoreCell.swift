@@ -1,0 +1,242 @@
+import Locking
+
+/// A store on its own without its feature's type: its queue, and the batch that runs.
+@usableFromInline
+final class StoreCell: StoreHost, TurnQueueOwner {
+    /// Commits what the batch's turns left in the store's typed part; see `StoreOutput.commit`.
+    @usableFromInline
+    typealias Commit = @Sendable (_ then: @escaping @Sendable (CommitOutcome) -> Void) -> CommitOutcome?
+
+    private enum Bootstrap {
+        /// It has to be committed before anything else.
+        case owed
+        /// It is in the batch.
+        case ran
+        case done
+    }
+
+    private struct State {
+        var startReason: StartReason
+        var bootstrap = Bootstrap.owed
+        /// How many turns were committed, and the number of the last one that changed the view state.
+        var head: (number: UInt64, version: UInt64) = (0, 0)
+        /// The same with the turns of the batch, and what they led to.
+        var working: (number: UInt64, version: UInt64) = (0, 0)
+        var results: [JobResult] = []
+        var effects: [Effect] = []
+
+        mutating func undo() {
+            working = head
+            if bootstrap == .ran { bootstrap = .owed }
+        }
+    }
+
+    let queue = TurnQueue(isStarted: false)
+    let scope: StoreScope
+    let runner: any StoreRunner
+    private let commitTurns: Commit
+    private let state: Lock<State>
+
+    @usableFromInline
+    init(_ runner: any StoreRunner, _ scope: StoreScope, _ startReason: StartReason, commit: @escaping Commit) {
+        self.runner = runner
+        self.scope = scope
+        commitTurns = commit
+        state = Lock(State(startReason: startReason))
+    }
+
+    var environment: StoreEnvironment { scope.environment }
+
+    func start() {
+        guard queue.start(with: BootstrapJob(self, isRetried: true)) else { return }
+        runner.observe(started: state.withLock { $0.startReason })
+        drive()
+    }
+
+    @usableFromInline
+    func accept(
+        _ run: @escaping RunTurn, _ id: IntentID, _ precondition: IntentPrecondition?,
+        _ completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void
+    ) {
+        enqueue(IntentJob(self, id, run, precondition, completion))
+    }
+
+    func enqueue(_ job: any TurnJob) { enqueue(job as any QueueJob) }
+
+    // MARK: Turns
+
+    func run(_ job: any TurnJob) -> Bool {
+        let (_, effects) = prepare()
+        if let token = job.token, !scope.isLive(token, after: effects) {
+            add(job, job.intentID, .dropped)
+        } else {
+            run(job, job.intentID, job.runTurn, after: effects)
+        }
+        return true
+    }
+
+    /// Runs bootstrap if it is owed: nothing overtakes it. Returns the version after the batch's turns so far, and what
+    /// they ask for.
+    fileprivate func prepare(_ job: BootstrapJob? = nil) -> (version: UInt64, effects: [Effect]) {
+        let (reason, version, effects) = state.withLock { state -> (StartReason?, UInt64, [Effect]) in
+            let isOwed = state.bootstrap == .owed
+            if isOwed { state.bootstrap = .ran }
+            return (isOwed ? state.startReason : nil, state.working.version, state.effects)
+        }
+        guard let reason else { return (version, effects) }
+        let job = job ?? BootstrapJob(self, isRetried: false)
+        run(job, .bootstrap, runner.bootstrap(reason), after: effects, isBootstrap: true)
+        return state.withLock { ($0.working.version, $0.effects) }
+    }
+
+    /// Runs a turn, and that of its failure if it throws.
+    fileprivate func run(
+        _ job: any QueueJob, _ intentID: IntentID, _ run: RunTurn, after effects: [Effect], isBootstrap: Bool = false,
+        follows: Bool = false
+    ) {
+        let turn = run(TurnContext(intentID, scope, earlier: effects))
+        add(job, intentID, turn, isBootstrap: isBootstrap, follows: follows)
+        guard let trouble = turn.trouble, trouble.isHandedToFeature, let failure = trouble.failure else { return }
+        let later = state.withLock { $0.effects }
+        let job = FailureJob(failure, of: nil, on: self)
+        self.run(job, intentID, job.runTurn, after: later, follows: true)
+    }
+
+    fileprivate func add(
+        _ job: any QueueJob, _ intentID: IntentID, _ turn: TurnResult, isBootstrap: Bool = false, follows: Bool = false
+    ) {
+        let isKept = turn.trouble == nil
+        state.withLock { state in
+            if isKept {
+                state.working.number += 1
+                if turn.output.isViewChanged { state.working.version = state.working.number }
+                if !turn.effects.isEmpty { state.effects += turn.effects }
+            }
+            state.results.append(
+                JobResult(
+                    job, on: self, intentID, turn, isKept: isKept,
+                    state: StateSnapshot(version: state.working.version, view: []), followsPrevious: follows,
+                    isBootstrap: isBootstrap))
+        }
+    }
+
+    // MARK: The commit
+
+    func commit(then: @escaping @Sendable (CommitEnd) -> Void) -> CommitEnd? {
+        let (results, effects) = state.withLock { state in
+            defer { (state.results, state.effects) = ([], []) }
+            return (state.results, state.effects)
+        }
+        // An author's values: they die here, after the lock.
+        withExtendedLifetime(effects) {}
+        let outcome = commitTurns { [self] in then(end($0, results)) }
+        return outcome.map { end($0, results) }
+    }
+
+    private func end(_ outcome: CommitOutcome, _ results: [JobResult]) -> CommitEnd {
+        state.withLock { state in
+            switch outcome {
+            case .committed:
+                state.head = state.working
+                if state.bootstrap == .ran { state.bootstrap = .done }
+            case .conflict:
+                // Another writer began the store's life.
+                state.startReason = .restored
+                state.undo()
+            case .failed, .unknown:
+                state.undo()
+                // One that threw has had its run; the turn of its failure is tried again.
+                if let first = results.first, first.isBootstrap, !first.isKept { state.bootstrap = .done }
+            }
+        }
+        return CommitEnd(outcome, results)
+    }
+}
+
+/// An intent of a store on its own.
+private final class IntentJob: QueueJob {
+    private let store: StoreCell
+    private let intentID: IntentID
+    private let runTurn: RunTurn
+    private let precondition: IntentPrecondition?
+    private let completion: @Sendable (Result<IntentOutcome, StoreError>) -> Void
+
+    init(
+        _ store: StoreCell, _ intentID: IntentID, _ runTurn: @escaping RunTurn, _ precondition: IntentPrecondition?,
+        _ completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void
+    ) {
+        self.store = store
+        self.intentID = intentID
+        self.runTurn = runTurn
+        self.precondition = precondition
+        self.completion = completion
+    }
+
+    var lane: JobLane { .intents }
+    var isRetried: Bool { false }
+
+    func run() -> Bool {
+        let (version, effects) = store.prepare()
+        if let error = precondition?(version) {
+            store.add(self, intentID, TurnResult(TurnTrouble(error: error)))
+        } else {
+            store.run(self, intentID, runTurn, after: effects)
+        }
+        return true
+    }
+
+    /// Interceptors judged it: it runs again as they left it.
+    func again(after result: JobResult) -> any QueueJob {
+        result.turn?.judged.map { IntentJob(store, intentID, $0, precondition, completion) } ?? self
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) {
+        if let error = result.turn?.trouble?.error { return completion(.failure(error)) }
+        completion(.success(IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)))
+    }
+
+    func end(_ error: StoreError) {
+        if error.code == .disposed { store.scope.note { $0.droppedAfterEnd += 1 } }
+        completion(.failure(error))
+    }
+}
+
+/// A bootstrap of a store on its own.
+private final class BootstrapJob: QueueJob {
+    private let store: StoreCell
+    /// False for one that runs before another job since the first could not be committed: that one is tried again.
+    let isRetried: Bool
+
+    init(_ store: StoreCell, isRetried: Bool) {
+        self.store = store
+        self.isRetried = isRetried
+    }
+
+    var lane: JobLane { .steps }
+
+    func run() -> Bool {
+        _ = store.prepare(self)
+        return true
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) {}
+    func end(_ error: StoreError) {}
+}
+
+/// The last job of a store: it tells observers of the end.
+final class EndJob: QueueJob {
+    private let runner: any StoreRunner
+
+    init(runner: any StoreRunner) { self.runner = runner }
+
+    var lane: JobLane { .intents }
+    var isRetried: Bool { false }
+
+    func run() -> Bool {
+        runner.observeEnd()
+        return true
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) {}
+    func end(_ error: StoreError) {}
+}
