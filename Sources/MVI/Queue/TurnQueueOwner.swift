@@ -128,9 +128,8 @@ extension TurnQueueOwner {
         for launch in launches { launch.host.scope.begin(launch.work, on: launch.host) }
         var settled: [@Sendable () -> Void] = []
         for result in results {
-            let settling = result.host?.scope.settling(of: result.intentID)
-            settled += settling?.actions ?? []
-            result.job.finished(result, isSettled: settling?.isSettled ?? true)
+            let isSettled = result.host?.scope.isSettled(result.intentID, &settled) ?? true
+            result.job.finished(result, isSettled: isSettled)
         }
         for action in settled { action() }
     }

@@ -20,7 +20,7 @@ public struct StoreEnvironment: Sendable {
         var executor: (any TaskExecutor)?
         var queueLimit: Int
         var workLimit: Int
-        var labelLimit: Int
+        @usableFromInline var labelLimit: Int
         var slowTurn: Duration
         @usableFromInline var slowTurnNanoseconds: UInt64
         @usableFromInline var isRecording: Bool
@@ -79,7 +79,7 @@ extension StoreEnvironment {
 
     /// How many labels a store keeps in memory while nobody subscribes; the oldest goes first.
     public var labelLimit: Int {
-        get { shared.values.labelLimit }
+        @inlinable get { shared.values.labelLimit }
         set { change { $0.labelLimit = newValue } }
     }
 

@@ -11,13 +11,13 @@ final class StoreOutput<F: Feature>: Sendable {
         @usableFromInline var subscribers: [UInt64: Mailbox<F>] = [:]
         var lastSubscription: UInt64 = 0
         /// Labels without a subscriber to take them.
-        var undelivered: [F.Label] = []
-        var isDisposed = false
+        @usableFromInline var undelivered: [F.Label] = []
+        @usableFromInline var isDisposed = false
     }
 
     @usableFromInline let state = Lock(State())
     @usableFromInline let log: (any TurnLog<F>)?
-    private let scope: StoreScope
+    @usableFromInline let scope: StoreScope
 
     @usableFromInline
     init(_ log: (any TurnLog<F>)?, _ scope: StoreScope) {
@@ -40,17 +40,19 @@ final class StoreOutput<F: Feature>: Sendable {
     @inlinable
     func commit(_ runner: TurnRunner<F>, then: @escaping @Sendable (CommitOutcome) -> Void) -> CommitOutcome? {
         if log != nil { return append(runner, then: then) }
-        // Mostly there is one turn, and nothing to tell. Who subscribes later finds it at the head. The old state dies
-        // after the lock.
-        let taken = state.withLock { state -> (TurnRecord<F>?, TurnRunner<F>.Values?)? in
-            guard state.others.isEmpty, state.subscribers.isEmpty, state.turn?.labels.isEmpty ?? true else {
-                return nil
-            }
-            let turn = state.turn
-            state.turn = nil
-            return (turn, runner.replaceHead())
+        // Mostly there is one turn and nobody to be told of it: who subscribes later finds it at the head. What is
+        // replaced dies after the lock.
+        var (turn, old, lost): (TurnRecord<F>?, TurnRunner<F>.Values?, Int) = (nil, nil, 0)
+        let isTaken = state.withLock { state in
+            guard state.others.isEmpty, state.subscribers.isEmpty else { return false }
+            (turn, state.turn) = (state.turn, nil)
+            old = runner.replaceHead()
+            if let turn, !turn.labels.isEmpty { lost = state.keep(turn.labels, limit: scope.environment.labelLimit) }
+            return true
         }
-        if taken == nil { publishTurns(runner) }
+        withExtendedLifetime(old) {}
+        if !isTaken { publishTurns(runner) }
+        if lost > 0 { scope.lostLabels(lost) }
         return .committed
     }
 
@@ -168,19 +170,24 @@ extension StoreOutput.State {
 
     /// Returns how many labels were given up.
     mutating func tell(_ labels: [F.Label], labelLimit: Int) -> Int {
-        guard !hasLabelTakers else {
-            for mailbox in subscribers.values where mailbox.kinds.contains(.labels) {
-                for label in labels { mailbox.append(.label(label)) }
-            }
-            return 0
+        guard hasLabelTakers else { return keep(labels, limit: labelLimit) }
+        for mailbox in subscribers.values where mailbox.kinds.contains(.labels) {
+            for label in labels { mailbox.append(.label(label)) }
         }
-        undelivered += labels
-        return trimUndelivered(to: isDisposed ? 0 : labelLimit)
+        return 0
     }
 
+    /// Keeps labels that nobody takes; returns how many were given up.
+    @inlinable
+    mutating func keep(_ labels: [F.Label], limit: Int) -> Int {
+        undelivered += labels
+        return trimUndelivered(to: isDisposed ? 0 : limit)
+    }
+
+    @inlinable
     mutating func trimUndelivered(to room: Int) -> Int {
         let excess = max(0, undelivered.count - room)
-        undelivered.removeFirst(excess)
+        if excess > 0 { undelivered.removeFirst(excess) }
         return excess
     }
 }

@@ -21,7 +21,7 @@ package final class StoreScope: Sendable {
         var diagnostics = StoreDiagnostics()
     }
 
-    package let environment: StoreEnvironment
+    @usableFromInline package let environment: StoreEnvironment
     private let state = Lock(State())
 
     @usableFromInline
@@ -54,11 +54,12 @@ package final class StoreScope: Sendable {
         return change.started
     }
 
-    /// Whether no work that the intent launched is running, and what those are to be told who wait for others.
-    func settling(of intentID: IntentID) -> (isSettled: Bool, actions: [@Sendable () -> Void]) {
+    /// Whether no work that the intent launched is running; adds what those are to be told who wait for others.
+    func isSettled(_ intentID: IntentID, _ actions: inout [@Sendable () -> Void]) -> Bool {
         state.withLock { state in
-            if state.work.settling.isDone { return (true, []) }
-            return (state.work.settling.isSettled(intentID), state.work.settling.takeSettled())
+            if state.work.settling.isDone { return true }
+            actions += state.work.settling.takeSettled()
+            return state.work.settling.isSettled(intentID)
         }
     }
 
@@ -187,6 +188,7 @@ package final class StoreScope: Sendable {
     // MARK: Condition
 
     /// Counts and reports labels that were given up.
+    @usableFromInline
     func lostLabels(_ count: Int) {
         guard count > 0 else { return }
         note { $0.undeliveredLabels += count }
