@@ -35,6 +35,18 @@ public struct IntentID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { text }
 }
 
+extension IntentID {
+    /// What bootstrap and its work go by. Not ASCII, so that no key that a client sends can be it.
+    public static let bootstrap = IntentID("‹bootstrap›")
+    @usableFromInline static let end = IntentID("end")
+
+    /// Whether it is `bootstrap`. Its first byte is no other's: comparing texts of two forms takes ten times as long.
+    package var isBootstrap: Bool {
+        guard let first = text.utf8.first, first > 0x7F else { return false }
+        return self == .bootstrap
+    }
+}
+
 /// A permutation of the numbers of 64 bits, from a random start (Steele, Lea, Flood: Fast Splittable Pseudorandom
 /// Number Generators, 2014).
 package struct SplitMix: Sendable {

@@ -19,10 +19,7 @@ package struct CommitEnd: Sendable {
     /// The results of its jobs, in order.
     package let results: [JobResult]
 
-    package init(_ outcome: CommitOutcome, _ results: [JobResult]) {
-        self.outcome = outcome
-        self.results = results
-    }
+    package init(_ outcome: CommitOutcome, _ results: [JobResult]) { (self.outcome, self.results) = (outcome, results) }
 }
 
 /// Whose queue it is: a session, or a store on its own. It keeps the working copies of the batch that runs.
@@ -119,17 +116,17 @@ extension TurnQueueOwner {
 
     /// Launches, tells observers, reports, answers, in that order. Mostly it is one result without effects.
     private func committed(_ results: [JobResult]) {
+        // By the index: a loop over the elements copies each.
         var launches: [(host: any StoreHost, work: [WorkStart])] = []
-        for result in results {
-            guard let host = result.host, result.hasEffects else { continue }
-            launches.append((host, host.scope.apply(result)))
+        for index in results.indices where results[index].hasEffects {
+            if let host = results[index].host { launches.append((host, host.scope.apply(results[index]))) }
         }
-        for result in results where result.hasFollowers { result.tell() }
+        for index in results.indices where results[index].hasFollowers { results[index].tell() }
         for launch in launches { launch.host.scope.begin(launch.work, on: launch.host) }
         var settled: [@Sendable () -> Void] = []
-        for result in results {
-            let isSettled = result.host?.scope.isSettled(result.intentID, &settled) ?? true
-            result.job.finished(result, isSettled: isSettled)
+        for index in results.indices {
+            let isSettled = results[index].host?.scope.isSettled(results[index].intentID, &settled) ?? true
+            results[index].job.finished(results[index], isSettled: isSettled)
         }
         for action in settled { action() }
     }

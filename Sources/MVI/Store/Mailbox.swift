@@ -66,7 +66,7 @@ final class Mailbox<F: Feature>: Sendable {
         waiter?.resume(returning: event)
     }
 
-    func takeForSink(_ isMine: inout Bool) -> StoreEvent<F>? {
+    private func takeForSink(_ isMine: inout Bool) -> StoreEvent<F>? {
         box.withLock { box in
             if box.isDelivering && !isMine { return nil }
             let event = box.next()

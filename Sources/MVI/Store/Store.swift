@@ -31,7 +31,7 @@ public final class Store<F: Feature>: Sendable {
         let typed = TurnRunner(
             feature, state: state ?? feature.initialState, environment: environment, middleware: middleware
         ) { (turn, view, isViewChanged) throws(StoreError) in
-            output.append(TurnRecord(turn, view: view, isViewChanged: isViewChanged))
+            output.append(turn, view, isViewChanged)
             var output = TurnOutput()
             output.isViewChanged = isViewChanged
             return output
@@ -131,17 +131,5 @@ public final class Store<F: Feature>: Sendable {
         for mailbox in ended.mailboxes where mailbox.kinds.contains(.labels) { mailbox.finish() }
         if ended.lost > 0 { scope.note { $0.undeliveredLabels += ended.lost } }
         if isIdle { typed.observeEnd() }
-    }
-}
-
-extension IntentID {
-    /// What bootstrap and its work go by. Not ASCII, so that no key that a client sends can be it.
-    public static let bootstrap = IntentID("‹bootstrap›")
-    @usableFromInline static let end = IntentID("end")
-
-    /// Whether it is `bootstrap`. Its first byte is no other's: comparing texts of two forms takes ten times as long.
-    package var isBootstrap: Bool {
-        guard let first = text.utf8.first, first > 0x7F else { return false }
-        return self == .bootstrap
     }
 }

@@ -46,8 +46,7 @@ public struct StoreError: Error, Sendable {
     private final class Content: Sendable {
         let code: Code
         let detail: String
-        let failure: Failure?
-        let retryAfter: Duration?
+        let (failure, retryAfter): (Failure?, Duration?)
         let issues: [Issue]
         let expectedNumber: UInt64?
 
@@ -55,12 +54,8 @@ public struct StoreError: Error, Sendable {
             _ code: Code, _ detail: String, _ failure: Failure?, _ retryAfter: Duration?, _ issues: [Issue],
             _ expected: UInt64?
         ) {
-            self.code = code
-            self.detail = detail
-            self.failure = failure
-            self.retryAfter = retryAfter
-            self.issues = issues
-            expectedNumber = expected
+            (self.code, self.detail, self.failure) = (code, detail, failure)
+            (self.retryAfter, self.issues, expectedNumber) = (retryAfter, issues, expected)
         }
     }
 

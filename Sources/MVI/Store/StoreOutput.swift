@@ -3,11 +3,24 @@ import Locking
 /// What leaves a store on its own: its turns to the log, then their states and labels to subscribers.
 @usableFromInline
 final class StoreOutput<F: Feature>: Sendable {
+    /// What subscribers are shown of a turn.
+    @usableFromInline
+    struct Shown {
+        /// Nil if the turn did not change it.
+        @usableFromInline let view: F.ViewState?
+        @usableFromInline let labels: [F.Label]
+
+        @inlinable
+        init(_ view: F.ViewState?, _ labels: [F.Label]) { (self.view, self.labels) = (view, labels) }
+    }
+
     @usableFromInline
     struct State {
-        /// The turns of the batch that runs, mostly one: the first, and those after it.
-        @usableFromInline var turn: TurnRecord<F>?
-        @usableFromInline var others: [TurnRecord<F>] = []
+        /// The turns of the batch that runs as the log takes them; none without a log.
+        var records: [TurnRecord<F>] = []
+        /// The same without a log: the first one, which mostly is the only one, and those after it.
+        @usableFromInline var first: Shown?
+        @usableFromInline var others: [Shown] = []
         @usableFromInline var subscribers: [UInt64: Mailbox<F>] = [:]
         var lastSubscription: UInt64 = 0
         /// Labels without a subscriber to take them.
@@ -30,11 +43,16 @@ final class StoreOutput<F: Feature>: Sendable {
 
     /// Adds a turn to the batch that runs.
     @inlinable
-    func append(_ turn: TurnRecord<F>) {
+    func append(_ turn: borrowing Turn<F>, _ view: F.ViewState, _ isViewChanged: Bool) {
+        if log != nil { return record(TurnRecord(turn, view: view, isViewChanged: isViewChanged)) }
+        let shown = Shown(isViewChanged ? view : nil, turn.labels)
         state.withLock { state in
-            if state.turn == nil { state.turn = turn } else { state.others.append(turn) }
+            if state.first == nil { state.first = shown } else { state.others.append(shown) }
         }
     }
+
+    @usableFromInline
+    func record(_ turn: TurnRecord<F>) { state.withLock { $0.records.append(turn) } }
 
     /// Makes the batch permanent, then the head, then visible. Returns nil if `then` will be called later.
     @inlinable
@@ -42,30 +60,35 @@ final class StoreOutput<F: Feature>: Sendable {
         if log != nil { return append(runner, then: then) }
         // Mostly there is one turn and nobody to be told of it: who subscribes later finds it at the head. What is
         // replaced dies after the lock.
-        var (turn, old, lost): (TurnRecord<F>?, TurnRunner<F>.Values?, Int) = (nil, nil, 0)
+        var (turn, old, lost): (Shown?, TurnRunner<F>.Values?, Int) = (nil, nil, 0)
         let isTaken = state.withLock { state in
             guard state.others.isEmpty, state.subscribers.isEmpty else { return false }
-            (turn, state.turn) = (state.turn, nil)
+            (turn, state.first) = (state.first, nil)
             old = runner.replaceHead()
             if let turn, !turn.labels.isEmpty { lost = state.keep(turn.labels, limit: scope.environment.labelLimit) }
             return true
         }
         withExtendedLifetime(old) {}
-        if !isTaken { publishTurns(runner) }
+        if !isTaken { publishAll(runner) }
         if lost > 0 { scope.lostLabels(lost) }
         return .committed
     }
 
-    private func takeTurns() -> [TurnRecord<F>] {
-        state.withLock { state in
-            defer { (state.turn, state.others) = (nil, []) }
-            return state.turn.map { [$0] + state.others } ?? []
+    @usableFromInline
+    func publishAll(_ runner: TurnRunner<F>) {
+        let turns = state.withLock { state in
+            defer { (state.first, state.others) = (nil, []) }
+            return (state.first.map { [$0] } ?? []) + state.others
         }
+        publish(turns, runner)
     }
 
     @usableFromInline
     func append(_ runner: TurnRunner<F>, then: @escaping @Sendable (CommitOutcome) -> Void) -> CommitOutcome? {
-        let turns = takeTurns()
+        let turns = state.withLock { state in
+            defer { state.records = [] }
+            return state.records
+        }
         guard let log, !turns.isEmpty else { return .committed }
         return log.commit(turns) { [self] in then(end(turns, $0, runner)) }.map { end(turns, $0, runner) }
     }
@@ -75,7 +98,7 @@ final class StoreOutput<F: Feature>: Sendable {
     ) -> CommitOutcome {
         switch result {
         case .committed:
-            publish(turns, runner)
+            publish(turns.map { Shown($0.isViewChanged ? $0.view : nil, $0.labels) }, runner)
             return .committed
         case .conflict(let newer):
             let isViewChanged = runner.stage(newer)
@@ -90,14 +113,11 @@ final class StoreOutput<F: Feature>: Sendable {
         }
     }
 
-    @usableFromInline
-    func publishTurns(_ runner: TurnRunner<F>) { publish(takeTurns(), runner) }
-
-    private func publish(_ turns: [TurnRecord<F>], _ runner: TurnRunner<F>) {
+    private func publish(_ turns: [Shown], _ runner: TurnRunner<F>) {
         replaceHead(of: runner) { [labelLimit = scope.environment.labelLimit] state in
             var lost = 0
             for turn in turns {
-                if turn.isViewChanged { state.tell(turn.view) }
+                if let view = turn.view { state.tell(view) }
                 if !turn.labels.isEmpty { lost += state.tell(turn.labels, labelLimit: labelLimit) }
             }
             return lost
