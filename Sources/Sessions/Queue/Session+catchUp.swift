@@ -138,6 +138,7 @@ struct Adopted {
 
     let stored: StoredStore
     let outcome: Outcome
+    var goesOn: Bool { if case .adopted = outcome { true } else { false } }
 
     /// Reads the state, outside the lock.
     init(_ stored: StoredStore, _ slot: StoreSlot?) {
@@ -197,7 +198,7 @@ extension SessionCore {
         guard let index = stores.index(of: summary.feature) else { return }
         // Even if this version of the code would show the state otherwise: a version means the same on every node.
         var view = adopted.stored.view
-        if case .adopted = adopted.outcome {} else {
+        if !adopted.goesOn {
             if let store = stores[index].store { applied.ended.append(store) }
             stores[index].store = nil
             stores[index].start = .done
