@@ -119,8 +119,8 @@ public final class Store<F: Feature>: Sendable {
     /// Ends the store: its work is cancelled, then states complete, then labels. Later intents are refused, all else
     /// that comes is dropped and counted; `state` stays the last one. A second call does nothing.
     ///
-    /// A turn that is under way is finished: if it is committed, `state` takes it and its caller is told so. A store
-    /// with running work lives until this is called, however few hold it.
+    /// A turn that is under way is finished: if it is committed, `state` takes it and its caller is told so. Work
+    /// that is launched runs on until this is called, however few hold the store.
     public func dispose() {
         guard let ended = output.dispose() else { return }
         // While a turn is under way, observers are told of the end after it.
