@@ -87,7 +87,7 @@ public final class SessionEnvironment: Sendable {
         stores = StoreEnvironment(
             clock: clock, executor: executor, queueLimit: limits.queuedIntents,
             // Labels wait in the outbox, where streams find them.
-            labelLimit: 0, isRecording: limits.recordedTurns > 0, report: report)
+            isRecording: limits.recordedTurns > 0, report: report)
     }
 
     /// Streams open now, in all sessions.

@@ -55,7 +55,7 @@ struct CommitTests {
         store.dispose()
     }
 
-    @Test("48: state, view, subscribers, observers and callers see the committed head only")
+    @Test("48: state, view, observers and callers see the committed head only")
     func committedOnly() async {
         let log = HeldLog<Script>()
         let seen = Collected<String>()
@@ -71,23 +71,49 @@ struct CommitTests {
         let store = Store(script, log: log)
         store.start()
         log.end()
-        let subscription = store.subscribe { seen.append($0.text) }
         store.accept("a", completion: { _ in seen.append("answered") })
         await store.observersCaughtUp()
         #expect(store.messages.isEmpty)
         #expect(store.view.messages.isEmpty)
-        #expect(seen.all == [""])
+        #expect(seen.all.isEmpty)
         #expect(observed.all.isEmpty)
-        let late = store.subscribe(.states) { seen.append("late \($0.text)") }
-        #expect(seen.all == ["", "late "])
         log.end()
         await store.observersCaughtUp()
         #expect(store.messages == ["a"])
-        #expect(Set(seen.all) == ["", "late ", "a", "!a", "late a", "answered"])
-        #expect(seen.all.last == "answered")
+        #expect(seen.all == ["answered"])
         #expect(observed.all == ["a"])
-        subscription.cancel()
-        late.cancel()
+        store.dispose()
+    }
+
+    @Test("23, 26, 28: the log has each turn's state if it changed, then its labels in publish order, one twice if so")
+    func logged() async throws {
+        let log = SeenLog()
+        let store = Store(
+            { intent, turn in
+                turn.publish("before \(intent)")
+                if intent != "label" { turn.dispatch(intent) }
+                turn.publish("after")
+                turn.publish("after")
+            }, log: log)
+        for intent in ["a", "label", "b"] { try await store.send(intent) }
+        #expect(
+            log.seen.all == [
+                "a", "!before a", "!after", "!after", "!before label", "!after", "!after", "a,b", "!before b",
+                "!after", "!after",
+            ])
+        store.dispose()
+    }
+
+    @Test("23, 24: the view state is derived, the first one, too; a turn that leaves it the same says so")
+    func viewState() async throws {
+        let log = PreparedLog<Halves>([])
+        let store = Store(Halves(), log: log)
+        store.start()
+        for _ in 0..<5 { try await store.send(.up) }
+        #expect(log.commits.all.flatMap { $0 }.map(\.view) == [0, 0, 1, 1, 2, 2])
+        #expect(log.commits.all.flatMap { $0 }.map(\.isViewChanged) == [false, false, true, false, true, false])
+        #expect(store.view == 2)
+        #expect(store.state.count == 5)
         store.dispose()
     }
 
@@ -125,6 +151,16 @@ struct CommitTests {
         store.dispose()
         #expect(!store.messages.isEmpty)
     }
+}
+
+/// Shows half of its count, rounded down.
+private struct Halves: Feature {
+    struct State: Codable, Equatable, Sendable { var count = 0 }
+    enum Intent: Codable, Sendable { case up }
+    static let examples: [Intent] = [.up]
+    let initialState = State(count: 0)
+    func reduce(_ state: inout State, _ intent: Intent) { state.count += 1 }
+    func view(_ state: State) -> Int { state.count / 2 }
 }
 
 /// Commits on a thread of its own, and notes commits that overlap.

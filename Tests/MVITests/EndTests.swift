@@ -4,14 +4,15 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct EndTests {
-    @Test("31: the end cancels work, then completes states, then labels; a second one does nothing")
+    @Test("31: the end cancels work and is told to observers once; a second one does nothing")
     func order() async throws {
         let order = Collected<String>()
         let isDisposed = Collected<Bool>()
         let executor = TestExecutor()
         let stores = Collected<Store<Script>>()
-        let store = Store(
-            { _, turn in
+        let script = Script(
+            own: .observing { if case .ended = $0.event { order.append("ended") } },
+            onExecute: { _, turn in
                 turn.launch { _ in
                     await withTaskCancellationHandler {
                         try? await Gate().wait()
@@ -20,29 +21,21 @@ struct EndTests {
                         order.append("cancelled")
                     }
                 }
-            }, environment: StoreEnvironment(executor: executor))
+            })
+        let store = Store(script, environment: StoreEnvironment(executor: executor))
+        store.start()
         stores.append(store)
         try await store.send("go")
         await executor.idle()
-        let states = Task(executorPreference: executor) {
-            for await _ in store.subscribe(.states) {}
-            order.append("states")
-        }
-        let labels = Task(executorPreference: executor) {
-            for await _ in store.subscribe(.labels) {}
-            order.append("labels")
-        }
-        await executor.idle()
         store.dispose()
         store.dispose()
-        await states.value
-        await labels.value
-        #expect(order.all == ["cancelled", "states", "labels"])
+        await store.observersCaughtUp()
+        #expect(order.all == ["cancelled", "ended"])
         #expect(isDisposed.all == [true])
         #expect(store.isDisposed)
     }
 
-    @Test("32: after the end intents are refused, the state is the last one, a subscriber completes at once")
+    @Test("32: after the end intents are refused and counted, and the state is the last one")
     func late() async throws {
         let store = Store({ intent, turn in turn.dispatch(intent) })
         try await store.send("a")
@@ -54,11 +47,6 @@ struct EndTests {
         }
         #expect(store.messages == ["a"])
         #expect(store.diagnostics.droppedAfterEnd == 1)
-        var events = store.subscribe().makeAsyncIterator()
-        #expect(await events.next() == nil)
-        let calls = Collected<String>()
-        _ = store.subscribe { calls.append($0.text) }
-        #expect(calls.all.isEmpty)
         store.start()
         store.beginWatching()
         store.endWatching()
@@ -135,13 +123,11 @@ struct EndTests {
                 for index in 0..<50 {
                     if thread == 3, index == 25 { store.dispose() }
                     store.accept("x", completion: { told.append((try? $0.get()) != nil) })
-                    if thread == 2, index.isMultiple(of: 10) { _ = store.subscribe() }
                 }
             }
             await told.atLeast(200)
             #expect(told.all.count == 200)
             #expect(store.diagnostics.runningWork == 0)
-            #expect(store.diagnostics.subscribers == 0)
             #expect(store.messages.count { $0 == "x" } == told.all.count { $0 })
         }
     }
@@ -152,7 +138,6 @@ struct EndTests {
         do {
             let store = Store({ intent, turn in turn.dispatch(intent) })
             try await store.send("a")
-            _ = store.subscribe()
             released = store
         }
         #expect(released == nil)

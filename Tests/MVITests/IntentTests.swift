@@ -71,25 +71,23 @@ struct IntentTests {
         store.dispose()
     }
 
-    @Test("10: no lock is held while a handler, a sink, a completion or a precondition runs")
+    @Test("10: no lock is held while a handler, a log, a completion or a precondition runs")
     func noLock() {
         let stores = Collected<Store<Script>>()
-        let store = Store({ intent, turn in
-            // Reading would deadlock under the store's lock.
-            turn.dispatch("\(intent) \(stores.all[0].diagnostics.subscribers)")
-        })
-        stores.append(store)
         let seen = Collected<Int>()
-        let subscription = store.subscribe { _ in seen.append(store.diagnostics.subscribers) }
+        // Reading would deadlock under the store's lock.
+        let log = SeenLog { _ in seen.append(stores.all[0].state.messages.count) }
+        let store = Store(
+            { intent, turn in turn.dispatch("\(intent) \(stores.all[0].diagnostics.failures)") }, log: log)
+        stores.append(store)
         store.accept(
             "go",
             precondition: { _ in
                 seen.append(store.state.messages.count)
                 return nil
             }, completion: { _ in seen.append(store.view.messages.count) })
-        #expect(store.messages == ["go 1"])
-        #expect(seen.all == [1, 0, 1, 1])
-        subscription.cancel()
+        #expect(store.messages == ["go 0"])
+        #expect(seen.all == [0, 0, 1])
         store.dispose()
     }
 
@@ -148,40 +146,34 @@ struct IntentTests {
         store.dispose()
     }
 
-    @Test("14, 16: an intent accepted from inside a handler, a sink or a completion runs after the turn, on its state")
+    @Test("14, 16: an intent accepted from inside a handler, a log or a completion runs after the turn, on its state")
     func reentrant() {
         let stores = Collected<Store<Script>>()
-        let store = Store({ intent, turn in
-            if intent == "outer" { stores.all[0].accept("inner") }
-            turn.dispatch("\(intent)\(turn.state.messages.count)")
-        })
+        let log = SeenLog { if $0 == "outer0" { stores.all[0].accept("log") } }
+        let store = Store(
+            { intent, turn in
+                if intent == "outer" { stores.all[0].accept("inner") }
+                turn.dispatch("\(intent)\(turn.state.messages.count)")
+            }, log: log)
         stores.append(store)
-        let subscription = store.subscribe(.states) { event in
-            if event.text == "outer0" { store.accept("sink") }
-        }
         store.accept("outer", completion: { _ in store.accept("completion") })
-        #expect(store.messages == ["outer0", "inner1", "sink2", "completion3"])
-        subscription.cancel()
+        #expect(store.messages == ["outer0", "inner1", "log2", "completion3"])
         store.dispose()
     }
 
-    @Test("16: intents accepted from inside a subscription while others write lose no update")
+    @Test("16, 22: intents accepted from inside a log while others write lose no update, and it has each state in order")
     func reentrantUnderLoad() async {
+        let stores = Collected<Store<Script>>()
+        let log = SeenLog { if $0.hasSuffix("outer") { stores.all[0].accept("inner") } }
         let store = Store(
-            { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max))
-        let seen = Collected<Int>()
-        let subscription = store.subscribe(.states) { event in
-            guard case .state(let state) = event else { return }
-            seen.append(state.messages.count)
-            if state.messages.last == "outer" { store.accept("inner") }
-        }
+            { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max), log: log)
+        stores.append(store)
         await concurrently(4) { _ in
             for _ in 0..<50 { store.accept("outer") }
         }
-        await seen.atLeast(401)
-        #expect(seen.all == Array(0...400))
+        await log.seen.atLeast(400)
+        #expect(log.seen.all.map { $0.split(separator: ",").count } == Array(1...400))
         #expect(store.messages.count { $0 == "inner" } == 200)
-        subscription.cancel()
         store.dispose()
     }
 

@@ -142,7 +142,7 @@ private final class Owner: TurnQueueOwner {
     let environment: StoreEnvironment
     let told = Collected<String>()
     private let outcomes: Lock<[CommitOutcome]>
-    private let results = Lock<[JobResult]>([])
+    private let results = Lock<ShortList<JobResult>>([])
 
     init(_ outcomes: [CommitOutcome], _ clock: ManualClock) {
         environment = StoreEnvironment(clock: clock)
@@ -155,11 +155,11 @@ private final class Owner: TurnQueueOwner {
         results.withLock { $0.append(result) }
     }
 
-    func commit(then: @escaping @Sendable (CommitEnd) -> Void) -> CommitEnd? {
+    func commit(conflicts: Int) -> CommitEnd? {
         let outcome = outcomes.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
         return results.withLock { results in
             defer { results = [] }
-            return CommitEnd(outcome, results)
+            return CommitEnd(outcome, results, conflicts: conflicts)
         }
     }
 }

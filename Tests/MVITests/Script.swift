@@ -1,4 +1,5 @@
 import MVI
+import MVITesting
 
 /// A feature whose handlers a test writes: the state is the list of the messages, everything is a text.
 struct Script: Feature {
@@ -41,12 +42,27 @@ extension Store where F == Script {
     var messages: [String] { state.messages }
 }
 
-extension StoreEvent where F == Script {
-    /// `a,b` for a state, `!a` for a label.
-    var text: String {
-        switch self {
-        case .state(let state): state.messages.joined(separator: ",")
-        case .label(let label): "!" + label
+/// A turn log that notes what it commits: `a,b` for a changed view state, `!a` for a label.
+final class SeenLog: TurnLog {
+    let seen = Collected<String>()
+    private let then: @Sendable (String) -> Void
+
+    init(then: @escaping @Sendable (String) -> Void = { _ in }) { self.then = then }
+
+    func commit(
+        _ turns: [TurnRecord<Script>], done: @escaping @Sendable (CommitResult<Script>) -> Void
+    ) -> CommitResult<Script>? {
+        for text in turns.flatMap(\.texts) {
+            seen.append(text)
+            then(text)
         }
+        return .committed
+    }
+}
+
+extension TurnRecord where F == Script {
+    /// What was to be seen of it: its view state if it changed that, then its labels.
+    var texts: [String] {
+        (isViewChanged ? [view.messages.joined(separator: ",")] : []) + labels.map { "!" + $0 }
     }
 }

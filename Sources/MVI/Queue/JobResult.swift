@@ -1,5 +1,5 @@
-/// A finished job: its turn, effects and failure.
-package struct JobResult: Sendable {
+/// A finished job. A class, since it is handed on several times.
+package final class JobResult: Sendable {
     package let job: any QueueJob
     /// The store that it was about; nil if it was about none that is in memory.
     package let host: (any StoreHost)?
@@ -21,7 +21,7 @@ package struct JobResult: Sendable {
     package init(
         _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult?,
         error: StoreError? = nil, isKept: Bool,
-        state: consuming StateSnapshot, isOfKeptStore: Bool = false,
+        state: StateSnapshot, isOfKeptStore: Bool = false,
         followsPrevious: Bool = false, isBootstrap: Bool = false
     ) {
         self.job = job
@@ -35,11 +35,6 @@ package struct JobResult: Sendable {
         self.followsPrevious = followsPrevious
         self.isBootstrap = isBootstrap
     }
-
-    var hasEffects: Bool { turn.map { !$0.effects.isEmpty } ?? false }
-
-    /// Whether observers or the log are to be told of it.
-    var hasFollowers: Bool { turn.map { $0.observe != nil || $0.trouble?.failure != nil } ?? false }
 
     /// Tells observers and the log.
     func tell() {

@@ -17,9 +17,13 @@ package enum CommitOutcome: Sendable {
 package struct CommitEnd: Sendable {
     package let outcome: CommitOutcome
     /// The results of its jobs, in order.
-    package let results: [JobResult]
+    package let results: ShortList<JobResult>
+    /// How often in a row another writer was faster than this batch.
+    let conflicts: Int
 
-    package init(_ outcome: CommitOutcome, _ results: [JobResult]) { (self.outcome, self.results) = (outcome, results) }
+    package init(_ outcome: CommitOutcome, _ results: ShortList<JobResult>, conflicts: Int) {
+        (self.outcome, self.results, self.conflicts) = (outcome, results, conflicts)
+    }
 }
 
 /// Whose queue it is: a session, or a store on its own. It keeps the working copies of the batch that runs.
@@ -29,9 +33,9 @@ package protocol TurnQueueOwner: AnyObject, Sendable {
     var environment: StoreEnvironment { get }
     /// Commits what the batch's jobs left. Called by the queue's runner, under no lock.
     ///
-    /// Returns the end if it is at hand; else returns nil and calls `then` later, once, from any thread that may run
-    /// handlers.
-    func commit(then: @escaping @Sendable (CommitEnd) -> Void) -> CommitEnd?
+    /// Returns the end if it is at hand; else returns nil and calls `ended` later, once, from any thread that may run
+    /// handlers. `conflicts` is for the end.
+    func commit(conflicts: Int) -> CommitEnd?
 }
 
 extension TurnQueueOwner {
@@ -85,11 +89,12 @@ extension TurnQueueOwner {
         } else if putBack(batch) {
             return !batch.first.whenReady { [self] in drive() }
         }
-        let end = commit { [self] end in
-            if finish(end, conflicts: batch.conflicts) { drive() }
-        }
-        guard let end else { return false }
-        return finish(end, conflicts: batch.conflicts)
+        return commit(conflicts: batch.conflicts).map { finish($0) } ?? false
+    }
+
+    /// The end of a batch that was in flight.
+    package func ended(_ end: CommitEnd) {
+        if finish(end) { drive() }
     }
 
     /// Jobs that are to run before all else; false, and they are ended, if the queue is closed.
@@ -102,12 +107,12 @@ extension TurnQueueOwner {
     // MARK: The end of a batch
 
     /// Does what follows from a batch's end; false if the queue goes on later.
-    private func finish(_ end: CommitEnd, conflicts: Int) -> Bool {
+    private func finish(_ end: CommitEnd) -> Bool {
         switch end.outcome {
         case .committed:
             committed(end.results)
             return true
-        case .conflict: return conflicted(end.results, conflicts: conflicts + 1)
+        case .conflict: return conflicted(end.results, conflicts: end.conflicts + 1)
         case .failed(let error): failed(end.results, error, isRetried: true)
         case .unknown(let error): failed(end.results, error, isRetried: false)
         }
@@ -115,18 +120,19 @@ extension TurnQueueOwner {
     }
 
     /// Launches, tells observers, reports, answers, in that order. Mostly it is one result without effects.
-    private func committed(_ results: [JobResult]) {
-        // By the index: a loop over the elements copies each.
+    private func committed(_ results: ShortList<JobResult>) {
         var launches: [(host: any StoreHost, work: [WorkStart])] = []
-        for index in results.indices where results[index].hasEffects {
-            if let host = results[index].host { launches.append((host, host.scope.apply(results[index]))) }
+        for result in results {
+            if let host = result.host, result.turn?.effects.isEmpty == false {
+                launches.append((host, host.scope.apply(result)))
+            }
         }
-        for index in results.indices where results[index].hasFollowers { results[index].tell() }
+        for result in results { result.tell() }
         for launch in launches { launch.host.scope.begin(launch.work, on: launch.host) }
         var settled: [@Sendable () -> Void] = []
-        for index in results.indices {
-            let isSettled = results[index].host?.scope.isSettled(results[index].intentID, &settled) ?? true
-            results[index].job.finished(results[index], isSettled: isSettled)
+        for result in results {
+            let isSettled = result.host?.scope.isSettled(result.intentID, &settled) ?? true
+            result.job.finished(result, isSettled: isSettled)
         }
         for action in settled { action() }
     }
@@ -135,7 +141,7 @@ extension TurnQueueOwner {
     private var conflictLimit: Int { 8 }
 
     /// Another writer was first: the jobs run again on the newer head, before anything that came later.
-    private func conflicted(_ results: [JobResult], conflicts: Int) -> Bool {
+    private func conflicted(_ results: ShortList<JobResult>, conflicts: Int) -> Bool {
         guard conflicts < conflictLimit else {
             failed(
                 results, StoreError(.contended, "Other writers were first \(conflicts) times in a row."),
@@ -161,7 +167,7 @@ extension TurnQueueOwner {
     ///
     /// What was decided on the state of turns that are lost now is void: such an intent is refused with them, and such a
     /// step is tried again.
-    private func failed(_ results: [JobResult], _ error: StoreError, isRetried: Bool) {
+    private func failed(_ results: ShortList<JobResult>, _ error: StoreError, isRetried: Bool) {
         var over: [(result: JobResult, isDecided: Bool)] = []
         var parked: [any QueueJob] = []
         var isVoid = false
@@ -181,7 +187,7 @@ extension TurnQueueOwner {
             environment.report(.commitFailed(error, instance: first.host?.scope.environment.instance ?? ""))
         }
         park(parked)
-        for (result, _) in over where !result.isKept && result.hasFollowers { result.tell() }
+        for (result, _) in over where !result.isKept { result.tell() }
         for (result, isDecided) in over {
             if isDecided { result.job.finished(result, isSettled: true) } else { result.job.end(error) }
         }

@@ -153,13 +153,11 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         copies.withLock { swap(&$0.working, &values) }
     }
 
+    /// Takes the batch's working copy for the head.
     @inlinable
-    package func commit() { _ = replaceHead() }
-
-    /// Takes the batch's working copy for the head; returns the old one, which is to die under no lock.
-    @inlinable
-    func replaceHead() -> Values? {
-        copies.withLock { copies in
+    package func commit() {
+        // The old one dies after the lock.
+        _ = copies.withLock { copies -> Values? in
             guard var values = copies.working.take() else { return nil }
             swap(&values, &copies.head)
             return values
@@ -169,17 +167,10 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     package func rollBack() { _ = copies.withLock { $0.working.take() } }
 
-    /// Takes another writer's state for the working copy; returns whether clients see it as another than the head.
-    func stage(_ state: F.State) -> Bool {
-        let (before, values) = (view, Values(state: state, view: feature.view(state)))
-        setWorking(values)
-        return values.view != before
-    }
-
     /// Takes another writer's state for the head.
     @usableFromInline
     package func adopt(_ state: F.State) {
-        _ = stage(state)
+        setWorking(Values(state: state, view: feature.view(state)))
         commit()
     }
 

@@ -1,15 +1,15 @@
-/// A running instance of a feature on its own: a serial queue with a state, for use in a process and in tests.
+/// A running instance of a feature on its own: a serial queue with a state, for use in a process and in tests. Its log
+/// is told of each turn, with its state and labels.
 ///
 /// All methods may be called from any thread. The thread that finds the queue idle runs it, with no lock held; every
 /// other enqueues and goes on. While a commit is in flight nothing is run; what arrives meanwhile is the next batch.
-/// What is outside (`state`, subscribers, observers, completions) sees committed turns only.
+/// What is outside (`state`, observers, completions) sees committed turns only.
 public final class Store<F: Feature>: Sendable {
     /// What the store needs of the world.
     public let environment: StoreEnvironment
 
     @usableFromInline let cell: StoreCell
     @usableFromInline let typed: TurnRunner<F>
-    @usableFromInline let output: StoreOutput<F>
 
     package var scope: StoreScope { cell.scope }
     package var queue: TurnQueue { cell.queue }
@@ -27,18 +27,21 @@ public final class Store<F: Feature>: Sendable {
     ) {
         self.environment = environment
         let scope = StoreScope(environment)
-        let output = StoreOutput<F>(log, scope)
+        let logged = log.map { LoggedTurns<F>($0) }
         let typed = TurnRunner(
             feature, state: state ?? feature.initialState, environment: environment, middleware: middleware
         ) { (turn, view, isViewChanged) throws(StoreError) in
-            output.append(turn, view, isViewChanged)
+            logged?.append(TurnRecord(turn, view: view, isViewChanged: isViewChanged))
             var output = TurnOutput()
             output.isViewChanged = isViewChanged
             return output
         }
-        self.output = output
         self.typed = typed
-        cell = StoreCell(typed, scope, state == nil ? .new : .restored) { output.commit(typed, then: $0) }
+        cell = StoreCell(typed, scope, state == nil ? .new : .restored) { cell, batch in
+            if let logged { return logged.commit(typed) { cell.ended($0, batch) } }
+            typed.commit()
+            return .committed
+        }
     }
 
     /// The feature that the store runs.
@@ -57,13 +60,12 @@ public final class Store<F: Feature>: Sendable {
     public var view: F.ViewState { typed.view }
 
     /// Whether `dispose` was called.
-    public var isDisposed: Bool { output.isDisposed }
+    public var isDisposed: Bool { scope.isEnded }
 
     /// The store's own condition.
     public var diagnostics: StoreDiagnostics {
         var diagnostics = scope.diagnostics
         typed.addObserverCounts(to: &diagnostics)
-        diagnostics.subscribers = output.subscriberCount
         return diagnostics
     }
 
@@ -116,20 +118,16 @@ public final class Store<F: Feature>: Sendable {
     /// One watcher less. One call too many does nothing.
     public func endWatching() { scope.endWatching() }
 
-    /// Ends the store: its work is cancelled, then states complete, then labels. Later intents are refused, all else
-    /// that comes is dropped and counted; `state` stays the last one. A second call does nothing.
+    /// Ends the store: its work is cancelled. Later intents are refused, all else that comes is dropped and counted;
+    /// `state` stays the last one. A second call does nothing.
     ///
     /// A turn that is under way is finished: if it is committed, `state` takes it and its caller is told so. Work
     /// that is launched runs on until this is called, however few hold the store.
     public func dispose() {
-        guard let ended = output.dispose() else { return }
+        guard scope.end() else { return }
         // While a turn is under way, observers are told of the end after it.
         let (jobs, isIdle) = queue.close(.disposed, last: EndJob(runner: typed))
-        scope.end()
         for job in jobs { job.end(.disposed) }
-        for mailbox in ended.mailboxes where !mailbox.kinds.contains(.labels) { mailbox.finish() }
-        for mailbox in ended.mailboxes where mailbox.kinds.contains(.labels) { mailbox.finish() }
-        if ended.lost > 0 { scope.note { $0.undeliveredLabels += ended.lost } }
         if isIdle { typed.observeEnd() }
     }
 }

@@ -3,9 +3,16 @@ import Locking
 /// A store on its own without its feature's type: its queue, and the batch that runs.
 @usableFromInline
 final class StoreCell: StoreHost, TurnQueueOwner {
-    /// Commits what the batch's turns left in the store's typed part; see `StoreOutput.commit`.
+    /// Commits what the batch's turns left; nil if `end` will be called later with what is handed over.
     @usableFromInline
-    typealias Commit = @Sendable (_ then: @escaping @Sendable (CommitOutcome) -> Void) -> CommitOutcome?
+    typealias Commit = @Sendable (StoreCell, Batch) -> CommitOutcome?
+
+    /// A batch whose jobs have run.
+    @usableFromInline
+    struct Batch: Sendable {
+        fileprivate let results: ShortList<JobResult>
+        fileprivate let conflicts: Int
+    }
 
     private enum Bootstrap {
         /// It has to be committed before anything else.
@@ -22,7 +29,7 @@ final class StoreCell: StoreHost, TurnQueueOwner {
         var head: (number: UInt64, version: UInt64) = (0, 0)
         /// The same with the turns of the batch, and what they led to.
         var working: (number: UInt64, version: UInt64) = (0, 0)
-        var results: [JobResult] = []
+        var results: ShortList<JobResult> = []
         var effects: [Effect] = []
 
         mutating func undo() {
@@ -122,18 +129,22 @@ final class StoreCell: StoreHost, TurnQueueOwner {
 
     // MARK: The commit
 
-    func commit(then: @escaping @Sendable (CommitEnd) -> Void) -> CommitEnd? {
+    func commit(conflicts: Int) -> CommitEnd? {
         let (results, effects) = state.withLock { state in
             defer { (state.results, state.effects) = ([], []) }
             return (state.results, state.effects)
         }
         // An author's values: they die here, after the lock.
         withExtendedLifetime(effects) {}
-        let outcome = commitTurns { [self] in then(end($0, results)) }
-        return outcome.map { end($0, results) }
+        let batch = Batch(results: results, conflicts: conflicts)
+        return commitTurns(self, batch).map { end($0, batch) }
     }
 
-    private func end(_ outcome: CommitOutcome, _ results: [JobResult]) -> CommitEnd {
+    /// The end of a commit that was in flight.
+    @usableFromInline
+    func ended(_ outcome: CommitOutcome, _ batch: Batch) { ended(end(outcome, batch)) }
+
+    private func end(_ outcome: CommitOutcome, _ batch: Batch) -> CommitEnd {
         state.withLock { state in
             switch outcome {
             case .committed:
@@ -146,10 +157,10 @@ final class StoreCell: StoreHost, TurnQueueOwner {
             case .failed, .unknown:
                 state.undo()
                 // One that threw has had its run; the turn of its failure is tried again.
-                if let first = results.first, first.isBootstrap, !first.isKept { state.bootstrap = .done }
+                if let first = batch.results.first, first.isBootstrap, !first.isKept { state.bootstrap = .done }
             }
         }
-        return CommitEnd(outcome, results)
+        return CommitEnd(outcome, batch.results, conflicts: batch.conflicts)
     }
 }
 

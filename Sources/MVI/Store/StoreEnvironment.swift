@@ -20,25 +20,24 @@ public struct StoreEnvironment: Sendable {
         var executor: (any TaskExecutor)?
         var queueLimit: Int
         var workLimit: Int
-        @usableFromInline var labelLimit: Int
         var slowTurn: Duration
         @usableFromInline var slowTurnNanoseconds: UInt64
         @usableFromInline var isRecording: Bool
         var report: @Sendable (StoreReport) -> Void
     }
 
-    /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 256 waiting labels, 50 ms.
+    /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 50 ms.
     public init(
         instance: String = "", session: String = "", clock: any Clock<Duration> = ContinuousClock(),
         executor: (any TaskExecutor)? = nil, queueLimit: Int = 1024, workLimit: Int = 1024,
-        labelLimit: Int = 256, slowTurn: Duration = .milliseconds(50), isRecording: Bool = false,
+        slowTurn: Duration = .milliseconds(50), isRecording: Bool = false,
         report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) {
         self.instance = instance
         self.session = session
         shared = Shared(
             Values(
-                clock: clock, executor: executor, queueLimit: queueLimit, workLimit: workLimit, labelLimit: labelLimit,
+                clock: clock, executor: executor, queueLimit: queueLimit, workLimit: workLimit,
                 slowTurn: slowTurn, slowTurnNanoseconds: Self.nanoseconds(slowTurn), isRecording: isRecording,
                 report: report))
     }
@@ -63,8 +62,7 @@ extension StoreEnvironment {
         set { change { $0.executor = newValue } }
     }
 
-    /// How many intents may wait while others run; one more is refused as `busy`. The same number of steps of launched
-    /// work may wait; one more suspends its caller.
+    /// How many intents may wait while others run; one more is refused as `busy`.
     public var queueLimit: Int {
         get { shared.values.queueLimit }
         set { change { $0.queueLimit = newValue } }
@@ -75,12 +73,6 @@ extension StoreEnvironment {
     public var workLimit: Int {
         get { shared.values.workLimit }
         set { change { $0.workLimit = newValue } }
-    }
-
-    /// How many labels a store keeps in memory while nobody subscribes; the oldest goes first.
-    public var labelLimit: Int {
-        @inlinable get { shared.values.labelLimit }
-        set { change { $0.labelLimit = newValue } }
     }
 
     /// A turn that takes longer, with its interceptors and `view`, is reported.
@@ -139,16 +131,12 @@ public struct StoreDiagnostics: Sendable {
     public var failures = 0
     /// Throws that `onFailure` was not called for: turns for it could not be committed, and too many waited already.
     public var droppedFailures = 0
-    /// Labels given up because nobody came for them.
-    public var undeliveredLabels = 0
     /// Intents, steps and labels that came after the end.
     public var droppedAfterEnd = 0
     /// Observations that observers were too slow for.
     public var missedObservations = 0
     /// Throws of observers.
     public var observerFailures = 0
-    /// Subscriptions in this process.
-    public var subscribers = 0
     /// Pieces of launched work that run now.
     public var runningWork = 0
 
@@ -162,11 +150,9 @@ extension StoreDiagnostics {
         slowTurns += other.slowTurns
         failures += other.failures
         droppedFailures += other.droppedFailures
-        undeliveredLabels += other.undeliveredLabels
         droppedAfterEnd += other.droppedAfterEnd
         missedObservations += other.missedObservations
         observerFailures += other.observerFailures
-        subscribers += other.subscribers
         runningWork += other.runningWork
     }
 }

@@ -187,14 +187,6 @@ package final class StoreScope: Sendable {
 
     // MARK: Condition
 
-    /// Counts and reports labels that were given up.
-    @usableFromInline
-    func lostLabels(_ count: Int) {
-        guard count > 0 else { return }
-        note { $0.undeliveredLabels += count }
-        environment.report(.undelivered(count: count, instance: environment.instance))
-    }
-
     /// The store's own condition, as far as it is counted here.
     package var diagnostics: StoreDiagnostics {
         state.withLock { state in
@@ -228,11 +220,16 @@ package final class StoreScope: Sendable {
             .slowTurn(.nanoseconds(Int64(clamping: nanoseconds)), intentID, instance: environment.instance))
     }
 
-    /// Cancels all work and starts no more. What waited for it to settle is told so. A second call does nothing.
-    package func end() {
-        _ = change { state, change in
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    /// Cancels all work and starts no more. What waited for it to settle is told so. A second call does nothing, and
+    /// returns false.
+    @discardableResult
+    package func end() -> Bool {
+        change { state, change in
+            defer { state.isEnded = true }
             if !state.isEnded { state.work.removeAll(&change) }
-            state.isEnded = true
-        }
+            return !state.isEnded
+        }.0
     }
 }

@@ -34,7 +34,6 @@ struct HealthOperations: Sendable {
         stores.add("failures", diagnostics.failures)
         stores.add("droppedFailures", diagnostics.droppedFailures)
         stores.add("slowTurns", diagnostics.slowTurns)
-        stores.add("undeliveredLabels", diagnostics.undeliveredLabels)
         stores.add("missedObservations", diagnostics.missedObservations)
         stores.add("observerFailures", diagnostics.observerFailures)
         stores.add("runningWork", diagnostics.runningWork)

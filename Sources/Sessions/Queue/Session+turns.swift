@@ -56,7 +56,9 @@ extension Session {
     ) {
         let turn = run(TurnContext(intentID, store.scope, earlier: effects))
         let refusal = turn.trouble?.error.flatMap { intent?.recorded($0) }
-        let now = shared.time.sinceEpoch()
+        // Mostly nothing of a turn has a time.
+        let hasTimes = intent?.receipt != nil || !turn.output.labels.isEmpty || turn.output.recording != nil
+        let now = hasTimes ? shared.time.sinceEpoch() : .zero
         core.withLock { core in
             guard let index = core.work(on: store) else { return core.joinOther(job, isKept: false) }
             core.join(

@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import SessionJournal
 
@@ -28,7 +29,7 @@ struct SessionBatch {
     var labels: [StoredLabel] = []
     var receipts: [StoredReceipt] = []
     var recordings: [RecordedTurn] = []
-    var results: [JobResult] = []
+    var results: ShortList<JobResult> = []
 
     func index(of feature: FeatureID) -> Int? {
         // By the index: a closure would be given a copy of each.
@@ -46,15 +47,23 @@ struct SessionBatch {
 
 /// A batch on its way to the journal.
 final class PendingCommit: Sendable {
+    let session: Session
     let batch: JournalBatch
     let stores: [SessionBatch.Store]
-    let results: [JobResult]
+    let results: ShortList<JobResult>
+    let conflicts: Int
 
-    init(_ batch: consuming JournalBatch, _ working: consuming SessionBatch) {
+    init(
+        _ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch, _ conflicts: Int
+    ) {
+        self.session = session
         self.batch = batch
         stores = working.stores
         results = working.results
+        self.conflicts = conflicts
     }
+
+    func end(_ outcome: CommitOutcome) -> CommitEnd { CommitEnd(outcome, results, conflicts: conflicts) }
 }
 
 /// A request's name, as its receipt will have it.
@@ -313,30 +322,25 @@ extension SessionCore {
 
     // MARK: The commit
 
-    /// The batch as the journal is to append it, with what it is to know besides; nil if its turns take no number.
+    /// The batch, with what the journal is to know besides; no commit if its turns take no number.
     mutating func takeBatch(
-        _ session: SessionKey, now: Duration, limits: SessionLimits
-    ) -> Taken {
+        _ session: Session, _ conflicts: Int, now: Duration
+    ) -> (PendingCommit?, ShortList<JobResult>) {
         var working = SessionBatch()
         swap(&working, &batch)
         guard working.count > 0 else {
             // Turns without a number change nothing; what bootstrap had to do is done.
             for store in working.stores where store.hasStarted { started(store) }
-            return .nothing(working.results)
+            return (nil, working.results)
         }
         let journal = JournalBatch(
-            session: session, expecting: head,
+            session: session.key, expecting: head,
             head: SessionHead(number: head.number + working.count, nonce: nonces.next()), time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts,
-            recordings: working.recordings, recordingLimit: limits.recordedTurns,
+            recordings: working.recordings, recordingLimit: session.shared.limits.recordedTurns,
             forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
             lostLabels: outbox.lostIsNews ? outbox.lost : nil, epoch: epochIsNews ? epoch : nil)
-        return .batch(PendingCommit(journal, working))
-    }
-
-    enum Taken {
-        case nothing([JobResult])
-        case batch(PendingCommit)
+        return (PendingCommit(session, journal, working, conflicts), [])
     }
 }
 

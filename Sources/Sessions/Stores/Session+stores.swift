@@ -169,7 +169,10 @@ extension SessionCore {
         let feature = stored.summary.feature
         guard isLive, let index = stores.index(of: feature), stores[index].store == nil,
             stores[index].number <= stored.summary.number
-        else { return store.scope.end() }
+        else {
+            store.scope.end()
+            return
+        }
         stores[index].store = store
         stores[index].number = stored.summary.number
         stores[index].version = stored.summary.version
@@ -182,7 +185,7 @@ extension SessionCore {
         stores[index].start =
             store.erased.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)
         streams.markDirty(feature, since: stored.summary.version)
-        applied.began.append((store, streams.showing(feature)))
+        applied.changes.append(.began(store, streams: streams.showing(feature)))
     }
 }
 

@@ -1,3 +1,4 @@
+import Locking
 import SessionJournal
 
 /// Where a stream stands: two of one session that stand at the same place are told the same.
