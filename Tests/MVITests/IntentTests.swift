@@ -161,7 +161,7 @@ struct IntentTests {
         store.dispose()
     }
 
-    @Test("16, 22: intents accepted from inside a log while others write lose no update, and it has each state in order")
+    @Test("16, 22: intents that a log sends while others write lose no update; it has each state in order")
     func reentrantUnderLoad() async {
         let stores = Collected<Store<Script>>()
         let log = SeenLog { if $0.hasSuffix("outer") { stores.all[0].accept("inner") } }
