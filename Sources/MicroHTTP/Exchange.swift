@@ -2,7 +2,7 @@ import CMicroHTTPD
 import Locking
 
 /// The place for one request's answer.
-public final class Exchange: Sendable {
+final class Exchange: Sendable {
     private let state = Lock(ExchangeState<OpaquePointer>())
     private let register: SuspendedExchanges
 
@@ -10,10 +10,10 @@ public final class Exchange: Sendable {
         self.register = register
     }
 
-    /// Answers the request, from any thread, within `RequestHandler.handle` or later. Exactly once: a second call
+    /// Answers the request, from any thread, within its `BodyHandler` or later. Exactly once: a second call
     /// traps in debug builds and is ignored in release ones. If the client has left, nothing is sent and a stream's
     /// source is closed with `.peerClosed`.
-    public func respond(_ response: Response) {
+    func respond(_ response: Response) {
         precondition(200...599 ~= response.status, "a response's status is 200 to 599, not \(response.status)")
         switch state.withLock({ $0.respond(response) }) {
         case .none: break

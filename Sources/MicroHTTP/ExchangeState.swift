@@ -4,7 +4,7 @@
 /// comes out of one place, once, after the suspension it belongs to.
 struct ExchangeState<Connection> {
     private enum Phase {
-        /// `RequestHandler.handle` is on libmicrohttpd's thread; perhaps it has answered.
+        /// A `BodyHandler` is on libmicrohttpd's thread; perhaps it has answered.
         case running(Response?)
         /// It has returned without an answer, and the thread is about to suspend the connection.
         case suspending(Response?)

@@ -32,7 +32,7 @@ public struct HTTPServerConfiguration: Sendable {
     /// For how long an answered connection may wait for its next request. Default 60 s.
     public var idleTimeout: Duration
 
-    /// For how long `RequestHandler.handle` may leave a request unanswered; then 503. Default 60 s.
+    /// For how long a `BodyHandler` may leave a request unanswered; then 503. Default 60 s.
     public var answerTimeout: Duration
 
     /// From an answer's beginning until the client has taken it, streams apart; then the connection is cut. Default

@@ -13,9 +13,8 @@ enum HandOverTest {
     }
 
     private struct Handler: RequestHandler {
-        func receive(_ head: RequestHead) -> HeadVerdict { .accept(bodyLimit: 0, context: nil) }
-        func handle(_ request: Request, _ exchange: Exchange) {
-            exchange.respond(Response(status: 200, body: .stream(Source())))
+        func receive(_ head: RequestHead) -> HeadVerdict {
+            .accept(bodyLimit: 0) { _, respond in respond(Response(status: 200, body: .stream(Source()))) }
         }
         func response(to fault: RequestFault, head: RequestHead?) -> Response { Response(status: fault.status) }
     }

@@ -26,7 +26,7 @@ final class RequestContext {
     private var head: RequestHead?
     private var body: [UInt8] = []
     private var bodyLimit = 0
-    private var userContext: (any Sendable)?
+    private var handler: BodyHandler?
     /// A stream whose head is being sent, then its socket.
     private var source: (any StreamSource)?
     private var handedOver: Int32?
@@ -77,8 +77,8 @@ final class RequestContext {
             case .refuse(let response):
                 if framing.hasBody { return refuseAndClose(response, raw.connection) }
                 stage = .refused(response)
-            case .accept(let limit, let context):
-                userContext = context
+            case .accept(let limit, let handler):
+                self.handler = handler
                 bodyLimit = min(limit, core.configuration.bodyLimit)
                 if case .length(let length) = framing {
                     guard length <= UInt64(max(0, bodyLimit)) else {
@@ -109,13 +109,14 @@ final class RequestContext {
     }
 
     private func handle(_ connection: OpaquePointer) -> MHD_Result {
-        guard let head else { preconditionFailure("cannot handle a request without its head") }
+        guard let head, let handler else { preconditionFailure("cannot handle a request without its head") }
         let exchange = Exchange(core.suspended)
         stage = .handled(exchange)
         watch?.enter(.none)
-        core.handler.handle(Request(head: head, body: body, context: userContext), exchange)
+        // Captures one reference, so that no closure is allocated.
+        handler(body) { exchange.respond($0) }
         body = []
-        userContext = nil
+        self.handler = nil
         if let response = exchange.handlerReturned() { return answer(response, connection) }
         watch?.enter(
             .answer(exchange) { [core] in

@@ -5,11 +5,6 @@ public protocol RequestHandler: Sendable {
     /// Called once per request whose head is well-formed. A refusal of a request with a body ends the connection.
     func receive(_ head: RequestHead) -> HeadVerdict
 
-    /// Answers a request whose body is complete, now or later, through `exchange`.
-    ///
-    /// Called at most once per accepted request, never when the client left earlier.
-    func handle(_ request: Request, _ exchange: Exchange)
-
     /// Words a refusal that this layer makes, so that it looks like the handler's own. On any thread of this layer.
     ///
     /// The fault's status is sent whatever the response says. `head` is the request's if it was well-formed and has
@@ -22,7 +17,14 @@ public enum HeadVerdict: Sendable {
     /// Answers now and takes no body.
     case refuse(Response)
 
-    /// Takes the body, up to `bodyLimit` bytes or the configuration's, whichever is less. `context` comes back in
-    /// `Request.context`.
-    case accept(bodyLimit: Int, context: (any Sendable)?)
+    /// Takes the body, up to `bodyLimit` bytes or the configuration's, whichever is less, then has the request answered.
+    case accept(bodyLimit: Int, BodyHandler)
 }
+
+/// Answers a request whose body is complete and without any transfer coding; empty if it has none.
+///
+/// Called at most once per accepted request, never when the client left earlier. `respond` is called once, now or later,
+/// on any thread: a second call traps in debug builds and is
+/// ignored in release ones. If the client has left, nothing is sent and a stream's source is closed with `.peerClosed`.
+public typealias BodyHandler =
+    @Sendable (_ body: [UInt8], _ respond: @escaping @Sendable (Response) -> Void) -> Void

@@ -4,28 +4,49 @@ import Yams
 
 @testable import MVIServer
 
-@Suite("openapi.yaml and the routes say the same")
+@Suite("openapi.yaml, the declared operations and the endpoints say the same")
 struct OpenAPITests {
     private let description: OpenAPIDescription
 
     init() throws { description = try OpenAPIDescription() }
 
-    private func name(_ route: Route) -> String { "\(route.method.rawValue) \(route.path)" }
+    private func name(_ route: Declared) -> String { "\(route.method.rawValue) \(route.path)" }
 
     @Test("neither has an operation that the other lacks")
     func operations() {
-        #expect(Set(description.operations.keys) == Set(Route.table.map(name)))
+        #expect(Set(description.operations.keys) == Set(Declared.table.map(name)))
     }
 
     @Test("the ids of operations are those of the routes")
     func ids() throws {
-        for route in Route.table where route.method != .head && route.method != .options {
+        for route in Declared.table where route.method != .head && route.method != .options {
             #expect(description.operations[name(route)]?.id == route.operation.rawValue)
         }
     }
 
-    @Test("each operation has the same successes and the same problems, by status", arguments: Route.table)
-    func statuses(_ route: Route) throws {
+    @Test("each endpoint is declared, and each declared operation has its endpoint")
+    func endpoints() {
+        let router = Router.ofTests([PageResource(path: "/", contentType: "text/html", bytes: [])])
+        for declared in Declared.table {
+            switch router.route(method: declared.method.rawValue, path: Array(declared.path.utf8)) {
+            case .found(let endpoint, _):
+                #expect(endpoint.name == declared.operation.rawValue)
+                if case .session = endpoint.access {
+                    #expect(declared.hasSession)
+                } else {
+                    #expect(!declared.hasSession)
+                }
+                #expect((endpoint.bodyLimit > 0) == declared.requestFields.contains("Content-Type"))
+            case .options: #expect(declared.operation == .describeOptions)
+            // Of the page's files only the page is there.
+            default: #expect(declared.operation == .readFile || declared.path == "/{file}")
+            }
+        }
+        #expect(Set(router.endpoints.map(\.name)).isSubset(of: Set(Operation.allCases.map(\.rawValue))))
+    }
+
+    @Test("each operation has the same successes and the same problems, by status", arguments: Declared.table)
+    func statuses(_ route: Declared) throws {
         let operation = try #require(description.operations[name(route)])
         #expect(operation.successes == Set(route.successes))
         let declared = Dictionary(grouping: route.problems, by: { "\($0.status)" })
@@ -33,15 +54,15 @@ struct OpenAPITests {
         #expect(operation.problems == declared)
     }
 
-    @Test("each operation has the same header fields and query parameters", arguments: Route.table)
-    func fields(_ route: Route) throws {
+    @Test("each operation has the same header fields and query parameters", arguments: Declared.table)
+    func fields(_ route: Declared) throws {
         let operation = try #require(description.operations[name(route)])
         #expect(operation.query == Set(route.query))
         // OpenAPI says these in other ways: as the body's and the answer's media types, and as a security scheme.
         let elsewhere: Set = ["Content-Type", "Accept", "Cookie"]
         #expect(operation.requestFields == Set(route.requestFields).subtracting(elsewhere))
         #expect(operation.takesJSON == route.requestFields.contains("Content-Type"))
-        #expect(operation.hasSession == (route.access == .session))
+        #expect(operation.hasSession == (route.hasSession))
         if operation.givesStream { #expect(route.requestFields.contains("Accept")) }
         #expect(operation.responseFields == Set(route.responseFields).subtracting(["Content-Type"]))
     }
@@ -50,11 +71,11 @@ struct OpenAPITests {
     func everywhere() throws {
         let everywhere = try #require(description.root["x-everywhere"])
         func list(_ name: String) -> Set<String> { Set(everywhere[name]?.sequence?.compactMap(\.string) ?? []) }
-        #expect(list("parameters") == Set(Route.Everywhere.requestFields))
-        #expect(list("headers") == Set(Route.Everywhere.responseFields))
-        #expect(list("problems") == Set(Route.Everywhere.problems.map(\.name)))
+        #expect(list("parameters") == Set(Declared.Everywhere.requestFields))
+        #expect(list("headers") == Set(Declared.Everywhere.responseFields))
+        #expect(list("problems") == Set(Declared.Everywhere.problems.map(\.name)))
         let refused = try #require(description.root["components"]?["responses"]?["Refused"])
-        #expect(try description.problems(of: refused) == Set(Route.Everywhere.problems.map(\.reference)))
+        #expect(try description.problems(of: refused) == Set(Declared.Everywhere.problems.map(\.reference)))
     }
 
     @Test("neither has an event that the other lacks")
@@ -77,7 +98,7 @@ struct OpenAPITests {
 
     @Test("every problem type is used by some route, and every one used has a page")
     func problemTypes() {
-        let used = Set(Route.table.flatMap(\.problems) + Route.Everywhere.problems)
+        let used = Set(Declared.table.flatMap(\.problems) + Declared.Everywhere.problems)
         // These are answers to paths and methods that no route has.
         #expect(used.union([.notFound, .methodNotAllowed]) == Set(ProblemType.all))
     }
@@ -93,7 +114,7 @@ struct OpenAPITests {
     }
 }
 
-extension Route: CustomTestStringConvertible {
+extension Declared: CustomTestStringConvertible {
     /// Its method and path.
     public var testDescription: String { "\(method.rawValue) \(path)" }
 }

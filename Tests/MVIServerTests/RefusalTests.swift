@@ -21,7 +21,7 @@ struct RefusalTests {
     @Test("every problem that a route declares is among these")
     func everyProblem() {
         var missing: Set<String> = []
-        for route in Route.table where route.method != .head && route.method != .options {
+        for route in Declared.table where route.method != .head && route.method != .options {
             for type in route.problems where type != .draining || route.operation != .sendIntent {
                 missing.insert("\(route.operation.rawValue) \(type.name)")
             }

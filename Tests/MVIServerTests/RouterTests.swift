@@ -4,13 +4,15 @@ import Testing
 
 @Suite("Routing on the path's bytes")
 struct RouterTests {
-    private let router = Router(files: ["/", "/style.css"])
+    private let router = Router.ofTests(
+        ["/", "/style.css"].map { PageResource(path: $0, contentType: "text/plain", bytes: []) })
 
     private func route(_ method: String, _ path: String) -> String {
         switch router.route(method: method, path: Array(path.utf8)) {
-        case .found(let operation, let method, let parameter, _):
+        case .found(let endpoint, let parameter):
             let text = String(decoding: Array(path.utf8)[parameter], as: UTF8.self)
-            return text.isEmpty ? "\(method.rawValue) \(operation)" : "\(method.rawValue) \(operation) \(text)"
+            return text.isEmpty ? "\(method) \(endpoint.name)" : "\(method) \(endpoint.name) \(text)"
+        case .options: return "OPTIONS describeOptions"
         case .unknownPath: return "unknown path"
         case .unknownMethod(let allow): return "only \(allow)"
         }
@@ -57,7 +59,7 @@ struct RouterTests {
 
     @Test("without a page there is none of its routes")
     func noPage() {
-        let router = Router()
+        let router = Router.ofTests()
         for path in ["/", "/style.css", "/{file}"] {
             guard case .unknownPath = router.route(method: "GET", path: Array(path.utf8)) else {
                 Issue.record("\(path) is there")

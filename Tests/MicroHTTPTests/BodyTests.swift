@@ -33,18 +33,6 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `The verdict's context comes back with the body`() async throws {
-            let handler = TestHandler(receive: { _ in .accept(bodyLimit: 10, context: "context") }) {
-                request, exchange in
-                exchange.respond(.text("\(request.context as? String ?? "none")"))
-            }
-            try await withServer(handler) { server in
-                let client = try RawClient(port: server.port)
-                try client.send("PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab")
-                #expect(try client.response().body == "context")
-            }
-        }
-
         @Test func `A client that waits for it gets 100 Continue, once the head was accepted`() async throws {
             try await withServer(TestHandler.echo) { server in
                 let client = try RawClient(port: server.port)
@@ -98,7 +86,7 @@ extension MicroHTTPSuites {
         }
 
         @Test func `A verdict may lower the limit`() async throws {
-            let handler = TestHandler(receive: { _ in .accept(bodyLimit: 1, context: nil) }) { _, exchange in
+            let handler = TestHandler(receive: { _ in .accept(bodyLimit: 1) }) { _, exchange in
                 exchange.respond(.text(""))
             }
             try await withServer(handler) { server in

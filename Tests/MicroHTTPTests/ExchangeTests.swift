@@ -9,7 +9,7 @@ extension MicroHTTPSuites {
 
         @Test func `A second answer traps in a debug build`() async {
             await #expect(processExitsWith: .failure) {
-                let exchange = Exchange(SuspendedExchanges {})
+                let exchange = MicroHTTP.Exchange(SuspendedExchanges {})
                 exchange.respond(Response(status: 200))
                 exchange.respond(Response(status: 200))
             }
@@ -17,7 +17,7 @@ extension MicroHTTPSuites {
 
         @Test func `A status that is none traps`() async {
             await #expect(processExitsWith: .failure) {
-                Exchange(SuspendedExchanges {}).respond(Response(status: 100))
+                MicroHTTP.Exchange(SuspendedExchanges {}).respond(Response(status: 100))
             }
         }
 

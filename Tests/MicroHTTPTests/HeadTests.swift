@@ -82,7 +82,7 @@ extension MicroHTTPSuites {
         {
             let handler = TestHandler(receive: { head in
                 Issue.record("the handler saw \(head.fields.all)")
-                return .accept(bodyLimit: 0, context: nil)
+                return .accept(bodyLimit: 0)
             }) { _, _ in }
             try await withServer(handler) { server in
                 let client = try RawClient(port: server.port)

@@ -37,7 +37,6 @@ struct Piece {
 
 let intent = Array(#"{"type":"add","amount":1}"#.utf8)
 let card = try WireJSON.encode(Card())
-let path = Array("/features/order-detail:42/intents".utf8)
 
 let pieces = [
     Piece(name: "decode-intent") { times in
@@ -70,10 +69,6 @@ let pieces = [
             try EventEncoder.append(event: "state", id: "a5a5rt2y6gyfq.41", data: card, to: &output)
         }
         use(output)
-    },
-    Piece(name: "route") { times in
-        let router = Router()
-        for _ in 0..<times { use(router.route(method: "POST", path: path)) }
     },
     Piece(name: "store-turn") { times in
         let store = Store(Tally())

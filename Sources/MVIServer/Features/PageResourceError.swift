@@ -9,8 +9,8 @@ public struct PageResourceError: Error, CustomStringConvertible, Sendable {
             + "nor twice in the list"
     }
 
-    static func check(_ page: [PageResource]) throws {
-        let own = Router(Route.table)
+    /// - Parameter own: the server's own paths.
+    static func check(_ page: [PageResource], _ own: Router) throws {
         var seen: Set<String> = []
         for file in page {
             guard file.path.hasPrefix("/"), seen.insert(file.path).inserted else {

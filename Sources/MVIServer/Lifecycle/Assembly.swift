@@ -22,7 +22,6 @@ struct Assembly: Sendable {
         journal: any Journal = MemoryJournal(),
         adapt: (FeatureRegistry, SessionLimits, [any CommonMiddleware]) -> SessionEnvironment? = { _, _, _ in nil }
     ) throws {
-        try PageResourceError.check(page)
         let registry = try FeatureRegistry(try features.map { try $0.define(logger) })
         let logging = LoggingMiddleware(logger: logger, valueLength: settings.logValueBytes)
         let environment =
@@ -35,26 +34,21 @@ struct Assembly: Sendable {
         self.logger = logger
         sessions = SessionTable(environment: environment)
         hasPage = page.contains { $0.path == "/" }
-        application = Application(sessions, settings, page: page)
+        application = try Application(sessions, settings, page: page)
         http = HTTPServer(
             configuration: settings.http, logger: logger,
-            handler: ApplicationHandler(application: application, bodyLimit: settings.bodyLimit))
-        admin = Self.admin(sessions, settings, logger)
+            handler: application)
+        admin = try Self.admin(sessions, settings, logger)
     }
 
-    private static func admin(_ sessions: SessionTable, _ settings: ServerSettings, _ logger: Logger) -> HTTPServer? {
+    private static func admin(
+        _ sessions: SessionTable, _ settings: ServerSettings, _ logger: Logger
+    ) throws -> HTTPServer? {
         guard let port = settings.adminPort else { return nil }
         var configuration = HTTPServerConfiguration(host: settings.adminHost, port: port)
         configuration.threads = 1
         configuration.connectionLimit = 64
-        let health = Application(sessions, settings, routes: Route.admin)
         return HTTPServer(
-            configuration: configuration, logger: logger,
-            handler: ApplicationHandler(application: health, bodyLimit: settings.bodyLimit))
+            configuration: configuration, logger: logger, handler: try Application(sessions, settings, isAdmin: true))
     }
-}
-
-extension Route {
-    /// What an admin port serves.
-    static let admin = table.filter { $0.path.hasPrefix("/health/") }
 }

@@ -4,12 +4,13 @@ import Sessions
 /// A request's head with the place of its path's parameter.
 struct Incoming: Sendable {
     let head: RequestHead
-    /// Whether only the head of a `GET`'s answer is wanted.
-    let isHead: Bool
     /// Where in the path the parameter is.
     let parameter: Range<Int>
 
     var fields: HeaderFields { head.fields }
+
+    /// Whether only the head of a `GET`'s answer is wanted.
+    var isHead: Bool { head.method == Endpoint.Method.head.rawValue }
 
     /// The parameter's text; nil if its encoding is broken, so that it names nothing.
     var parameterText: String? { PercentEncoding.decode(head.path[parameter]) }
@@ -52,6 +53,10 @@ struct Incoming: Sendable {
     func checkSize(limit: Int) throws(Problem) {
         guard let digits = fields.bytes(of: "content-length"), (digits.decimal ?? .max) > limit else { return }
         let length = String(decoding: digits.prefix(20), as: UTF8.self)
-        throw Problem(.bodyTooLarge, "The body has \(length) bytes; at most \(limit) are taken.")
+        throw Problem(
+            .bodyTooLarge,
+            limit == 0
+                ? "The request has a body of \(length) bytes; none is taken here."
+                : "The body has \(length) bytes; at most \(limit) are taken.")
     }
 }

@@ -32,10 +32,9 @@ struct MemoryClient: Client {
         let response: Response
         switch application.receive(head) {
         case .refuse(let refusal): response = refusal
-        case .accept(let call):
+        case .accept(_, let handler):
             response = await withCheckedContinuation { continuation in
-                call.answer(
-                    request.body, Reply(terms: call.terms, send: { continuation.resume(returning: $0) }))
+                handler(request.body) { continuation.resume(returning: $0) }
             }
         }
         return TestResponse(

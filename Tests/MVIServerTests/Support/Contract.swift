@@ -1,11 +1,12 @@
 import MicroHTTP
+import Sessions
 import Testing
 
 @testable import MVIServer
 
-/// Holds every answer of the tests against the declared routes: nothing may be answered that is not declared.
+/// Holds every answer of the tests against the declared operations: nothing may be answered that is not declared.
 enum Contract {
-    private static let router = Router(files: TestServer.page.map(\.path))
+    private static let router = Router.ofTests(TestServer.page)
     /// Fields of HTTP itself.
     private static let transport: Set<String> = [
         "date", "content-length", "transfer-encoding", "connection",
@@ -18,12 +19,8 @@ enum Contract {
         #expect(response["cache-control"] != nil)
         if response.problem != nil { checkProblem(request, response) }
         switch router.route(method: request.method, path: path) {
-        case .found(let operation, let method, _, _):
-            guard let route = Route.table.first(where: { $0.operation == operation && $0.method == method }) else {
-                Issue.record("no route \(method) \(operation)")
-                return
-            }
-            check(response, against: route)
+        case .found(let endpoint, _): check(response, endpoint.name, request.method)
+        case .options: check(response, Operation.describeOptions.rawValue, request.method)
         case .unknownPath:
             #expect(response.status == 404 || request.target == "*" || response.status == 400)
         case .unknownMethod:
@@ -32,17 +29,23 @@ enum Contract {
         }
     }
 
-    private static func check(_ response: TestResponse, against route: Route) {
+    private static func check(_ response: TestResponse, _ name: String, _ method: String) {
+        guard
+            let route = Declared.table.first(where: { $0.operation.rawValue == name && $0.method.rawValue == method })
+        else {
+            Issue.record("\(method) \(name) is not declared")
+            return
+        }
         let name = "\(route.method.rawValue) \(route.path)"
         if let problem = response.problem {
-            let declared = route.problems + Route.Everywhere.problems
+            let declared = route.problems + Declared.Everywhere.problems
             #expect(
                 declared.contains { $0.name == problem && $0.status == response.status },
                 "\(name) answers \(response.status) \(problem), which is not declared")
         } else if response.status < 400 {
             #expect(route.successes.contains(response.status), "\(name) answers \(response.status)")
         }
-        let declared = Set((route.responseFields + Route.Everywhere.responseFields).map { $0.lowercased() })
+        let declared = Set((route.responseFields + Declared.Everywhere.responseFields).map { $0.lowercased() })
         for field in response.fields.map({ $0.name.lowercased() }) where !transport.contains(field) {
             #expect(
                 declared.contains(field) || (response.problem != nil && field == "content-type"),
@@ -62,6 +65,18 @@ enum Contract {
             }
         } catch {
             Issue.record("a problem that cannot be read: \(response.text)")
+        }
+    }
+}
+
+extension Router {
+    /// The router of a server with one feature.
+    static func ofTests(_ page: [PageResource] = []) -> Router {
+        do {
+            let sessions = SessionTable(environment: SessionEnvironment(features: try FeatureRegistry([])))
+            return try Application(sessions, ServerSettings(), page: page).router
+        } catch {
+            preconditionFailure("no router: \(error)")
         }
     }
 }

@@ -89,6 +89,12 @@ extension RefusalCase {
                 try await server.send(
                     TestRequest("POST", "/sessions", [json], body: String(repeating: " ", count: 2_000)))
             }),
+        RefusalCase(.createSession, .bodyTooLarge, when: "the body is over 4 KiB") { server in
+            try await server.send(TestRequest("POST", "/sessions", [json], body: String(repeating: " ", count: 4_097)))
+        },
+        RefusalCase(.listFeatures, .bodyTooLarge, when: "it has a body") { server in
+            try await server.send(TestRequest("GET", "/features", [json], body: "{}"))
+        },
         RefusalCase(.createSession, .unsupportedMediaType, when: "the body is text") { server in
             try await server.send(TestRequest("POST", "/sessions", [("Content-Type", "text/plain")], body: "{}"))
         },

@@ -1,21 +1,46 @@
 import Locking
 import MicroHTTP
 
+/// A request whose body has arrived whole.
+struct Request: Sendable {
+    let head: RequestHead
+    let body: [UInt8]
+}
+
+/// The place for a request's answer.
+struct Exchange: Sendable {
+    let respond: @Sendable (Response) -> Void
+}
+
 /// A handler made of closures, that words faults as `reason: detail`.
 struct TestHandler: RequestHandler {
-    var onReceive: @Sendable (RequestHead) -> HeadVerdict = { _ in .accept(bodyLimit: .max, context: nil) }
+    /// What is decided by the head.
+    enum Verdict {
+        case refuse(Response)
+        case accept(bodyLimit: Int)
+    }
+
+    var onReceive: @Sendable (RequestHead) -> Verdict
     var onHandle: @Sendable (Request, Exchange) -> Void
 
     init(
-        receive: @escaping @Sendable (RequestHead) -> HeadVerdict = { _ in .accept(bodyLimit: .max, context: nil) },
+        receive: @escaping @Sendable (RequestHead) -> Verdict = { _ in .accept(bodyLimit: .max) },
         handle: @escaping @Sendable (Request, Exchange) -> Void
     ) {
         onReceive = receive
         onHandle = handle
     }
 
-    func receive(_ head: RequestHead) -> HeadVerdict { onReceive(head) }
-    func handle(_ request: Request, _ exchange: Exchange) { onHandle(request, exchange) }
+    func receive(_ head: RequestHead) -> HeadVerdict {
+        switch onReceive(head) {
+        case .refuse(let response): .refuse(response)
+        case .accept(let limit):
+            .accept(bodyLimit: limit) { [onHandle] body, respond in
+                onHandle(Request(head: head, body: body), Exchange(respond: respond))
+            }
+        }
+    }
+
     func response(to fault: RequestFault, head: RequestHead?) -> Response {
         Response(
             status: 418, fields: [ResponseField("Content-Type", "application/problem+json")],

@@ -1,15 +1,16 @@
-extension Route {
-    /// Every route of the contract (`docs/http.md`, Resources): those declared, `HEAD` wherever there is `GET`, `OPTIONS`
-    /// for every path.
-    static let table: [Route] = declared + declared.compactMap(\.forHead) + options
+@testable import MVIServer
+
+extension Declared {
+    /// Every operation of the contract (`docs/http.md`, Resources): `HEAD` wherever there is `GET`, `OPTIONS` for every path.
+    static let table: [Declared] = declared + declared.compactMap(\.forHead) + options
 
     private static let sessionGone: [ProblemType] = [.unauthorized, .sessionNotFound, .sessionEnded] + notKept
     /// A session, or a store, cannot be read or written now, or there is no room in memory for one that is kept.
     private static let notKept: [ProblemType] = [.tooManySessions, .journalUnavailable, .storageFull]
     private static let whoAsks = ["Sec-Fetch-Site", "Cookie"]
     private static let ofSession = ["Set-Cookie", "WWW-Authenticate", "Retry-After"]
-    private static let streaming = Route(
-        method: .get, path: "/events", operation: .streamSession, access: .session,
+    private static let streaming = Declared(
+        method: .get, path: "/events", operation: .streamSession, hasSession: true,
         query: ["feature", "last_event_id"],
         requestFields: whoAsks + ["Accept", "Last-Event-ID", "Prefer", "Sec-Fetch-Mode"],
         successes: [200, 204],
@@ -20,8 +21,8 @@ extension Route {
         ] + notKept,
         responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied"])
 
-    private static let declared: [Route] = [
-        Route(
+    private static let declared: [Declared] = [
+        Declared(
             method: .post, path: "/sessions", operation: .createSession,
             requestFields: whoAsks + ["Content-Type", "Content-Encoding"],
             successes: [201, 200],
@@ -29,32 +30,32 @@ extension Route {
                 .invalidJSON, .badRequest, .crossSite, .bodyTooLarge, .unsupportedMediaType, .draining,
             ] + notKept,
             responseFields: ["Content-Type", "Location", "Set-Cookie", "Retry-After"]),
-        Route(
-            method: .get, path: "/sessions/current", operation: .describeSession, access: .session,
+        Declared(
+            method: .get, path: "/sessions/current", operation: .describeSession, hasSession: true,
             requestFields: whoAsks, successes: [200], problems: sessionGone,
             responseFields: ofSession + ["Content-Type"]),
-        Route(
-            method: .delete, path: "/sessions/current", operation: .endSession, access: .session,
+        Declared(
+            method: .delete, path: "/sessions/current", operation: .endSession, hasSession: true,
             requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite], responseFields: ofSession),
-        Route(
+        Declared(
             method: .get, path: "/features", operation: .listFeatures, successes: [200],
             responseFields: ["Content-Type"]),
-        Route(
+        Declared(
             method: .get, path: "/features/{name}", operation: .describeFeature, successes: [200],
             problems: [.featureNotFound], responseFields: ["Content-Type"]),
-        Route(
-            method: .get, path: "/features/{id}/state", operation: .readState, access: .session,
+        Declared(
+            method: .get, path: "/features/{id}/state", operation: .readState, hasSession: true,
             requestFields: whoAsks + ["If-None-Match", "Prefer"], successes: [200, 304],
             problems: sessionGone + [
                 .crossSite, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable,
             ],
             responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied"]),
-        Route(
-            method: .delete, path: "/features/{id}/state", operation: .disposeStore, access: .session,
+        Declared(
+            method: .delete, path: "/features/{id}/state", operation: .disposeStore, hasSession: true,
             requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite, .featureNotFound],
             responseFields: ofSession),
-        Route(
-            method: .post, path: "/features/{id}/intents", operation: .sendIntent, access: .session,
+        Declared(
+            method: .post, path: "/features/{id}/intents", operation: .sendIntent, hasSession: true,
             requestFields: whoAsks + [
                 "Content-Type", "Content-Encoding", "Idempotency-Key", "Intent-Seq", "Intent-Epoch", "If-Match",
                 "Prefer",
@@ -70,34 +71,34 @@ extension Route {
             responseFields: ofSession + [
                 "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Expected-Seq",
             ]),
-        Route(
-            method: .get, path: "/features/{id}/events", operation: .streamFeature, access: .session,
+        Declared(
+            method: .get, path: "/features/{id}/events", operation: .streamFeature, hasSession: true,
             query: ["last_event_id"], requestFields: streaming.requestFields, successes: streaming.successes,
             problems: streaming.problems, responseFields: streaming.responseFields),
         streaming,
-        Route(
+        Declared(
             method: .get, path: "/health/live", operation: .reportLiveness, successes: [200],
             responseFields: ["Content-Type"]),
-        Route(
+        Declared(
             method: .get, path: "/health/ready", operation: .reportReadiness, successes: [200],
             problems: [.draining, .notReady], responseFields: ["Content-Type", "Retry-After"]),
-        Route(
+        Declared(
             method: .get, path: "/openapi.yaml", operation: .readOpenAPI, requestFields: ["If-None-Match"],
             successes: [200, 304], responseFields: ["Content-Type", "ETag"]),
-        Route(
+        Declared(
             method: .get, path: "/problems/{name}", operation: .explainProblem, successes: [200],
             problems: [.notFound], responseFields: ["Content-Type"]),
-        Route(
+        Declared(
             method: .get, path: "/", operation: .readPage, requestFields: ["If-None-Match"], successes: [200, 304],
             problems: [.notFound],
             responseFields: ["Content-Type", "ETag", "Content-Security-Policy", "Referrer-Policy"]),
-        Route(
+        Declared(
             method: .get, path: "/{file}", operation: .readFile, requestFields: ["If-None-Match"],
             successes: [200, 304], problems: [.notFound], responseFields: ["Content-Type", "ETag"]),
     ]
 
     /// The same with `HEAD`, which makes no store, takes no stream's place and does not wait.
-    private var forHead: Route? {
+    private var forHead: Declared? {
         guard method == .get else { return nil }
         let isStream = operation == .streamFeature || operation == .streamSession
         let isState = operation == .readState
@@ -114,10 +115,10 @@ extension Route {
         return head
     }
 
-    private static let options: [Route] = {
+    private static let options: [Declared] = {
         var seen: Set<String> = []
         return declared.map(\.path).filter { seen.insert($0).inserted }.map { path in
-            Route(
+            Declared(
                 method: .options, path: path, operation: .describeOptions,
                 requestFields: ["Access-Control-Request-Method", "Access-Control-Request-Headers"],
                 successes: [204],

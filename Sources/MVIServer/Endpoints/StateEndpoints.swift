@@ -3,11 +3,19 @@ import MicroHTTP
 import Sessions
 
 /// `/features/{id}/state`.
-struct StateOperations: Sendable {
+struct StateEndpoints: Sendable {
     let sessions: SessionTable
     let crossSite: CrossSiteRule
 
-    func read(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
+    var all: [Endpoint] {
+        [
+            Endpoint("readState", .get, "/features/{id}/state", .session(read)),
+            Endpoint("disposeStore", .delete, "/features/{id}/state", .session(dispose)),
+        ]
+    }
+
+    @Sendable
+    private func read(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
         if caller.isByCookie { try crossSite.check(incoming.fields) }
         let feature = try incoming.feature(sessions.environment.features)
         let session = caller.session
@@ -60,7 +68,7 @@ struct StateOperations: Sendable {
     /// Says what `GET` would, but makes no store; then there is no version to make a tag of.
     private func head(
         _ session: Session, _ feature: FeatureID, _ known: EntityTags?
-    ) throws(Problem) -> Call.Answer {
+    ) throws(Problem) -> Endpoint.Answer {
         if session.hasStore(feature) { return { _, reply in answerNow(session, feature, known, reply) } }
         let response: Response
         do throws(StoreError) {
@@ -72,7 +80,8 @@ struct StateOperations: Sendable {
         return { _, reply in reply.answer(response) }
     }
 
-    func dispose(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
+    @Sendable
+    private func dispose(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
         try crossSite.check(incoming.fields)
         let feature = try incoming.feature(sessions.environment.features)
         if feature.key != nil, !caller.session.hasStore(feature) {

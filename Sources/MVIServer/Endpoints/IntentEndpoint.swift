@@ -5,15 +5,15 @@ import Sessions
 
 /// `POST /features/{id}/intents`, the path that most requests take: no task, no actor, and nothing made before it is
 /// known to be needed. A class, so that what goes on after the head takes one reference to it along and no copy.
-final class IntentOperations: Sendable {
-    let sessions: SessionTable
-    let credentials: Credentials
-    let crossSite: CrossSiteRule
-    let bodyLimit: Int
+final class IntentEndpoint: Sendable {
+    private let sessions: SessionTable
+    private let credentials: Credentials
+    private let crossSite: CrossSiteRule
+    private let bodyLimit: Int
     /// The longest wait in seconds.
     private let cap: Int
 
-    init(sessions: SessionTable, credentials: Credentials, crossSite: CrossSiteRule, bodyLimit: Int) {
+    init(_ sessions: SessionTable, _ credentials: Credentials, _ crossSite: CrossSiteRule, bodyLimit: Int) {
         self.sessions = sessions
         self.credentials = credentials
         self.crossSite = crossSite
@@ -21,7 +21,16 @@ final class IntentOperations: Sendable {
         cap = Int(sessions.environment.limits.longestWait.components.seconds)
     }
 
-    func send(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
+    var all: [Endpoint] {
+        [
+            Endpoint(
+                "sendIntent", .post, "/features/{id}/intents", bodyLimit: bodyLimit,
+                refusalsVary: AnswerFields.intentVary, cutOff: cutOff, .session(send))
+        ]
+    }
+
+    @Sendable
+    private func send(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
         let fields = incoming.fields
         let session = caller.session
         // `docs/http.md`, order of checks: session, cross-site rule, feature, size, media type; the rest needs the
@@ -133,7 +142,8 @@ final class IntentOperations: Sendable {
     }
 
     /// The HTTP layer cut off a body that grew too large; returns what to answer.
-    func cutOff(_ incoming: Incoming, _ problem: Problem) -> Problem {
+    @Sendable
+    private func cutOff(_ incoming: Incoming, _ problem: Problem) -> Problem {
         guard let token = credentials.token(incoming.fields), (try? crossSite.check(incoming.fields)) != nil,
             let feature = try? incoming.feature(sessions.environment.features)
         else { return problem }

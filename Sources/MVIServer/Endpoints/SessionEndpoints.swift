@@ -3,17 +3,28 @@ import Sessions
 import WireJSON
 
 /// `/sessions` and `/sessions/current`.
-struct SessionOperations: Sendable {
+struct SessionEndpoints: Sendable {
     let sessions: SessionTable
     let credentials: Credentials
     let crossSite: CrossSiteRule
     let bodyLimit: Int
 
+    var all: [Endpoint] {
+        [
+            Endpoint(
+                "createSession", .post, "/sessions", bodyLimit: bodyLimit, refusalsVary: AnswerFields.sessionVary,
+                .everyone(create)),
+            Endpoint("describeSession", .get, "/sessions/current", .session(describe)),
+            Endpoint("endSession", .delete, "/sessions/current", .session(end)),
+        ]
+    }
+
     private struct Order: Decodable {
         let credential: String?
     }
 
-    func create(_ incoming: Incoming) throws(Problem) -> Call.Answer {
+    @Sendable
+    private func create(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
         try crossSite.check(incoming.fields)
         try incoming.checkSize(limit: bodyLimit)
         if incoming.hasBody { try MediaTypes.checkJSON(incoming.fields) }
@@ -84,7 +95,8 @@ struct SessionOperations: Sendable {
         return response
     }
 
-    func describe(_ caller: Caller) -> Call.Answer {
+    @Sendable
+    private func describe(_ incoming: Incoming, _ caller: Caller) -> Endpoint.Answer {
         { _, reply in
             var object = JSONObject()
             object.add("id", caller.session.id)
@@ -95,8 +107,10 @@ struct SessionOperations: Sendable {
         }
     }
 
-    func end(_ caller: Caller) -> Call.Answer {
-        { _, reply in
+    @Sendable
+    private func end(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
+        try crossSite.check(incoming.fields)
+        return { _, reply in
             sessions.end(caller.session) { result in
                 switch result {
                 case .success:

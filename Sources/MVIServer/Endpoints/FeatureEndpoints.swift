@@ -2,7 +2,7 @@ import MicroHTTP
 import Sessions
 
 /// `/features` and `/features/{name}`: what the server serves, described once at its start.
-struct FeatureOperations: Sendable {
+struct FeatureEndpoints: Sendable {
     private let list: [UInt8]
     private let descriptions: [String: [UInt8]]
 
@@ -19,11 +19,17 @@ struct FeatureOperations: Sendable {
             uniqueKeysWithValues: features.definitions.map { ($0.name, Self.description($0)) })
     }
 
-    func list(_ reply: Reply) {
-        reply.answer(Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(list)))
+    var all: [Endpoint] {
+        [
+            Endpoint("listFeatures", "/features") { [list] _ in
+                Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(list))
+            },
+            Endpoint("describeFeature", .get, "/features/{name}", .everyone(describe)),
+        ]
     }
 
-    func describe(_ incoming: Incoming) throws(Problem) -> Call.Answer {
+    @Sendable
+    private func describe(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
         guard let name = incoming.parameterText, let description = descriptions[name] else {
             throw Problem(.featureNotFound, "There is no feature of that name; `GET /features` lists those there are.")
         }

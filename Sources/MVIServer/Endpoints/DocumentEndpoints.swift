@@ -2,33 +2,25 @@ import CResources
 import MicroHTTP
 
 /// `/openapi.yaml`, the page and its files, and what the problems mean.
-struct DocumentOperations: Sendable {
-    private let openAPI: Document
-    private let files: [String: Document]
-
-    init(_ page: [PageResource]) {
-        openAPI = Document(Self.openAPIBytes, contentType: "application/yaml; charset=utf-8")
-        files = Dictionary(
-            page.map { file in
-                let isPage = file.contentType.hasPrefix("text/html")
-                return (
-                    file.path,
-                    Document(file.bytes, contentType: file.contentType, extra: isPage ? Self.pageSecurity : [])
-                )
-            }, uniquingKeysWith: { first, _ in first })
+enum DocumentEndpoints {
+    static var own: [Endpoint] {
+        let openAPI = Document(openAPIBytes, contentType: "application/yaml; charset=utf-8")
+        return [
+            Endpoint("readOpenAPI", "/openapi.yaml") { openAPI.response($0.fields) },
+            Endpoint("explainProblem", .get, "/problems/{name}", .everyone(explain)),
+        ]
     }
 
-    func readOpenAPI(_ incoming: Incoming, _ reply: Reply) { reply.answer(openAPI.response(incoming.fields)) }
-
-    /// The page's paths are routes, so the file is there.
-    func readFile(_ incoming: Incoming) throws(Problem) -> Call.Answer {
-        guard let file = files[String(decoding: incoming.head.path, as: UTF8.self)] else {
-            throw Problem(.notFound, "There is no file at this path.")
+    static func ofPage(_ page: [PageResource]) -> [Endpoint] {
+        page.map { file in
+            let isPage = file.contentType.hasPrefix("text/html")
+            let document = Document(file.bytes, contentType: file.contentType, extra: isPage ? pageSecurity : [])
+            return Endpoint(file.path == "/" ? "readPage" : "readFile", file.path) { document.response($0.fields) }
         }
-        return { _, reply in reply.answer(file.response(incoming.fields)) }
     }
 
-    func explain(_ incoming: Incoming) throws(Problem) -> Call.Answer {
+    @Sendable
+    private static func explain(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
         guard let name = incoming.parameterText, let type = ProblemType.all.first(where: { $0.name == name }) else {
             throw Problem(.notFound, "There is no problem type of that name.")
         }

@@ -3,18 +3,27 @@ import MicroHTTP
 import Sessions
 
 /// `/features/{id}/events` and `/events`.
-struct StreamOperations: Sendable {
+struct StreamEndpoints: Sendable {
     let sessions: SessionTable
     let credentials: Credentials
     let crossSite: CrossSiteRule
 
     private var features: FeatureRegistry { sessions.environment.features }
 
-    func ofFeature(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
+    var all: [Endpoint] {
+        [
+            Endpoint("streamFeature", .get, "/features/{id}/events", insteadOf: answer, .session(ofFeature)),
+            Endpoint("streamSession", .get, "/events", insteadOf: answer, .session(ofSession)),
+        ]
+    }
+
+    @Sendable
+    private func ofFeature(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
         try stream(incoming, caller) { () throws(Problem) in .features([try incoming.feature(features)]) }
     }
 
-    func ofSession(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Call.Answer {
+    @Sendable
+    private func ofSession(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
         try stream(incoming, caller) { () throws(Problem) in
             let named = QueryItems(incoming.head.query).values("feature")
             guard !named.isEmpty else { return .all }
@@ -26,7 +35,7 @@ struct StreamOperations: Sendable {
 
     private func stream(
         _ incoming: Incoming, _ caller: Caller, _ filter: () throws(Problem) -> StreamFilter
-    ) throws(Problem) -> Call.Answer {
+    ) throws(Problem) -> Endpoint.Answer {
         if caller.isByCookie { try crossSite.checkStream(incoming.fields) }
         let filter = try filter()
         guard MediaTypes.accepts(type: "text", subtype: "event-stream", incoming.fields) else {
@@ -46,7 +55,7 @@ struct StreamOperations: Sendable {
     }
 
     /// Takes no place and makes no store, and refuses what lasts.
-    private func head(_ filter: StreamFilter, _ session: Session) throws(Problem) -> Call.Answer {
+    private func head(_ filter: StreamFilter, _ session: Session) throws(Problem) -> Endpoint.Answer {
         if case .features(let features) = filter {
             for feature in features where !session.hasStore(feature) {
                 do throws(StoreError) {
@@ -80,7 +89,8 @@ struct StreamOperations: Sendable {
 
     /// What a stream gets whose session cannot be had: 204 if that has ended, which lasts; else, for now, what `putOff`
     /// gives. Throws what is a refusal all the same. No `EventSource` asks with `HEAD`.
-    func answer(insteadOf problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
+    @Sendable
+    private func answer(insteadOf problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
         switch problem.type {
         case .sessionEnded: return ended(isByCookie: problem.fields.contains { $0.name == "Set-Cookie" })
         case .journalUnavailable, .storageFull, .tooManySessions:

@@ -1,1 +1,0 @@
-../../../../Sources/MVIServer/Answers/AnswerFields.swift

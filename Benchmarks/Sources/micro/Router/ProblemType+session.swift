@@ -1,1 +1,0 @@
-../../../../Sources/MVIServer/Problems/ProblemType+session.swift

@@ -1,0 +1,65 @@
+import MicroHTTP
+
+/// One endpoint, whole: where it is, who may ask, what it takes and what answers. Another one is added in the file of its
+/// resource beside this one, in `openapi.yaml` and in the tests.
+final class Endpoint: Sendable {
+    /// The methods of this server. Their case matters (RFC 9110 section 9.1).
+    enum Method: String, Sendable, CaseIterable {
+        /// `HEAD` is answered by the same endpoint, which looks at `Incoming.isHead`.
+        case get = "GET"
+        case head = "HEAD"
+        case post = "POST"
+        case delete = "DELETE"
+        /// Answered for every path by the application.
+        case options = "OPTIONS"
+    }
+
+    /// Answers when the body is there, now or later, on any thread.
+    typealias Answer = @Sendable (_ body: [UInt8], _ reply: Reply) -> Void
+
+    /// Who may ask, with the function that judges the request's head before any byte of its body.
+    enum Access: Sendable {
+        case everyone(@Sendable (Incoming) throws(Problem) -> Answer)
+        /// The caller's session is found first.
+        case session(@Sendable (Incoming, Caller) throws(Problem) -> Answer)
+    }
+
+    /// The `operationId` in `openapi.yaml`.
+    let name: String
+    let method: Method
+    /// `/features/{id}/state`: at most one parameter, which is a whole segment.
+    let path: String
+    let access: Access
+    /// How many bytes of body it takes.
+    let bodyLimit: Int
+    /// What a refusal depends on, beside the path; nil where no session is behind it.
+    let refusalsVary: String?
+    /// What is answered in place of a problem with the session; throws the problem where that is the answer.
+    let insteadOf: (@Sendable (Problem, Incoming) throws(Problem) -> Response)?
+    /// What is answered where the HTTP layer cut a body off that grew too large.
+    let cutOff: (@Sendable (Incoming, Problem) -> Problem)?
+
+    init(
+        _ name: String, _ method: Method, _ path: String, bodyLimit: Int = 0, refusalsVary: String? = nil,
+        insteadOf: (@Sendable (Problem, Incoming) throws(Problem) -> Response)? = nil,
+        cutOff: (@Sendable (Incoming, Problem) -> Problem)? = nil, _ access: Access
+    ) {
+        self.name = name
+        self.method = method
+        self.path = path
+        self.access = access
+        self.bodyLimit = bodyLimit
+        if case .session = access {
+            self.refusalsVary = refusalsVary ?? AnswerFields.sessionVary
+        } else {
+            self.refusalsVary = refusalsVary
+        }
+        self.insteadOf = insteadOf
+        self.cutOff = cutOff
+    }
+
+    /// An endpoint that answers everyone the same way, whatever the head says.
+    convenience init(_ name: String, _ path: String, answer: @escaping @Sendable (Incoming) -> Response) {
+        self.init(name, .get, path, .everyone { incoming in { _, reply in reply.answer(answer(incoming)) } })
+    }
+}

@@ -1,0 +1,48 @@
+import MicroHTTP
+import Sessions
+
+/// `/health/live` and `/health/ready`.
+struct HealthEndpoints: Sendable {
+    let sessions: SessionTable
+
+    var all: [Endpoint] {
+        [
+            // The process answers.
+            Endpoint("reportLiveness", "/health/live") { _ in
+                Response(
+                    status: 200, fields: AnswerFields.momentaryJSON, body: .bytes(Array(#"{"status":"live"}"#.utf8)))
+            },
+            Endpoint("reportReadiness", .get, "/health/ready", .everyone(ready)),
+        ]
+    }
+
+    /// New work may be sent here: not while the server stops, and not while nothing can be kept.
+    @Sendable
+    private func ready(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
+        guard !sessions.isDraining else {
+            throw Problem(.draining, "The server is stopping.", retryAfter: .seconds(2))
+        }
+        guard sessions.environment.journal.trouble == nil else {
+            throw Problem(.notReady, "What sessions are kept in cannot be written now.", retryAfter: .seconds(5))
+        }
+        return { _, reply in
+            var answer = JSONObject()
+            answer.add("status", "ready")
+            answer.add("stores", json: stores())
+            reply.answer(Response(status: 200, fields: AnswerFields.momentaryJSON, body: .bytes(answer.close())))
+        }
+    }
+
+    /// What the stores in memory tell of their condition, together.
+    private func stores() -> [UInt8] {
+        let diagnostics = sessions.diagnostics
+        var stores = JSONObject()
+        stores.add("failures", diagnostics.failures)
+        stores.add("droppedFailures", diagnostics.droppedFailures)
+        stores.add("slowTurns", diagnostics.slowTurns)
+        stores.add("missedObservations", diagnostics.missedObservations)
+        stores.add("observerFailures", diagnostics.observerFailures)
+        stores.add("runningWork", diagnostics.runningWork)
+        return stores.close()
+    }
+}

@@ -1,0 +1,22 @@
+/// The operations of the contract by their `operationId` in `openapi.yaml`; `HEAD` and `OPTIONS` are told apart by their
+/// method.
+enum Operation: String, Sendable, CaseIterable {
+    case createSession
+    case describeSession
+    case endSession
+    case listFeatures
+    case describeFeature
+    case readState
+    case disposeStore
+    case sendIntent
+    case streamFeature
+    case streamSession
+    case reportLiveness
+    case reportReadiness
+    case readOpenAPI
+    case explainProblem
+    case readPage
+    case readFile
+    /// CORS preflight and `Allow`, of whatever path.
+    case describeOptions
+}
