@@ -29,3 +29,18 @@ enum CanonicalOrder {
         bytes.replaceSubrange(start + 1..<bytes.count - 1, with: sorted)
     }
 }
+
+/// Collections of the standard library that encode themselves as an array in the order of this process's hashes.
+protocol UnorderedCollection {
+    /// How many values in a row belong together.
+    static var valuesPerElement: Int { get }
+}
+
+extension Set: UnorderedCollection {
+    static var valuesPerElement: Int { 1 }
+}
+
+/// A dictionary whose keys are no strings is an array of keys and values in turn.
+extension Dictionary: UnorderedCollection {
+    static var valuesPerElement: Int { 2 }
+}

@@ -1,0 +1,64 @@
+/// Why a value was not encoded: an author's mistake, so the text is made for a log.
+public struct WireEncodingError: Error, Hashable, Sendable {
+    /// Where in the document that was being written: a JSON Pointer (RFC 6901), empty for the whole.
+    public let pointer: String
+    /// What is wrong, for instance "a number must be finite".
+    public let detail: String
+
+    /// An error of its parts.
+    public init(pointer: String, detail: String) {
+        self.pointer = pointer
+        self.detail = detail
+    }
+}
+
+extension WireEncodingError: CustomStringConvertible {
+    /// What is wrong and where, in one line.
+    public var description: String {
+        pointer.isEmpty ? "cannot encode: \(detail)" : "cannot encode \(pointer): \(detail)"
+    }
+}
+
+extension WireEncodingError {
+    /// The error inside an `EncodingError` of ours; nil for an author's error.
+    init?(inside error: any Error) {
+        guard let error = error as? EncodingError, let inner = error.context?.underlyingError as? WireEncodingError
+        else { return nil }
+        self = inner
+    }
+
+    /// As the standard error, for authors who catch it in `encode(to:)`.
+    var thrown: EncodingError {
+        .invalidValue(pointer, .init(codingPath: [], debugDescription: detail, underlyingError: self))
+    }
+}
+
+extension EncodingError {
+    var context: Context? {
+        switch self {
+        case .invalidValue(_, let context): context
+        @unknown default: nil
+        }
+    }
+}
+
+/// Why an enum cannot travel as the flat JSON of the wire; found by ``WireJSON/checkMapping(of:)`` at start-up.
+public struct WireMappingError: Error, Hashable, Sendable {
+    /// The case, as its `type` would be; nil when the example did not even give one.
+    public let caseName: String?
+    /// What is wrong and what to do about it.
+    public let detail: String
+
+    /// An error of its parts.
+    public init(caseName: String?, detail: String) {
+        self.caseName = caseName
+        self.detail = detail
+    }
+}
+
+extension WireMappingError: CustomStringConvertible {
+    /// The case and what is wrong with it, in one line.
+    public var description: String {
+        caseName.map { "The case \"\($0)\" cannot be sent as JSON: \(detail)" } ?? "An example \(detail)"
+    }
+}
