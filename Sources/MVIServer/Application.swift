@@ -10,7 +10,8 @@ final class Application: RequestHandler {
     private let credentials: Credentials
 
     /// - Parameter isAdmin: whether it serves the admin port, which has health checks only.
-    init(_ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false) throws {
+    init(_ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false) throws
+    {
         let crossSite = CrossSiteRule(publicURL: settings.publicURL, allowedOrigins: settings.allowedOrigins)
         let cookies = CookiePolicy(
             isSecure: settings.publicURL?.isSecure == true, sessionLife: settings.sessionLife)

@@ -119,7 +119,7 @@ public enum DatabaseThreadError: Error, Sendable, Equatable {
     /// More wait already than the thread is allowed to owe.
     case tooManyWaiting(limit: Int)
     /// The system gave no thread; the number is from errno.h.
-    case noThread(Int32)
+    case noThread
 }
 
 extension DatabaseThreadError: CustomStringConvertible {
@@ -128,7 +128,7 @@ extension DatabaseThreadError: CustomStringConvertible {
         switch self {
         case .closed: "the database is closed"
         case .tooManyWaiting(let limit): "\(limit) operations wait for the database already; try again later"
-        case .noThread(let code): "the system gave no thread for the database (errno \(code))"
+        case .noThread: "the system gave no thread for the database"
         }
     }
 }

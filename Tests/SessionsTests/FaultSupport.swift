@@ -284,7 +284,7 @@ final class EagerClient: StreamWaker {
 
     func wake() {
         while true {
-            switch stream.next() {
+            switch stream.nextStep() {
             case .write(let bytes), .writeAll(let bytes): take(bytes)
             case .finish(let bytes): return take(bytes)
             case .wait: return

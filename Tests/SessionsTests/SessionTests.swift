@@ -149,7 +149,7 @@ struct SessionTests {
         #expect(events.names == ["label", "goaway"])
         #expect(try events[1].json.reason == "drain")
         #expect((1_000...5_000).contains(try #require(try events[1].json.retry)))
-        #expect(stream.stream.next() == .finish([]))
+        #expect(stream.stream.nextStep() == .finish([]))
     }
 
     @Test("the cookie is due again when half of its life has passed")

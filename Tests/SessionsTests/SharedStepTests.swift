@@ -70,7 +70,7 @@ struct SharedStepTests {
         for stream in streams { _ = try stream.read() }
         #expect(fixture.session.core.withLock { $0.streams.lastStep } == nil)
         try fixture.send(#"{"type":"add","amount":1}"#)
-        let told = streams.map { $0.stream.next() }
+        let told = streams.map { $0.stream.nextStep() }
         let shared = try #require(fixture.session.core.withLock { $0.streams.lastStep })
         #expect(told == [.writeAll(shared.bytes), .writeAll(shared.bytes)])
         try fixture.send(#"{"type":"add","amount":1}"#)

@@ -217,7 +217,7 @@ struct StreamTests {
         #expect(try farewell.json.reason == "superseded")
         #expect(try farewell.json.retry == 60_000)
         #expect(streams[0].wakeCount > 0)
-        #expect(streams[0].stream.next() == .finish([]))
+        #expect(streams[0].stream.nextStep() == .finish([]))
         for stream in streams.dropFirst() { #expect(try stream.read().names == ["hello", "state"]) }
         streams[0].stream.closed()
         #expect(fixture.session.streamCount == 4)
@@ -356,7 +356,7 @@ struct StreamTests {
     func heartbeat() throws {
         let fixture = try Fixture()
         var parser = EventParser()
-        let events = try parser.feed(try fixture.stream("tally").stream.heartbeat())
+        let events = try parser.feed(try fixture.stream("tally").stream.ping())
         #expect(events.names == ["ping"])
         #expect(events[0].id == nil)
         #expect(try events[0].json.t == 1_700_001_000_000)

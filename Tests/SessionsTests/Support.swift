@@ -252,7 +252,7 @@ final class TestStream: StreamWaker {
 
     /// One batch; nil when there is none.
     func readBatch() throws -> [ParsedEvent]? {
-        switch stream.next() {
+        switch stream.nextStep() {
         case .write(let bytes), .writeAll(let bytes), .finish(let bytes):
             bytes.isEmpty ? nil : try parser.withLock { try $0.feed(bytes) }
         case .wait: nil

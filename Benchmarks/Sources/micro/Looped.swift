@@ -47,7 +47,7 @@ final class Looped: Sendable {
 
         func wake() {
             while true {
-                switch stream.next() {
+                switch stream.nextStep() {
                 case .write(let bytes): use(bytes)
                 case .writeAll(let bytes): return use(bytes)
                 case .wait, .finish: return

@@ -1,3 +1,4 @@
+import Locking
 import MicroHTTP
 
 /// A command's side of the socket in a server's data folder.

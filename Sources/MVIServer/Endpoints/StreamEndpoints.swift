@@ -81,7 +81,7 @@ struct StreamEndpoints: Sendable {
                 // Between the look above and now the server may have begun to stop, and this stream not have been told.
                 if sessions.isDraining { stream.goAway(.drain) }
                 reply.answer(
-                    Response(status: 200, fields: AnswerFields.stream, body: .stream(StreamConnection(stream))))
+                    Response(status: 200, fields: AnswerFields.stream, body: .stream(stream)))
             case .failure(let refusal): refuse(refusal, filter, caller, wantsProblem, reply)
             }
         }
@@ -141,4 +141,24 @@ struct StreamEndpoints: Sendable {
         if isByCookie { response.fields.append(credentials.cookies.clear) }
         return response
     }
+}
+
+extension StreamHandle: StreamWaker {}
+
+/// A session's stream as the HTTP layer takes it: asked for bytes when the socket has room, told of the end once.
+extension SessionStream: StreamSource {
+    public func opened(_ handle: StreamHandle) { opened(handle as any StreamWaker) }
+
+    public func next() -> StreamStep {
+        switch nextStep() {
+        case .write(let bytes): .write(bytes)
+        case .writeAll(let bytes): .writeAll(bytes)
+        case .wait: .wait
+        case .finish(let bytes): .finish(bytes)
+        }
+    }
+
+    public func heartbeat() -> [UInt8]? { ping() }
+
+    public func closed(_ reason: StreamEnd) { closed() }
 }

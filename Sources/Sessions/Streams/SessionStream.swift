@@ -17,7 +17,7 @@ public enum SessionStreamStep: Sendable, Equatable {
 
 /// One client's stream of one session: says what to write next, as bytes of server-sent events.
 ///
-/// `next` is called by one thread at a time, and only after all it returned before was taken by the socket: that is
+/// `nextStep` is called by one thread at a time, and only after all it returned before was taken by the socket: that is
 /// how a label counts as written.
 public final class SessionStream: Sendable {
     /// Whose it is.
@@ -38,13 +38,13 @@ public final class SessionStream: Sendable {
     }
 
     /// What to write next.
-    public func next() -> SessionStreamStep {
+    public func nextStep() -> SessionStreamStep {
         let now = session.shared.time.monotonic()
         return session.core.withLock { $0.nextStep(of: number, now: now) }
     }
 
     /// Something that shows the client that the connection lives.
-    public func heartbeat() -> [UInt8] {
+    public func ping() -> [UInt8] {
         let now = session.shared.time.sinceEpoch().components
         return StreamEvents.ping(
             milliseconds: UInt64(now.seconds) * 1_000 + UInt64(now.attoseconds / 1_000_000_000_000_000))

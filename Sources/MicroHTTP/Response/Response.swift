@@ -1,3 +1,38 @@
+/// An answer to a request.
+public struct Response: Sendable {
+    /// What follows the head.
+    public enum Body: Sendable {
+        /// Nothing; `Content-Length: 0`.
+        case empty
+
+        /// These bytes, with their length.
+        case bytes([UInt8])
+
+        /// What the source gives, until it finishes: chunked, or on HTTP/1.0 until the connection ends.
+        ///
+        /// Where no body may follow (`HEAD`, 204, 304) the source is closed with `.finished` and never opened.
+        case stream(any StreamSource)
+    }
+
+    /// The status code, 200 to 599.
+    public var status: Int
+
+    /// The fields, in order. `Date`, `Content-Length` and `Transfer-Encoding` are the layer's and are ignored here;
+    /// `Connection: close` is obeyed. A name that is no token, or a value with a control character, is left out and
+    /// logged.
+    public var fields: [ResponseField]
+
+    /// The body. With 304 give the one that 200 would have: its length is sent, it is not.
+    public var body: Body
+
+    /// A response from its parts.
+    public init(status: Int, fields: [ResponseField] = [], body: Body = .empty) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
+}
+
 /// A field of a response's head. Whether it can be sent is found out when it is made, so that the fields which many
 /// responses share are made, and looked at, once.
 public struct ResponseField: Sendable {
