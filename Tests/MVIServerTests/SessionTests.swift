@@ -2,7 +2,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Sessions (PROTOCOL 2, 3 and 5)", .timeLimit(.minutes(2)))
+@Suite("Sessions", .timeLimit(.minutes(2)))
 struct SessionTests {
     struct Made: Decodable {
         var id: String

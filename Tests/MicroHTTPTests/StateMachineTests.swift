@@ -108,32 +108,32 @@ import Testing
     }
 }
 
-@Suite struct StreamStateTests {
-    private static func time(_ state: inout StreamState, _ now: UInt64) -> StreamState.TimerAction {
+@Suite struct StreamWriterStateTests {
+    private static func time(_ state: inout StreamWriterState, _ now: UInt64) -> StreamWriterState.TimerAction {
         state.timeReached(now, heartbeat: 100, writeDeadline: 300)
     }
 
     // The macro cannot call what mutates.
-    private static func leave(_ state: inout StreamState, _ note: StreamState.Notes) -> Bool { state.leave(note) }
+    private static func leave(_ state: inout StreamWriterState, _ note: StreamWriterState.Notes) -> Bool { state.leave(note) }
 
-    private static func demandEnd(_ state: inout StreamState, _ reason: StreamEnd) -> Bool { state.demandEnd(reason) }
+    private static func demandEnd(_ state: inout StreamWriterState, _ reason: StreamEnd) -> Bool { state.demandEnd(reason) }
 
-    private static func rest(_ state: inout StreamState, _ work: StreamState.Work, wroteAt time: UInt64?) -> Bool {
+    private static func rest(_ state: inout StreamWriterState, _ work: StreamWriterState.Work, wroteAt time: UInt64?) -> Bool {
         state.rest(work, wroteAt: time)
     }
 
-    private func state() -> StreamState { StreamState(source: TestSource(), now: 0) }
+    private func state() -> StreamWriterState { StreamWriterState(source: TestSource(), now: 0) }
 
     /// A state at rest with nothing to write.
-    private func idle() -> StreamState {
+    private func idle() -> StreamWriterState {
         var state = state()
         _ = state.take()
-        #expect(Self.rest(&state, StreamState.Work(), wroteAt: nil))
+        #expect(Self.rest(&state, StreamWriterState.Work(), wroteAt: nil))
         return state
     }
 
     /// A state at rest with something that the socket did not take.
-    private func blocked(at time: UInt64 = 0) -> StreamState {
+    private func blocked(at time: UInt64 = 0) -> StreamWriterState {
         var state = state()
         var work = state.take().work
         work.leftover = [1]
@@ -199,7 +199,7 @@ import Testing
         #expect(Self.time(&state, 100) == .run(200))
         let turn = state.take()
         #expect(turn.notes == .heartbeat)
-        #expect(Self.rest(&state, StreamState.Work(), wroteAt: 150))
+        #expect(Self.rest(&state, StreamWriterState.Work(), wroteAt: 150))
         #expect(Self.time(&state, 200) == .later(250))
     }
 

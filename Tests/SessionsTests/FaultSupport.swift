@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import WireJSON
 
-// Everything that the tests of issue 9 know of the journal's protocol, of refusals and of how tables are made stands
+// Everything that the tests of faults know of the journal's protocol, of refusals and of how tables are made stands
 // here. A new `Journal` protocol changes this file and `HeldJournal`, and none of those tests.
 
 // MARK: The journal

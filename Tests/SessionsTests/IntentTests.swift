@@ -6,7 +6,7 @@ import SessionJournal
 import Sessions
 import Testing
 
-@Suite("Intents (PROTOCOL 3)")
+@Suite("Intents")
 struct IntentTests {
     @Test("an intent answers with its id, the version after it and the state")
     func reply() throws {

@@ -114,7 +114,7 @@ extension Session {
     }
 }
 
-@Suite("Sessions that come back (SEMANTICS 4, 50 to 52)")
+@Suite("Sessions that come back (rules 4, 50 to 52)")
 struct RestoreTests {
     private let shop: FeatureID
 
@@ -277,7 +277,7 @@ struct RestoreTests {
     }
 }
 
-@Suite("Stores and sessions that leave memory (SEMANTICS 52)")
+@Suite("Stores and sessions that leave memory (rules 52)")
 struct PassivationTests {
     @Test("52: a store that nobody uses leaves memory and comes back as it was; nobody can tell")
     func passivation() throws {

@@ -6,7 +6,7 @@ import SessionJournal
 import Sessions
 import Testing
 
-@Suite("Sessions (PROTOCOL 2, 3, 5)")
+@Suite("Sessions")
 struct SessionTests {
     @Test("a token names its session, another names none, and neither looks like the other")
     func tokens() throws {

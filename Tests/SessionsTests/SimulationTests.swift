@@ -3,7 +3,7 @@ import Testing
 
 /// Whole runs with conflicts, failures, delays and crashes at every step that can wait. A failure names the seed:
 /// `MVI_SIMULATION_SEED=<seed>` runs that one alone, `MVI_SIMULATION_SEEDS=<count>` more of them than usual.
-@Suite("Simulated runs (SEMANTICS 48 to 52)")
+@Suite("Simulated runs (rules 48 to 52)")
 struct SimulationTests {
     @Test("48, 49: one process that crashes loses nothing, doubles nothing, and shows its streams every label in order")
     func oneProcess() async throws {

@@ -4,7 +4,7 @@ import SessionJournal
 import Sessions
 import Testing
 
-@Suite("Streams (PROTOCOL 4)")
+@Suite("Streams")
 struct StreamTests {
     @Test("hello is first, then the whole state, whose id is the cursor that hello named")
     func opening() throws {

@@ -19,7 +19,7 @@ public final class StreamHandle: ReactorMember {
     private let isFramed: Bool
     private let timing: Timing
     private let thread: ReactorThread
-    private let state: Lock<StreamState>
+    private let state: Lock<StreamWriterState>
 
     /// Takes over `descriptor`; the caller calls `open` next.
     init(descriptor: Int32, isFramed: Bool, source: any StreamSource, thread: ReactorThread, timing: Timing) {
@@ -27,7 +27,7 @@ public final class StreamHandle: ReactorMember {
         self.isFramed = isFramed
         self.thread = thread
         self.timing = timing
-        state = Lock(StreamState(source: source, now: monotonicNow()))
+        state = Lock(StreamWriterState(source: source, now: monotonicNow()))
     }
 
     /// Says that the source may have more. If no thread is writing to this stream, the calling one does, until the
@@ -65,7 +65,7 @@ public final class StreamHandle: ReactorMember {
     func ready(_ events: SocketEvents) {
         let runs = state.withLock { state in
             if events.contains(.hangUp) { return state.demandEnd(.peerClosed) }
-            var notes: StreamState.Notes = []
+            var notes: StreamWriterState.Notes = []
             if events.contains(.readable) { notes.insert(.readable) }
             if events.contains(.writable) { notes.insert(.writable) }
             return state.leave(notes)
@@ -125,7 +125,7 @@ public final class StreamHandle: ReactorMember {
         case over(StreamEnd)
     }
 
-    private func step(_ turn: inout StreamState.Turn) -> Outcome {
+    private func step(_ turn: inout StreamWriterState.Turn) -> Outcome {
         if turn.work.closing { return write([], last: true, &turn.work) }
         if turn.notes.contains(.heartbeat), let bytes = turn.source.heartbeat(), !bytes.isEmpty {
             return write(bytes, last: false, &turn.work)
@@ -141,7 +141,7 @@ public final class StreamHandle: ReactorMember {
         }
     }
 
-    private func write(_ bytes: [UInt8], last: Bool, _ work: inout StreamState.Work) -> Outcome {
+    private func write(_ bytes: [UInt8], last: Bool, _ work: inout StreamWriterState.Work) -> Outcome {
         work.finishing = last
         switch SocketOutput.write(bytes, to: descriptor, framed: isFramed, last: last) {
         case .taken: return .progress
@@ -152,7 +152,7 @@ public final class StreamHandle: ReactorMember {
         }
     }
 
-    private func flush(_ work: inout StreamState.Work) -> Outcome {
+    private func flush(_ work: inout StreamWriterState.Work) -> Outcome {
         switch SocketOutput.write(work.leftover, from: 0, to: descriptor) {
         case .taken:
             work.leftover = []
@@ -166,7 +166,7 @@ public final class StreamHandle: ReactorMember {
     }
 
     /// Drops what the client sent; gives a reason to end if it left or will not stop.
-    private func discardInput(_ turn: inout StreamState.Turn) -> StreamEnd? {
+    private func discardInput(_ turn: inout StreamWriterState.Turn) -> StreamEnd? {
         guard turn.notes.contains(.readable) else { return nil }
         switch SocketInput.discard(from: descriptor) {
         case .ended: return .peerClosed

@@ -7,8 +7,8 @@ import Sessions
 import TestSupport
 import Testing
 
-/// Faults of issue 9 in how jobs of a store are run, judged and committed together.
-@Suite("Faults of the queue (issue 9)", .timeLimit(.minutes(10)))
+/// Faults that were found in how jobs of a store are run, judged and committed together.
+@Suite("Faults of the queue", .timeLimit(.minutes(10)))
 struct FaultQueueTests {
     private let probe: FeatureID
 

@@ -3,14 +3,14 @@ import Sessions
 import TestSupport
 import Testing
 
-/// Faults of issue 9 with keys and numbers of requests.
-@Suite("Faults of receipts and numbers (issue 9)")
+/// Faults that were found with keys and numbers of requests.
+@Suite("Faults of receipts and numbers")
 struct FaultReceiptTests {
     private let probe: FeatureID
 
     init() throws { probe = try Probes().first }
 
-    @Test("PROTOCOL 3: a key whose time is over is free also if the append that forgot its receipt failed")
+    @Test("a key whose time is over is free also if the append that forgot its receipt failed")
     func forgottenReceipt() throws {
         let cluster = Cluster()
         let journal = HeldJournal(cluster.kept)
@@ -78,7 +78,7 @@ struct FaultReceiptTests {
         }
     }
 
-    @Test("PROTOCOL 3: a client of an Intent-Epoch goes on after 64 newer ones as long as its receipts are kept")
+    @Test("a client of an Intent-Epoch goes on after 64 newer ones as long as its receipts are kept")
     func manyEpochs() throws {
         let (session, _) = try Cluster().node(Probe.definition()).made(.bearer)
         for number in 1...3 {
@@ -96,7 +96,7 @@ struct FaultReceiptTests {
         }
     }
 
-    @Test("PROTOCOL 3: a number behind one that is in flight is judged when its turn comes, and runs")
+    @Test("a number behind one that is in flight is judged when its turn comes, and runs")
     func numberBehindOneInFlight() throws {
         let journal = HeldJournal()
         let (session, _) = try Cluster().node(Probe.definition(), journal: journal).made(.bearer)
@@ -111,7 +111,7 @@ struct FaultReceiptTests {
         }
     }
 
-    @Test("PROTOCOL 3: a number behind one that fails is refused with the number that is expected, whose retry runs")
+    @Test("a number behind one that fails is refused with the number that is expected, whose retry runs")
     func numberBehindOneThatFails() throws {
         let journal = HeldJournal()
         let (session, _) = try Cluster().node(Probe.definition(), journal: journal).made(.bearer)
@@ -127,7 +127,7 @@ struct FaultReceiptTests {
         #expect(try session.entries(of: probe) == ["new", "1", "2"])
     }
 
-    @Test("PROTOCOL 3: a number behind a refusal that could not be kept is not run, so that none is skipped for good")
+    @Test("a number behind a refusal that could not be kept is not run, so that none is skipped for good")
     func numberBehindRefusalThatFails() throws {
         let cluster = Cluster()
         let journal = HeldJournal(cluster.kept)

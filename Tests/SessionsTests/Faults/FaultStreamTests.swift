@@ -4,8 +4,8 @@ import Sessions
 import TestSupport
 import Testing
 
-/// Faults of issue 9 that a stream's client sees. Each known issue goes with the fault.
-@Suite("Faults of streams (issue 9)")
+/// Faults that were found that a stream's client sees. Each known issue goes with the fault.
+@Suite("Faults of streams")
 struct FaultStreamTests {
     private let probes: Probes
 

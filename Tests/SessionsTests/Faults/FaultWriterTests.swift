@@ -61,7 +61,7 @@ struct FaultWriterTests {
         }
     }
 
-    @Test("PROTOCOL 1: a store that one process disposes and makes anew has no version that another process showed")
+    @Test("a store that one process disposes and makes anew has no version that another process showed")
     func madeAnewBesideAnotherWriter() throws {
         let cluster = Cluster()
         let (one, token) = try cluster.node(FeatureDefinition(Tally())).made(.bearer)
@@ -78,7 +78,7 @@ struct FaultWriterTests {
         }
     }
 
-    @Test("PROTOCOL 1: an older build shows what a newer one showed under its version, and starts no store again")
+    @Test("an older build shows what a newer one showed under its version, and starts no store again")
     func shownByAnotherBuild() throws {
         let cluster = Cluster()
         let (old, token) = try cluster.node(FeatureDefinition(Shop.First())).made(.bearer)
@@ -115,7 +115,7 @@ struct FaultWriterTests {
         #expect(try stream.read().names.contains("reset"))
     }
 
-    @Test("PROTOCOL 1: a store that is disposed while its commit is in flight comes back with no version that it had")
+    @Test("a store that is disposed while its commit is in flight comes back with no version that it had")
     func disposedBehindCommit() throws {
         let cluster = Cluster()
         let add = #"{"type":"add","amount":1}"#
@@ -142,7 +142,7 @@ struct FaultWriterTests {
         }
     }
 
-    @Test("PROTOCOL 1: a view that new code shows before it could be kept has no version that another view has")
+    @Test("a view that new code shows before it could be kept has no version that another view has")
     func newViewNotKept() throws {
         let cluster = Cluster()
         let (old, token) = try cluster.node(FeatureDefinition(Shop.First())).made(.bearer)
@@ -159,7 +159,7 @@ struct FaultWriterTests {
         }
     }
 
-    @Test("PROTOCOL 1: a version is the sequence number of the turn that last changed the view, over all stores")
+    @Test("a version is the sequence number of the turn that last changed the view, over all stores")
     func versionIsSequence() throws {
         let probes = try Probes()
         let (session, _) = try Cluster().node(Probe.definition()).made(.bearer)

@@ -2,7 +2,7 @@
 ///
 /// One thread at a time is the runner: it owns the socket, the source and the `Work` that it took. Everybody else
 /// leaves a note and goes. The runner rests only if no note is there, which is decided under the same lock.
-struct StreamState {
+struct StreamWriterState {
     /// What the runner takes with it and puts back.
     struct Work {
         /// Framed bytes that the kernel has not taken yet; at most one step's.
