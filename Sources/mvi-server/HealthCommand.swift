@@ -26,3 +26,80 @@ struct HealthCommand: AsyncParsableCommand {
         }
     }
 }
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// One HTTP request over a socket of its own: all that a health check needs of a client.
+///
+/// A border to C: addresses and buffers are passed as pointers that are valid for the call, the descriptor is closed
+/// where it was opened.
+enum HealthProbe {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+
+    /// The status of a `GET`; each step may take two seconds.
+    static func status(host: String, port: UInt16, path: String) throws(Failure) -> Int {
+        let descriptor = try connect(host, port)
+        defer { close(descriptor) }
+        let request = Array("GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
+        guard send(descriptor, request, request.count, Int32(MSG_NOSIGNAL)) == request.count else {
+            throw Failure("the server took no request (errno \(errno))")
+        }
+        // `HTTP/1.1 200 ` is enough.
+        var answer: [UInt8] = []
+        while answer.count < 12 {
+            var part = [UInt8](repeating: 0, count: 64)
+            let count = recv(descriptor, &part, part.count, 0)
+            guard count > 0 else { throw Failure("the server gave no answer within two seconds") }
+            answer += part.prefix(count)
+        }
+        guard let status = Int(String(decoding: answer[9..<12], as: UTF8.self)) else {
+            throw Failure("what listens on port \(port) is no HTTP server")
+        }
+        return status
+    }
+
+    private static func connect(_ host: String, _ port: UInt16) throws(Failure) -> Int32 {
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
+        #if canImport(Glibc)
+            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        #else
+            hints.ai_socktype = SOCK_STREAM
+        #endif
+        // The list that getaddrinfo makes; freed below.
+        var found = hints.ai_next
+        guard getaddrinfo(host, "\(port)", &hints, &found) == 0, let address = found?.pointee else {
+            throw Failure("'\(host)' is no address")
+        }
+        defer { freeaddrinfo(found) }
+        let descriptor = socket(address.ai_family, address.ai_socktype, 0)
+        guard descriptor >= 0 else { throw Failure("no socket (errno \(errno))") }
+        var patience = timeval(tv_sec: 2, tv_usec: 0)
+        let size = socklen_t(MemoryLayout<timeval>.size)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, size)
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, size)
+        #if canImport(Glibc)
+            let result = Glibc.connect(descriptor, address.ai_addr, address.ai_addrlen)
+        #elseif canImport(Musl)
+            let result = Musl.connect(descriptor, address.ai_addr, address.ai_addrlen)
+        #else
+            let result = Darwin.connect(descriptor, address.ai_addr, address.ai_addrlen)
+        #endif
+        guard result == 0 else {
+            let reason = errno
+            close(descriptor)
+            throw Failure("nothing listens on \(host) port \(port) (errno \(reason))")
+        }
+        return descriptor
+    }
+}

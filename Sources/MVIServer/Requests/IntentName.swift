@@ -40,3 +40,55 @@ enum IntentName {
         return value.map { String(decoding: $0, as: UTF8.self) }
     }
 }
+
+/// `Idempotency-Key`: a string of RFC 8941 section 3.3.3, in quotes; without them it is taken as well.
+///
+/// https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/
+enum IdempotencyKey {
+    /// How long a key may be: it is kept with its receipt and repeated in every event that the intent leads to.
+    static let longest = 255
+
+    /// Nil if there is none.
+    static func read(_ fields: HeaderFields) throws(Problem) -> String? {
+        let (count, value) = fields.occurrences(of: "idempotency-key")
+        guard let value else { return nil }
+        guard count == 1 else {
+            throw Problem(.badRequest, "`Idempotency-Key` is there more than once.")
+        }
+        guard let key = parse(value), !key.isEmpty else {
+            throw Problem(
+                .badRequest,
+                "`Idempotency-Key` must be a quoted string of visible ASCII characters, such as "
+                    + "\"8e03978e-40d5-43dd-bc93-6894a57f9324\".")
+        }
+        guard key.utf8.count <= longest else {
+            throw Problem(
+                .badRequest, "`Idempotency-Key` has \(key.utf8.count) characters; at most \(longest) are taken.")
+        }
+        return key
+    }
+
+    private static func parse(_ value: ArraySlice<UInt8>) -> String? {
+        guard value.first == UInt8(ascii: "\"") else {
+            let isBare = value.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
+            return isBare ? String(decoding: value, as: UTF8.self) : nil
+        }
+        var text: [UInt8] = []
+        var rest = value.dropFirst()
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "\""):
+                // Parameters may follow, none of which has a meaning.
+                return rest.isEmpty || rest.first == UInt8(ascii: ";") ? String(decoding: text, as: UTF8.self) : nil
+            case UInt8(ascii: "\\"):
+                // Only these two may be escaped (RFC 8941 section 4.2.5).
+                guard let escaped = rest.popFirst(), escaped == UInt8(ascii: "\"") || escaped == UInt8(ascii: "\\")
+                else { return nil }
+                text.append(escaped)
+            case 0x20...0x7E: text.append(byte)
+            default: return nil
+            }
+        }
+        return nil
+    }
+}

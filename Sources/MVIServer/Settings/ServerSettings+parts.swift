@@ -46,3 +46,44 @@ extension ServerSettings {
     /// answers and to join its threads.
     var drainTime: Duration { max(.milliseconds(500), grace - .milliseconds(2_500)) }
 }
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+extension ServerSettings {
+    /// The folder in which data is kept; nil if nothing is.
+    public var dataFolder: String? { data == ":memory:" ? nil : data }
+
+    /// The path of a file in the folder, which is made if it is not there; nil if nothing is kept.
+    public func dataFile(_ name: String) throws(SettingError) -> String? {
+        guard let folder = dataFolder else { return nil }
+        // Nobody else's business: the owner alone may look in.
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
+            throw SettingError(
+                name: "data", given: data,
+                expected: "a folder that can be made or written to (errno \(errno)); the folders above it must exist")
+        }
+        return folder.hasSuffix("/") ? "\(folder)\(name)" : "\(folder)/\(name)"
+    }
+}
+
+/// What sessions are kept in.
+public enum JournalKind: String, Sendable, CaseIterable {
+    /// A file in the data folder: sessions outlive the process.
+    case sqlite
+    /// Memory: sessions end with the process.
+    case memory
+}
+
+extension SettingFormat where Value == JournalKind {
+    package static var journal: SettingFormat {
+        SettingFormat(
+            "one of \(JournalKind.allCases.map(\.rawValue).joined(separator: ", "))",
+            parse: { JournalKind(rawValue: $0) }, print: { $0.rawValue })
+    }
+}

@@ -1,6 +1,19 @@
 import Logging
 import ServiceLifecycle
+import SessionJournal
 import Sessions
+
+/// Closes what sessions are kept in when nobody can change them any more.
+struct JournalService: Service {
+    let sessions: SessionTable
+
+    func run() async throws {
+        // However the end comes, what is known now is kept.
+        try? await gracefulShutdown()
+        await sessions.flush()
+        await sessions.environment.journal.close()
+    }
+}
 
 /// Ends sessions whose time is over, a bounded number at a time, and logs what stores missed meanwhile.
 struct SessionSweeper: Service {
