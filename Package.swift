@@ -157,6 +157,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "mvi-server", "MVIServer", "TestSupport", "SQLiteJournal", "SessionJournal", "MVITesting", "WireJSON",
+                "Locking",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

@@ -1,3 +1,4 @@
+import Locking
 import Logging
 import MVI
 import SQLite
@@ -34,16 +35,13 @@ public final class SQLiteJournal: Journal {
         do { engine = try Engine(folder: directory, options: options, logger: logger) } catch {
             throw JournalOpenError("The journal cannot be opened: \(error).")
         }
-        let result = await withCheckedContinuation {
-            (opened: CheckedContinuation<Result<Void, JournalOpenError>, Never>) in
-            do {
-                try startThread { Writer(engine).run { opened.resume(returning: $0) } }
-            } catch {
+        let opened: Result<Void, JournalOpenError> = await awaitResult { done in
+            do { try startThread { Writer(engine).run(opened: done) } } catch {
                 engine.completions.end()
-                opened.resume(returning: .failure(JournalOpenError("The journal cannot be opened: \(error).")))
+                done(.failure(JournalOpenError("The journal cannot be opened: \(error).")))
             }
         }
-        try result.get()
+        try opened.get()
         return SQLiteJournal(engine)
     }
 
@@ -99,10 +97,8 @@ public final class SQLiteJournal: Journal {
     /// Copies the whole journal into a new file while it goes on working. The copy is in `FILE.partial` until it is
     /// complete and synced; a file that is there already is left alone, which is the error `invalid`.
     public func backup(to path: String) async throws(StoreError) {
-        let result = await withCheckedContinuation {
-            (continuation: CheckedContinuation<Result<Void, StoreError>, Never>) in
-            let request = BackupRequest(path: path) { continuation.resume(returning: $0) }
-            if let refusal = engine.queue.enqueue(request) { continuation.resume(returning: .failure(refusal)) }
+        let result: Result<Void, StoreError> = await awaitResult { done in
+            if let refusal = engine.queue.enqueue(BackupRequest(path: path, done: done)) { done(.failure(refusal)) }
         }
         try result.get()
     }

@@ -169,12 +169,12 @@ extension SQLiteJournal {
     }
 
     func create(_ record: SessionRecord) async throws -> SessionKey {
-        try await withCheckedContinuation { waiter in create(record) { waiter.resume(returning: $0) } }.get()
+        try await awaitResult { create(record, done: $0) }.get()
     }
 
     func append(_ batch: JournalBatch) async -> AppendResult {
-        await withCheckedContinuation { waiter in
-            if let result = append(batch, done: { waiter.resume(returning: $0) }) { waiter.resume(returning: result) }
+        await awaitResult { done in
+            if let result = append(batch, done: done) { done(result) }
         }
     }
 
@@ -194,43 +194,31 @@ extension SQLiteJournal {
     }
 
     func remove(_ session: SessionKey) async throws {
-        try await withCheckedContinuation { waiter in
-            remove(session, tombstoneUntil: .seconds(9_000_000)) { waiter.resume(returning: $0) }
-        }.get()
+        try await awaitResult { remove(session, tombstoneUntil: .seconds(9_000_000), done: $0) }.get()
     }
 
     func expire(before: Duration, limit: Int) async throws -> Int {
-        try await withCheckedContinuation { waiter in
-            expire(lastSeenBefore: before, now: before, tombstoneUntil: .seconds(9_000_000), limit: limit) {
-                waiter.resume(returning: $0)
-            }
+        try await awaitResult {
+            expire(lastSeenBefore: before, now: before, tombstoneUntil: .seconds(9_000_000), limit: limit, done: $0)
         }.get()
     }
 
     func load(_ session: TestSession) async throws -> SessionLoad {
-        try await withCheckedContinuation { waiter in
-            load(session.record.tokenHash, now: TestSession.start) { waiter.resume(returning: $0) }
-        }.get()
+        try await awaitResult { load(session.record.tokenHash, now: TestSession.start, done: $0) }.get()
     }
 
     func news(_ session: TestSession, since head: SessionHead) async throws -> SessionNews? {
-        try await withCheckedContinuation { waiter in
-            load(session.key, since: head) { waiter.resume(returning: $0) }
-        }.get()
+        try await awaitResult { load(session.key, since: head, done: $0) }.get()
     }
 
     /// The state of a session's store; nil if the session is not there.
     func state(_ session: TestSession) async throws -> String? {
-        let stores: [StoredStore] = try await withCheckedContinuation { waiter in
-            loadStores([TestSession.counter], of: session.key) { waiter.resume(returning: $0) }
-        }.get()
+        let stores = try await awaitResult { loadStores([TestSession.counter], of: session.key, done: $0) }.get()
         return stores.first.map { String(decoding: $0.state, as: UTF8.self) }
     }
 
     func exported(_ session: TestSession) async throws -> SessionExport? {
-        try await withCheckedContinuation { waiter in
-            export(session.record.id) { waiter.resume(returning: $0) }
-        }.get()
+        try await awaitResult { export(session.record.id, done: $0) }.get()
     }
 
     /// Waits until it is, or is no longer, in trouble; fails the test if that takes long.

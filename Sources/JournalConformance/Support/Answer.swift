@@ -4,7 +4,7 @@ import Locking
 final class Answer<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
-        var continuation: CheckedContinuation<Value, any Error>?
+        var continuation: CheckedContinuation<Void, Never>?
         var isCancelled = false
     }
 
@@ -16,13 +16,13 @@ final class Answer<Value: Sendable>: Sendable {
 
     func give(_ value: Value) {
         let (isFirst, continuation) = state.withLock { state in
-            guard state.value == nil else { return (false, nil as CheckedContinuation<Value, any Error>?) }
+            guard state.value == nil else { return (false, nil as CheckedContinuation<Void, Never>?) }
             state.value = value
             defer { state.continuation = nil }
             return (true, state.continuation)
         }
         if !isFirst { onRepetition() }
-        continuation?.resume(returning: value)
+        continuation?.resume()
     }
 
     /// Waits for it.
@@ -34,15 +34,15 @@ final class Answer<Value: Sendable>: Sendable {
             // to get into each other's way take turns.
             try Task.checkCancellation()
             await Task.yield()
-            return try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { continuation in
-                    let result = state.withLock { state -> Result<Value, any Error>? in
-                        if let value = state.value { return .success(value) }
-                        if state.isCancelled { return .failure(CancellationError()) }
+            await withTaskCancellationHandler {
+                // The value is read under the lock afterwards: see `awaitResult`.
+                await withCheckedContinuation { continuation in
+                    let isOver = state.withLock { state in
+                        if state.value != nil || state.isCancelled { return true }
                         state.continuation = continuation
-                        return nil
+                        return false
                     }
-                    if let result { continuation.resume(with: result) }
+                    if isOver { continuation.resume() }
                 }
             } onCancel: {
                 let continuation = state.withLock { state in
@@ -50,8 +50,10 @@ final class Answer<Value: Sendable>: Sendable {
                     defer { state.continuation = nil }
                     return state.continuation
                 }
-                continuation?.resume(throwing: CancellationError())
+                continuation?.resume()
             }
+            guard let value = state.withLock({ $0.value }) else { throw CancellationError() }
+            return value
         }
     }
 }

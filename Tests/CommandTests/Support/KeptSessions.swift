@@ -1,3 +1,4 @@
+import Locking
 import Logging
 import SQLiteJournal
 import SessionJournal
@@ -19,9 +20,7 @@ enum KeptSessions {
             let record = SessionRecord(
                 id: "session-\(number)", tokenHash: token(number), epoch: "k\(number)", credential: .bearer,
                 created: start, lastSeen: start)
-            let key = try await withCheckedContinuation { continuation in
-                journal.create(record) { continuation.resume(returning: $0) }
-            }.get()
+            let key = try await awaitResult { journal.create(record, done: $0) }.get()
             let append = JournalBatch(
                 session: key, expecting: .empty, head: SessionHead(number: 1, nonce: UInt64(number)),
                 time: start + .seconds(number),
@@ -30,10 +29,8 @@ enum KeptSessions {
                         feature: counter, kind: .made, number: 1, version: 1, made: 1,
                         state: Array("{\"count\":\(number)}".utf8), view: Array("[]".utf8))
                 ])
-            let result: AppendResult = await withCheckedContinuation { continuation in
-                if let result = journal.append(append, done: { continuation.resume(returning: $0) }) {
-                    continuation.resume(returning: result)
-                }
+            let result: AppendResult = await awaitResult { done in
+                if let result = journal.append(append, done: done) { done(result) }
             }
             guard case .committed = result else {
                 Issue.record("the append ended as \(result)")
