@@ -1,9 +1,6 @@
 import MVI
 import SessionJournal
 
-/// Takes the result of an operation.
-typealias Done<Value> = @Sendable (Result<Value, StoreError>) -> Void
-
 /// What a write or a read is about.
 enum Scope: Sendable {
     case all

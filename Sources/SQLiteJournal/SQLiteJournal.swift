@@ -47,7 +47,7 @@ public final class SQLiteJournal: Journal {
 
     // MARK: Writing
 
-    public func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
+    public func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
         write(.token(session.tokenHash), done) { database in
             guard let key = try database.create(session) else { return .failure(.sessionExists) }
             return .success(key)
@@ -64,14 +64,14 @@ public final class SQLiteJournal: Journal {
     }
 
     public func remove(
-        _ session: SessionKey, tombstoneUntil: Duration, done: @escaping @Sendable (Result<Void, StoreError>) -> Void
+        _ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>
     ) {
         write(.removal(session), done) { database in
             .success(try database.remove(session, tombstoneUntil: tombstoneUntil))
         }
     }
 
-    public func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
         // In pieces, each a small part of a transaction; they are done in their order, so the last one's result is that of
         // all, but for those that may be lost without harm.
         let ignored: Done<Void> = { _ in }
@@ -88,7 +88,7 @@ public final class SQLiteJournal: Journal {
 
     public func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, StoreError>) -> Void
+        done: @escaping Done<Int>
     ) {
         engine.step(
             Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
@@ -113,7 +113,7 @@ public final class SQLiteJournal: Journal {
     // MARK: Reading
 
     public func load(
-        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
+        _ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>
     ) {
         engine.read(after: .token(token), done) { load in
             if case .found(let session) = load { session.key } else { nil }
@@ -123,19 +123,19 @@ public final class SQLiteJournal: Journal {
     }
 
     public func load(
-        _ session: SessionKey, since: SessionHead, done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void
+        _ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>
     ) {
-        engine.read(after: .session(session), done) { connection in try connection.news(of: session, since: since) }
+        engine.read(after: .session(session), done) { connection in try connection.load(session, since: since) }
     }
 
     public func loadStores(
         _ features: [FeatureID], of session: SessionKey,
-        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
+        done: @escaping Done<[StoredStore]>
     ) {
         engine.read(after: .session(session), done) { connection in try connection.stores(features, of: session) }
     }
 
-    public func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
+    public func export(_ id: String, done: @escaping Done<SessionExport?>) {
         engine.read(after: .all, done, session: { $0?.session.key }) { connection in try connection.export(id) }
     }
 

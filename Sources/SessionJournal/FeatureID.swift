@@ -11,10 +11,8 @@ public struct FeatureID: Hashable, Sendable, CustomStringConvertible {
     /// Parses an id; nil if it is not one.
     public init?(_ bytes: ArraySlice<UInt8>) {
         let nameEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
-        guard Self.isName(bytes[..<nameEnd]) else { return nil }
-        if nameEnd < bytes.endIndex {
-            guard Self.isKey(bytes[(nameEnd + 1)...]) else { return nil }
-        }
+        guard Self.isName(bytes[..<nameEnd]), nameEnd == bytes.endIndex || Self.isKey(bytes[(nameEnd + 1)...])
+        else { return nil }
         text = String(decoding: bytes, as: UTF8.self)
         nameLength = nameEnd - bytes.startIndex
     }
@@ -30,40 +28,30 @@ public struct FeatureID: Hashable, Sendable, CustomStringConvertible {
         self = id
     }
 
-    /// The feature's name.
     public var name: String { hasKey ? String(text.utf8.prefix(nameLength)) ?? text : text }
 
-    /// The key, nil for a feature without one.
+    /// Nil for a feature without one.
     public var key: String? { hasKey ? String(text.utf8.dropFirst(nameLength + 1)) : nil }
 
-    /// Whether there is a key.
     public var hasKey: Bool { nameLength < text.utf8.count }
 
     public var description: String { text }
 
     /// Whether the bytes are a feature's name.
     public static func isName(_ bytes: some Collection<UInt8>) -> Bool {
-        guard let first = bytes.first, bytes.count <= 48, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first)
-        else { return false }
+        guard let first = bytes.first, bytes.count <= 48, isLowercase(first) else { return false }
+        return bytes.allSatisfy { isLowercase($0) || isDigit($0) || $0 == UInt8(ascii: "-") }
+    }
+
+    private static func isKey(_ bytes: some Collection<UInt8>) -> Bool {
+        guard !bytes.isEmpty, bytes.count <= 64 else { return false }
         return bytes.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
-            default: false
-            }
+            // An ASCII letter with this bit is a small one.
+            isLowercase(byte | 0x20) || isDigit(byte) || "._~-".utf8.contains(byte)
         }
     }
 
-    /// Whether the bytes are a key.
-    public static func isKey(_ bytes: some Collection<UInt8>) -> Bool {
-        guard !bytes.isEmpty, bytes.count <= 64 else { return false }
-        return bytes.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"),
-                UInt8(ascii: "-"):
-                true
-            default: false
-            }
-        }
-    }
+    private static func isLowercase(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 }

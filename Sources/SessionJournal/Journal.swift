@@ -1,5 +1,8 @@
 import MVI
 
+/// Takes the result of what a journal was asked for.
+public typealias Done<Value> = @Sendable (Result<Value, StoreError>) -> Void
+
 /// Where sessions become permanent.
 ///
 /// A session, its stores, labels, receipts and its head are one unit of commit. Appending is compare-and-append on the
@@ -14,7 +17,7 @@ import MVI
 /// over before its answer. Expiry is many small changes, each at its own time until it is answered.
 public protocol Journal: Sendable {
     /// Keeps a new session. Fails with `StoreError.Code.exists` if there is one with that token's hash or id.
-    func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void)
+    func create(_ session: SessionRecord, done: @escaping Done<SessionKey>)
 
     /// Appends to a session's log as one unit: all of it is kept or nothing. See `JournalBatch`.
     ///
@@ -23,11 +26,10 @@ public protocol Journal: Sendable {
 
     /// Forgets a session and all that belongs to it, and remembers until a time since 1970 that its token was there.
     /// Succeeds also if it is gone.
-    func remove(
-        _ session: SessionKey, tombstoneUntil: Duration, done: @escaping @Sendable (Result<Void, StoreError>) -> Void)
+    func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>)
 
     /// Notes what may be lost in a crash without harm. Those of sessions that are gone are passed over.
-    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void)
+    func touch(_ touches: [SessionTouch], done: @escaping Done<Void>)
 
     /// Forgets sessions that nobody came for since a time since 1970, and tombstones whose time is over, in small steps
     /// that never hold up appends for long: at most `limit` sessions. Hands over how many it were; as many as `limit`
@@ -35,26 +37,22 @@ public protocol Journal: Sendable {
     ///
     /// - Parameter tombstoneUntil: how long the tokens of those are remembered: time since 1970.
     func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, StoreError>) -> Void)
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>)
 
     /// What a token names, without the states of its stores.
-    func load(_ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void)
+    func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>)
 
-    /// What was appended to a session's log after a head; nil if the session is gone.
+    /// A session with only those labels, receipts and states that were appended after a head; nil if it is gone.
     ///
-    /// The rows are those with numbers above `since.number`, whether or not the log ever had that head: the caller
-    /// compares it with `SessionNews.recentHeads`.
-    func load(
-        _ session: SessionKey, since: SessionHead, done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void)
+    /// They are those with numbers above `since.number`, whether or not the log ever had that head: the caller compares
+    /// it with `StoredSession.recentHeads`.
+    func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>)
 
     /// The stores of those that the session has.
-    func loadStores(
-        _ features: [FeatureID], of session: SessionKey,
-        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void)
+    func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>)
 
     /// Everything that is kept of the session with a public id; nil if there is none.
-    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void)
+    func export(_ id: String, done: @escaping Done<SessionExport?>)
 
     /// Why an append would probably fail now; nil if it would succeed. A server whose journal is in trouble is not ready.
     var trouble: StoreError? { get }

@@ -4,7 +4,6 @@ import MVI
 ///
 /// Its turns are those with the numbers from `expecting.number + 1` to `head.number`.
 public struct JournalBatch: Sendable {
-    /// Whose log it is.
     public var session: SessionKey
     /// What the log's head must be.
     public var expecting: SessionHead
@@ -38,19 +37,11 @@ public struct JournalBatch: Sendable {
         recordingLimit: Int = 0, forgottenReceipts: [ReceiptKey] = [], firstLabel: LabelID? = nil,
         lostLabels: LostLabels? = nil, epoch: String? = nil
     ) {
-        self.session = session
-        self.expecting = expecting
-        self.head = head
-        self.time = time
-        self.stores = stores
-        self.labels = labels
-        self.receipts = receipts
-        self.recordings = recordings
-        self.recordingLimit = recordingLimit
-        self.forgottenReceipts = forgottenReceipts
-        self.firstLabel = firstLabel
-        self.lostLabels = lostLabels
-        self.epoch = epoch
+        (self.session, self.expecting, self.head, self.time) = (session, expecting, head, time)
+        (self.stores, self.labels, self.receipts) = (stores, labels, receipts)
+        (self.recordings, self.recordingLimit) = (recordings, recordingLimit)
+        (self.forgottenReceipts, self.firstLabel) = (forgottenReceipts, firstLabel)
+        (self.lostLabels, self.epoch) = (lostLabels, epoch)
     }
 }
 
@@ -67,9 +58,7 @@ public struct StoreChange: Sendable {
         case disposed
     }
 
-    /// The feature instance.
     public var feature: FeatureID
-    /// What becomes of it.
     public var kind: Kind
     /// The number of the batch's last turn that was about it.
     public var number: UInt64
@@ -92,22 +81,14 @@ public struct StoreChange: Sendable {
         feature: FeatureID, kind: Kind, number: UInt64, version: UInt64, made: UInt64, schemaVersion: Int = 1,
         state: [UInt8]? = nil, view: [UInt8]? = nil, viewIntent: String? = nil, setsAside: String? = nil
     ) {
-        self.feature = feature
-        self.kind = kind
-        self.number = number
-        self.version = version
-        self.made = made
-        self.schemaVersion = schemaVersion
-        self.state = state
-        self.view = view
-        self.viewIntent = viewIntent
-        self.setsAside = setsAside
+        (self.feature, self.kind, self.number, self.version) = (feature, kind, number, version)
+        (self.made, self.schemaVersion, self.state) = (made, schemaVersion, state)
+        (self.view, self.viewIntent, self.setsAside) = (view, viewIntent, setsAside)
     }
 }
 
 /// How an append ended.
 public enum AppendResult: Sendable {
-    /// It is permanent.
     case committed
     /// The head is another one: another writer was first. Nothing is kept.
     case conflict
@@ -117,4 +98,44 @@ public enum AppendResult: Sendable {
     case failed(StoreError)
     /// It may be kept or not: a sync failed, a connection was lost. `load(_:since:)` tells.
     case unknown(StoreError)
+}
+
+/// What every engine says in the same words.
+extension StoreError {
+    package static let journalClosed = StoreError(.closed, "The journal is closed.")
+    package static let sessionGone = StoreError(.gone, "The session is gone.")
+    package static let sessionExists = StoreError(.exists, "There is a session with this token or id already.")
+}
+
+extension JournalBatch {
+    /// How many stores a session may have.
+    package static let storeLimit = 65_536
+
+    /// Why the batch makes no sense for a session with so many stores; nil if it does. For engines, which ask when the
+    /// head is the one expected.
+    package func fault(storeCount: Int, hasStore: (FeatureID) -> Bool) -> StoreError? {
+        func fault(_ detail: String) -> StoreError { StoreError(.invalid, detail) }
+        if head.number < expecting.number { return fault("The head of a log cannot go back.") }
+        // At the end: a batch may dispose of stores and make others in their place.
+        var finalCount = storeCount
+        for change in stores {
+            let isThere = hasStore(change.feature)
+            guard change.kind == .made else {
+                guard isThere else { return fault("There is no store \(change.feature) to go on with.") }
+                if change.kind == .disposed { finalCount -= 1 }
+                continue
+            }
+            guard change.state != nil, change.view != nil else {
+                return fault("A store that starts needs its state and its view state.")
+            }
+            if isThere { continue }
+            guard change.setsAside == nil else { return fault("There is no store whose state could be set aside.") }
+            finalCount += 1
+        }
+        guard finalCount <= Self.storeLimit else { return fault("A session cannot have more than 65,536 stores.") }
+        if receipts.count > 1, Set(receipts.lazy.map(\.key)).count < receipts.count {
+            return fault("One batch has two receipts with the same key.")
+        }
+        return nil
+    }
 }

@@ -16,7 +16,6 @@ public struct StoredReceipt: Sendable, Hashable {
         case refused(status: Int, body: [UInt8])
     }
 
-    /// What names the request.
     public var key: ReceiptKey
     /// The number of the turn that it led to. No two receipts of a session have the same.
     public var number: UInt64
@@ -24,7 +23,6 @@ public struct StoredReceipt: Sendable, Hashable {
     public var bodyHash: [UInt8]
     /// Its intent's id.
     public var intent: String
-    /// What it led to.
     public var outcome: Outcome
     /// Time since 1970.
     public var made: Duration
@@ -32,11 +30,7 @@ public struct StoredReceipt: Sendable, Hashable {
     public init(
         key: ReceiptKey, number: UInt64, bodyHash: [UInt8], intent: String, outcome: Outcome, made: Duration
     ) {
-        self.key = key
-        self.number = number
-        self.bodyHash = bodyHash
-        self.intent = intent
-        self.outcome = outcome
-        self.made = made
+        (self.key, self.number, self.bodyHash) = (key, number, bodyHash)
+        (self.intent, self.outcome, self.made) = (intent, outcome, made)
     }
 }

@@ -1,29 +1,44 @@
 /// A session's number in its journal.
 public struct SessionKey: Hashable, Sendable {
-    /// The number.
     public let number: Int64
 
     /// A key that a journal gave.
     public init(_ number: Int64) { self.number = number }
 }
 
-/// How a session's client proves whose it is.
+/// The end of a session's log: what compare-and-append compares.
+///
+/// New with each append. The number alone would not do: after a failover two branches of a log can reach the same one.
+public struct SessionHead: Hashable, Sendable {
+    /// Of the log's last turn; 0 if there was none.
+    public var number: UInt64
+    /// 64 random bits.
+    public var nonce: UInt64
+
+    public init(number: UInt64, nonce: UInt64) {
+        self.number = number
+        self.nonce = nonce
+    }
+
+    /// That of a session without any turn.
+    public static let empty = SessionHead(number: 0, nonce: 0)
+
+    /// How many of a session's last heads a journal remembers, the newest included.
+    public static let remembered = 16
+}
+
+/// How a session's client proves whose it is: with a token that it sends itself, or a cookie that its browser sends.
 public enum SessionCredential: String, Sendable {
-    /// With a token that it sends itself.
-    case bearer
-    /// With a cookie that its browser sends.
-    case cookie
+    case bearer, cookie
 }
 
 /// What a session is, apart from its stores.
 public struct SessionRecord: Sendable, Hashable {
     /// The public id.
     public var id: String
-    /// The hash of its secret.
     public var tokenHash: TokenHash
     /// Names its log.
     public var epoch: String
-    /// How its client proves whose it is.
     public var credential: SessionCredential
     /// Time since 1970.
     public var created: Duration
@@ -34,18 +49,13 @@ public struct SessionRecord: Sendable, Hashable {
         id: String, tokenHash: TokenHash, epoch: String, credential: SessionCredential, created: Duration,
         lastSeen: Duration
     ) {
-        self.id = id
-        self.tokenHash = tokenHash
-        self.epoch = epoch
-        self.credential = credential
-        self.created = created
-        self.lastSeen = lastSeen
+        (self.id, self.tokenHash, self.epoch, self.credential) = (id, tokenHash, epoch, credential)
+        (self.created, self.lastSeen) = (created, lastSeen)
     }
 }
 
 /// What is noted of a session from time to time.
 public struct SessionTouch: Sendable {
-    /// Whose it is.
     public var session: SessionKey
     /// When it was last used: time since 1970.
     public var lastSeen: Duration
@@ -53,84 +63,59 @@ public struct SessionTouch: Sendable {
     public var written: [LabelID]
 
     public init(session: SessionKey, lastSeen: Duration, written: [LabelID]) {
-        self.session = session
-        self.lastSeen = lastSeen
-        self.written = written
+        (self.session, self.lastSeen, self.written) = (session, lastSeen, written)
     }
 }
 
 /// What a token names.
 public enum SessionLoad: Sendable {
-    /// A session.
     case found(StoredSession)
     /// A session that was deleted or has expired not long ago.
     case ended
-    /// Nothing.
     case unknown
 }
 
-/// A session as it is kept.
+/// A session as it is kept, or what of it is newer than some head: see `Journal.load(_:since:)`.
 public struct StoredSession: Sendable {
-    /// Its number.
     public var key: SessionKey
-    /// What it is. `lastSeen` is the newest of what was noted and of its appends.
+    /// `lastSeen` is the newest of what was noted and of its appends.
     public var record: SessionRecord
-    /// The end of its log.
-    public var head: SessionHead
-    /// Its stores, in no order.
-    public var stores: [StoreSummary]
-    /// Its labels, in the order in which they were published, also those whose time is over.
-    public var labels: [StoredLabel]
-    /// What it remembers of labels that are not kept any more.
-    public var lostLabels: LostLabels
-    /// Its receipts, in the order of their turns.
-    public var receipts: [StoredReceipt]
-
-    public init(
-        key: SessionKey, record: SessionRecord, head: SessionHead, stores: [StoreSummary], labels: [StoredLabel],
-        lostLabels: LostLabels, receipts: [StoredReceipt]
-    ) {
-        self.key = key
-        self.record = record
-        self.head = head
-        self.stores = stores
-        self.labels = labels
-        self.lostLabels = lostLabels
-        self.receipts = receipts
-    }
-}
-
-/// What was appended to a session's log after some head.
-public struct SessionNews: Sendable {
-    /// The newest heads, at most `SessionHead.remembered`, the newest last: the log's head. One entry, the empty head,
-    /// for a log without turns.
+    /// The log's newest heads, at most `SessionHead.remembered`, the newest last; `empty` for a log without turns. Where
+    /// nothing is asked of older ones, only the newest.
     public var recentHeads: [SessionHead]
-    /// The log's name.
-    public var epoch: String
     /// All stores, in no order.
     public var stores: [StoreSummary]
-    /// Those of them with a newer number, with their states.
+    /// Those of them with a newer number, with their states; none where the session was not loaded since a head.
     public var changed: [StoredStore]
-    /// The labels of newer turns that are still kept, in order.
+    /// In the order in which they were published, also those whose time is over.
     public var labels: [StoredLabel]
     /// What the session remembers of labels that are not kept any more.
     public var lostLabels: LostLabels
-    /// The receipts of newer turns that are still kept, in order.
+    /// In the order of their turns.
     public var receipts: [StoredReceipt]
 
     public init(
-        recentHeads: [SessionHead], epoch: String, stores: [StoreSummary], changed: [StoredStore],
-        labels: [StoredLabel], lostLabels: LostLabels, receipts: [StoredReceipt]
+        key: SessionKey, record: SessionRecord, recentHeads: [SessionHead], stores: [StoreSummary],
+        changed: [StoredStore] = [], labels: [StoredLabel], lostLabels: LostLabels, receipts: [StoredReceipt]
     ) {
-        self.recentHeads = recentHeads
-        self.epoch = epoch
-        self.stores = stores
-        self.changed = changed
-        self.labels = labels
-        self.lostLabels = lostLabels
-        self.receipts = receipts
+        (self.key, self.record, self.recentHeads) = (key, record, recentHeads)
+        (self.stores, self.changed) = (stores, changed)
+        (self.labels, self.lostLabels, self.receipts) = (labels, lostLabels, receipts)
     }
 
     /// The log's head.
     public var head: SessionHead { recentHeads.last ?? .empty }
+}
+
+/// Everything that is kept of a session, for people and tests to look at.
+public struct SessionExport: Sendable {
+    public var session: StoredSession
+    public var stores: [StoredStore]
+    /// The turns that were recorded, oldest first.
+    public var turns: [RecordedTurn]
+    public var setAside: [SetAsideState]
+
+    public init(session: StoredSession, stores: [StoredStore], turns: [RecordedTurn], setAside: [SetAsideState]) {
+        (self.session, self.stores, self.turns, self.setAside) = (session, stores, turns, setAside)
+    }
 }

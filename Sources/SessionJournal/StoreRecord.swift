@@ -1,6 +1,5 @@
 /// A store as it is kept, without its state.
 public struct StoreSummary: Sendable, Hashable {
-    /// The feature instance.
     public var feature: FeatureID
     /// The number of the last turn that was about it.
     public var number: UInt64
@@ -12,33 +11,58 @@ public struct StoreSummary: Sendable, Hashable {
     public var replaced: UInt64
 
     public init(feature: FeatureID, number: UInt64, version: UInt64, made: UInt64, replaced: UInt64) {
-        self.feature = feature
-        self.number = number
-        self.version = version
-        self.made = made
-        self.replaced = replaced
+        (self.feature, self.number, self.version) = (feature, number, version)
+        (self.made, self.replaced) = (made, replaced)
     }
 }
 
 /// A store as it is kept.
 public struct StoredStore: Sendable, Hashable {
-    /// What is known without its state.
     public var summary: StoreSummary
     /// The schema version of `state`.
     public var schemaVersion: Int
-    /// The state as JSON.
+    /// As JSON.
     public var state: [UInt8]
-    /// The view state as JSON.
+    /// As JSON.
     public var view: [UInt8]
     /// The intent that led to `view`; nil if none did.
     public var viewIntent: String?
 
     public init(summary: StoreSummary, schemaVersion: Int, state: [UInt8], view: [UInt8], viewIntent: String?) {
-        self.summary = summary
-        self.schemaVersion = schemaVersion
-        self.state = state
-        self.view = view
-        self.viewIntent = viewIntent
+        (self.summary, self.schemaVersion, self.state) = (summary, schemaVersion, state)
+        (self.view, self.viewIntent) = (view, viewIntent)
+    }
+}
+
+/// A state that could not be read.
+public struct SetAsideState: Sendable, Hashable {
+    public var feature: FeatureID
+    /// The schema version of `state`.
+    public var schemaVersion: Int
+    /// As it was kept.
+    public var state: [UInt8]
+    /// Why it could not be read.
+    public var reason: String
+    /// When it was set aside: time since 1970.
+    public var time: Duration
+
+    public init(feature: FeatureID, schemaVersion: Int, state: [UInt8], reason: String, time: Duration) {
+        (self.feature, self.schemaVersion, self.state) = (feature, schemaVersion, state)
+        (self.reason, self.time) = (reason, time)
+    }
+}
+
+/// A recorded turn.
+public struct RecordedTurn: Sendable, Hashable {
+    public var number: UInt64
+    public var feature: FeatureID
+    /// When it was appended: time since 1970.
+    public var time: Duration
+    /// What happened in it: a JSON object.
+    public var recording: [UInt8]
+
+    public init(number: UInt64, feature: FeatureID, time: Duration, recording: [UInt8]) {
+        (self.number, self.feature, self.time, self.recording) = (number, feature, time, recording)
     }
 }
 
@@ -61,7 +85,6 @@ public struct LabelID: Hashable, Sendable, Comparable {
 
 /// A label as it is kept.
 public struct StoredLabel: Sendable, Hashable {
-    /// Its name.
     public var id: LabelID
     /// The feature instance that published it.
     public var feature: FeatureID
@@ -69,7 +92,6 @@ public struct StoredLabel: Sendable, Hashable {
     public var version: UInt64
     /// The intent that led to it; nil if none did.
     public var intent: String?
-    /// The label as JSON.
     public var json: [UInt8]
     /// When it is no longer to be delivered: time since 1970.
     public var expiry: Duration
@@ -80,13 +102,8 @@ public struct StoredLabel: Sendable, Hashable {
         id: LabelID, feature: FeatureID, version: UInt64, intent: String?, json: [UInt8], expiry: Duration,
         isWritten: Bool = false
     ) {
-        self.id = id
-        self.feature = feature
-        self.version = version
-        self.intent = intent
-        self.json = json
-        self.expiry = expiry
-        self.isWritten = isWritten
+        (self.id, self.feature, self.version, self.intent) = (id, feature, version, intent)
+        (self.json, self.expiry, self.isWritten) = (json, expiry, isWritten)
     }
 }
 
@@ -107,7 +124,6 @@ public struct LostLabels: Sendable, Hashable {
 
     /// Whether any label has left the outbox, by a bound or by its time.
     public var hasAny = false
-    /// By feature instance.
     public var dropped: [FeatureID: Dropped] = [:]
 
     public init() {}

@@ -31,7 +31,7 @@ import WireJSON
             record: SessionRecord(
                 id: "s-1", tokenHash: TokenHash(Array(repeating: 0xab, count: 32)), epoch: "k3", credential: .cookie,
                 created: start, lastSeen: start + .seconds(1)),
-            head: SessionHead(number: 41, nonce: 99), stores: stores.map(\.summary),
+            recentHeads: [SessionHead(number: 41, nonce: 99)], stores: stores.map(\.summary),
             labels: [
                 StoredLabel(
                     id: LabelID(number: 40, index: 1), feature: counter, version: 6, intent: nil,

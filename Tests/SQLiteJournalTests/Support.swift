@@ -207,7 +207,7 @@ extension SQLiteJournal {
         try await awaitResult { load(session.record.tokenHash, now: TestSession.start, done: $0) }.get()
     }
 
-    func news(_ session: TestSession, since head: SessionHead) async throws -> SessionNews? {
+    func news(_ session: TestSession, since head: SessionHead) async throws -> StoredSession? {
         try await awaitResult { load(session.key, since: head, done: $0) }.get()
     }
 

@@ -24,7 +24,7 @@ final class LateJournal: Journal {
     var trouble: StoreError? { isClosed.withLock { $0 } ? Self.closed : nil }
 
     func create(
-        _ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void
+        _ session: SessionRecord, done: @escaping Done<SessionKey>
     ) {
         later(done) { [kept] in kept.create(session, done: done) }
     }
@@ -40,18 +40,18 @@ final class LateJournal: Journal {
 
     func remove(
         _ session: SessionKey, tombstoneUntil: Duration,
-        done: @escaping @Sendable (Result<Void, StoreError>) -> Void
+        done: @escaping Done<Void>
     ) {
         later(done) { [kept] in kept.remove(session, tombstoneUntil: tombstoneUntil, done: done) }
     }
 
-    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
         later(done) { [kept] in kept.touch(touches, done: done) }
     }
 
     func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, StoreError>) -> Void
+        done: @escaping Done<Int>
     ) {
         later(done) { [kept] in
             kept.expire(
@@ -60,25 +60,25 @@ final class LateJournal: Journal {
     }
 
     func load(
-        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
+        _ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>
     ) {
         later(done) { [kept] in kept.load(token, now: now, done: done) }
     }
 
     func load(
-        _ session: SessionKey, since: SessionHead, done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void
+        _ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>
     ) {
         later(done) { [kept] in kept.load(session, since: since, done: done) }
     }
 
     func loadStores(
         _ features: [FeatureID], of session: SessionKey,
-        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
+        done: @escaping Done<[StoredStore]>
     ) {
         later(done) { [kept] in kept.loadStores(features, of: session, done: done) }
     }
 
-    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
+    func export(_ id: String, done: @escaping Done<SessionExport?>) {
         later(done) { [kept] in kept.export(id, done: done) }
     }
 
@@ -91,7 +91,7 @@ final class LateJournal: Journal {
     private static let closed = StoreError(.closed, "The journal is closed.")
 
     private func later<Value>(
-        _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void, _ job: @escaping Job
+        _ done: @escaping Done<Value>, _ job: @escaping Job
     ) {
         if !enqueue(job) { done(.failure(Self.closed)) }
     }

@@ -181,7 +181,7 @@ public final class HeldJournal: Journal {
 
     public func load(
         _ session: SessionKey, since head: SessionHead,
-        done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void
+        done: @escaping @Sendable (Result<StoredSession?, StoreError>) -> Void
     ) {
         load(done) { [kept] in kept.load(session, since: head, done: $0) }
     }

@@ -40,7 +40,7 @@ extension JournalCheck {
             let load: Answer<Result<SessionLoad, StoreError>> = journal.start("load") {
                 $0.load(token, now: Sample.later, done: $1)
             }
-            let news: Answer<Result<SessionNews?, StoreError>> = journal.start("load since") {
+            let news: Answer<Result<StoredSession?, StoreError>> = journal.start("load since") {
                 $0.load(key, since: .empty, done: $1)
             }
             await journal.close()

@@ -141,7 +141,7 @@ extension JournalCheck {
             try await journal.commit(log.batch(.changed()), to: &log)
             try await journal.reload()
             let news = try await journal.news(log, since: .empty)
-            #expect(news.epoch == "renamed" && news.head == log.head)
+            #expect(news.record.epoch == "renamed" && news.head == log.head)
             batch = log.batch(.changed())
             batch.epoch = "again"
             try await journal.commit(batch, to: &log)

@@ -9,7 +9,7 @@ extension JournalCheck {
             try await journal.reload()
             let news = try await journal.news(log, since: .empty)
             #expect(news.recentHeads == [.empty])
-            #expect(news.epoch == log.record.epoch)
+            #expect(news.record.epoch == log.record.epoch)
             #expect(news.stores.isEmpty && news.changed.isEmpty && news.labels.isEmpty && news.receipts.isEmpty)
             #expect(news.lostLabels == LostLabels())
         },

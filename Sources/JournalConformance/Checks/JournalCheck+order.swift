@@ -106,7 +106,7 @@ extension JournalCheck {
             let stores: Answer<Result<[StoredStore], StoreError>> = journal.start("loadStores") {
                 $0.loadStores([Sample.counter], of: key, done: $1)
             }
-            let news: Answer<Result<SessionNews?, StoreError>> = journal.start("load since") {
+            let news: Answer<Result<StoredSession?, StoreError>> = journal.start("load since") {
                 $0.load(key, since: .empty, done: $1)
             }
             // A read may see what is handed over before its answer, so what takes away is handed over after that.
@@ -125,7 +125,7 @@ extension JournalCheck {
                 $0.remove(otherKey, tombstoneUntil: Sample.muchLater, done: $1)
             }
             let gone = journal.startAppend(other.batch(.made()))
-            let noNews: Answer<Result<SessionNews?, StoreError>> = journal.start("load since") {
+            let noNews: Answer<Result<StoredSession?, StoreError>> = journal.start("load since") {
                 $0.load(otherKey, since: .empty, done: $1)
             }
             let ended: Answer<Result<SessionLoad, StoreError>> = journal.start("load") {

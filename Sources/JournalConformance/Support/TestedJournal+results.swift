@@ -38,7 +38,7 @@ extension TestedJournal {
     /// What was appended after a head.
     func news(
         _ log: Log, since head: SessionHead, sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> SessionNews {
+    ) async throws -> StoredSession {
         try #require(try await load(log.key, since: head).get(), "the session is gone", sourceLocation: sourceLocation)
     }
 

@@ -91,7 +91,7 @@ final class TestedJournal: Sendable {
         try await start("load") { $0.load(token, now: now, done: $1) }.value
     }
 
-    func load(_ session: SessionKey, since head: SessionHead) async throws -> Result<SessionNews?, StoreError> {
+    func load(_ session: SessionKey, since head: SessionHead) async throws -> Result<StoredSession?, StoreError> {
         try await start("load since") { $0.load(session, since: head, done: $1) }.value
     }
 

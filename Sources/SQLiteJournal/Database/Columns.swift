@@ -26,10 +26,13 @@ extension Row {
 
     func bits(_ column: Int) throws(SQLiteError) -> UInt64 { UInt64(bitPattern: try integer(column)) }
 
-    func feature(_ column: Int) throws -> FeatureID {
-        let text = try text(column)
-        guard let feature = FeatureID(text) else { throw StoreError.unexpected(text, "a feature's name") }
-        return feature
+    func feature(_ column: Int) throws -> FeatureID { try FeatureID(stored: try text(column)) }
+}
+
+extension FeatureID {
+    init(stored text: String) throws(StoreError) {
+        guard let feature = FeatureID(text) else { throw .unexpected(text, "a feature's name") }
+        self = feature
     }
 }
 

@@ -20,28 +20,20 @@ extension Connection {
     static let ofSession = "id >= ?1 << 16 AND id < (?1 + 1) << 16"
     static let receiptColumns = "body_hash, intent, version, status, body, made, number"
 
-    /// What a token names.
     mutating func load(_ token: TokenHash, now: Duration) throws -> SessionLoad {
-        if let rows = try rows("token", .blob(token.bytes)) { return .found(try session(rows)) }
-        let until = try first("SELECT until FROM tombstones WHERE token = ?", [.blob(token.bytes)]) { row in
-            try row.time(0)
-        }
+        if let rows = try rows("token", .blob(token.bytes)) { return .found(try stored(rows)) }
+        let until = try first("SELECT until FROM tombstones WHERE token = ?", [.blob(token.bytes)]) { try $0.time(0) }
         return until.map { now < $0 } == true ? .ended : .unknown
     }
 
-    /// What was appended to a session's log after a head; nil if the session is gone.
-    mutating func news(of session: SessionKey, since head: SessionHead) throws -> SessionNews? {
+    mutating func load(_ session: SessionKey, since head: SessionHead) throws -> StoredSession? {
         guard let rows = try rows(of: session) else { return nil }
-        return SessionNews(
-            recentHeads: try earlierHeads(of: rows).heads(before: rows.head), epoch: rows.record.epoch,
-            stores: rows.stores.map(\.summary),
-            changed: try stores(
-                rows.stores.lazy.filter { $0.summary.number > head.number }.map(\.summary.feature), rows),
-            labels: try labels(of: session, after: Int64(clamping: head.number)), lostLabels: rows.lostLabels,
-            receipts: try receipts(of: session, after: Int64(clamping: head.number)))
+        var news = try stored(rows, after: Int64(clamping: head.number))
+        news.recentHeads = try earlierHeads(of: rows).heads(before: rows.head)
+        news.changed = try stores(rows) { $0.number > head.number }
+        return news
     }
 
-    /// Everything that is kept of the session with an id; nil if there is none.
     mutating func export(_ id: String) throws -> SessionExport? {
         guard let rows = try rows("id", .text(id)) else { return nil }
         let key: [SQLiteValue] = [.integer(rows.key.number)]
@@ -49,8 +41,7 @@ extension Connection {
             "SELECT number, feature, time, body FROM recordings WHERE session = ? ORDER BY number", key
         ) { row in
             RecordedTurn(
-                number: try row.bits(0), feature: try row.feature(1), time: try row.time(2),
-                recording: try row.blob(3))
+                number: try row.bits(0), feature: try row.feature(1), time: try row.time(2), recording: try row.blob(3))
         }
         let setAside = try query(
             "SELECT feature, schema, state, reason, time FROM set_aside WHERE session = ? ORDER BY number", key
@@ -60,14 +51,12 @@ extension Connection {
                 reason: try row.text(3), time: try row.time(4))
         }
         return SessionExport(
-            session: try session(rows), stores: try stores(rows.stores.map(\.summary.feature), rows), turns: turns,
-            setAside: setAside)
+            session: try stored(rows), stores: try stores(rows) { _ in true }, turns: turns, setAside: setAside)
     }
 
-    /// The stores of those that a session has.
     mutating func stores(_ features: [FeatureID], of session: SessionKey) throws -> [StoredStore] {
         guard let rows = try rows(of: session) else { return [] }
-        return try stores(features, rows)
+        return try stores(rows) { features.contains($0.feature) }
     }
 
     // MARK: Rows
@@ -92,18 +81,17 @@ extension Connection {
             WHERE \(Self.ofSession) ORDER BY id
             """, [.integer(rows.key.number)]
         ) { row in
+            let id = try row.integer(0)
             rows.record.lastSeen = max(rows.record.lastSeen, try row.time(6))
             if try row.integer(7) > highest {
                 highest = try row.integer(7)
                 rows.head = SessionHead(number: try row.bits(7), nonce: try row.bits(8))
-                rows.headRow = try row.integer(0)
+                rows.headRow = id
             }
-            return (
-                try row.integer(0),
-                StoreSummary(
-                    feature: try row.feature(1), number: try row.bits(2), version: try row.bits(3),
-                    made: try row.bits(4), replaced: try row.bits(5))
-            )
+            let summary = StoreSummary(
+                feature: try row.feature(1), number: try row.bits(2), version: try row.bits(3), made: try row.bits(4),
+                replaced: try row.bits(5))
+            return (id, summary)
         }
         return rows
     }
@@ -115,16 +103,10 @@ extension Connection {
         } ?? EarlierHeads()
     }
 
-    private mutating func session(_ rows: SessionRows) throws -> StoredSession {
-        StoredSession(
-            key: rows.key, record: rows.record, head: rows.head, stores: rows.stores.map(\.summary),
-            labels: try labels(of: rows.key, after: -1), lostLabels: rows.lostLabels,
-            receipts: try receipts(of: rows.key, after: -1))
-    }
-
-    private mutating func stores(_ features: [FeatureID], _ rows: SessionRows) throws -> [StoredStore] {
-        let asked = rows.stores.filter { features.contains($0.summary.feature) }
-        return try asked.compactMap { id, summary in
+    private mutating func stores(
+        _ rows: SessionRows, where isWanted: (StoreSummary) -> Bool
+    ) throws -> [StoredStore] {
+        try rows.stores.filter { isWanted($0.summary) }.compactMap { id, summary in
             try first("SELECT schema, state, view, view_intent FROM stores WHERE id = ?", [.integer(id)]) { row in
                 StoredStore(
                     summary: summary, schemaVersion: try row.int(0), state: try row.blob(1), view: try row.blob(2),
@@ -133,27 +115,29 @@ extension Connection {
         }
     }
 
-    private mutating func labels(of session: SessionKey, after number: Int64) throws -> [StoredLabel] {
-        try query(
+    /// The session with the labels and receipts of the turns after a number.
+    private mutating func stored(_ rows: SessionRows, after number: Int64 = -1) throws -> StoredSession {
+        let newer: [SQLiteValue] = [.integer(rows.key.number), .integer(number)]
+        let labels = try query(
             """
             SELECT number, place, feature, version, intent, json, expiry, written FROM labels
             WHERE session = ? AND number > ? ORDER BY number, place
-            """, [.integer(session.number), .integer(number)]
+            """, newer
         ) { row in
             StoredLabel(
                 id: LabelID(number: try row.bits(0), index: try row.int(1)), feature: try row.feature(2),
                 version: try row.bits(3), intent: try row.optionalText(4), json: try row.blob(5),
                 expiry: try row.time(6), isWritten: try row.int(7) != 0)
         }
-    }
-
-    private mutating func receipts(of session: SessionKey, after number: Int64) throws -> [StoredReceipt] {
-        try query(
+        let receipts = try query(
             """
             SELECT \(Self.receiptColumns), scope, name FROM receipts
             WHERE session = ? AND number > ? ORDER BY number
-            """, [.integer(session.number), .integer(number)]
+            """, newer
         ) { row in try row.receipt(try row.receiptKey(7)) }
+        return StoredSession(
+            key: rows.key, record: rows.record, recentHeads: [rows.head], stores: rows.stores.map(\.summary),
+            labels: labels, lostLabels: rows.lostLabels, receipts: receipts)
     }
 }
 
@@ -178,18 +162,13 @@ extension Row {
         // By bytes: the first letter and what follows may be one character.
         let rest = String(Substring(scope.dropFirst()))
         if scope.first == UInt8(ascii: "s") { return .sequence(try bits(column + 1), epoch: rest) }
-        guard let feature = FeatureID(rest) else { throw StoreError.unexpected(rest, "a feature's name") }
-        return .key(try text(column + 1), feature: feature)
+        return .key(try text(column + 1), feature: try FeatureID(stored: rest))
     }
 
     /// A receipt of `Connection.receiptColumns`.
     func receipt(_ key: ReceiptKey) throws -> StoredReceipt {
         let outcome: StoredReceipt.Outcome =
-            if let version = try optionalInteger(2) {
-                .ran(version: UInt64(bitPattern: version))
-            } else {
-                .refused(status: try int(3), body: try blob(4))
-            }
+            try isNull(2) ? .refused(status: int(3), body: blob(4)) : .ran(version: bits(2))
         return StoredReceipt(
             key: key, number: try bits(6), bodyHash: try blob(0), intent: try text(1), outcome: outcome,
             made: try time(5))

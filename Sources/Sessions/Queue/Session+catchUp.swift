@@ -43,7 +43,7 @@ extension Session {
     }
 
     /// Loads what is newer than the head, as often as it takes; nil if the session is gone.
-    func load(then: @escaping @Sendable (SessionNews?) -> Void) {
+    func load(then: @escaping @Sendable (StoredSession?) -> Void) {
         let head = core.withLock { $0.head }
         shared.journal.load(key, since: head) { [self] result in
             switch result {
@@ -62,7 +62,7 @@ extension Session {
     // MARK: Applying
 
     /// Applies what others appended after a head.
-    func apply(_ news: SessionNews, since head: SessionHead) {
+    func apply(_ news: StoredSession, since head: SessionHead) {
         guard news.head != head else { return }
         let isOtherBranch =
             !news.recentHeads.contains(head)
@@ -153,14 +153,14 @@ extension SessionCore {
     /// Applies what other writers appended; returns what follows, and the stores that streams show and that are not in
     /// memory.
     mutating func apply(
-        _ news: SessionNews, _ adopted: [Adopted], now: Moment, limits: SessionLimits
+        _ news: StoredSession, _ adopted: [Adopted], now: Moment, limits: SessionLimits
     ) -> (Applied, unloaded: [FeatureID]) {
         let first = head.number + 1
         head = news.head
         var applied = Applied()
-        if !epochIsNews, news.epoch != epoch {
+        if !epochIsNews, news.record.epoch != epoch {
             // Another writer found that the log is another one; what is kept of it here is still true.
-            epoch = news.epoch
+            epoch = news.record.epoch
             streams.reset(.unknownCursor)
         }
         var unloaded: [FeatureID] = []

@@ -152,7 +152,7 @@ final class SimulatedJournal: Journal {
 
     func load(
         _ session: SessionKey, since head: SessionHead,
-        done: @escaping @Sendable (Result<SessionNews?, StoreError>) -> Void
+        done: @escaping @Sendable (Result<StoredSession?, StoreError>) -> Void
     ) {
         ask(done) { [kept] in kept.load(session, since: head, done: $0) }
     }

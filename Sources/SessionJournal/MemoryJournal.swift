@@ -1,0 +1,321 @@
+import DequeModule
+import Locking
+import MVI
+
+/// A journal that keeps everything in memory: nothing of it outlives the process.
+///
+/// Every method does what it is asked for on the calling thread and calls `done`, where it has one to call, before it
+/// returns; `append` always returns its result. Sessions are spread over shards by their key, so that appends to
+/// different sessions rarely wait for one another; tokens and ids have one table, which an append never asks.
+///
+/// Locks are taken in one order: the directory's, then a shard's.
+public final class MemoryJournal: Journal {
+    /// Which tokens and ids there are, and which tokens were there not long ago.
+    private struct Directory {
+        var isClosed = false
+        /// Where the next step of expiry begins.
+        var nextShard = 0
+        var lastKey: Int64 = 0
+        var tokens: [TokenHash: SessionKey] = [:]
+        var ids: [String: SessionKey] = [:]
+        /// Until when each token that is gone is remembered.
+        var tombstones: [TokenHash: Duration] = [:]
+        /// The same in the order in which they came. One whose time is over but that stands behind a younger one costs
+        /// memory until that goes; no load sees it.
+        var tombstoneOrder: Deque<TokenHash> = []
+
+        /// Removes at most 1,000 tombstones whose time is over; says whether there may be more.
+        mutating func removeTombstones(now: Duration) -> Bool {
+            for _ in 0..<1_000 {
+                guard let oldest = tombstoneOrder.first, let until = tombstones[oldest], until <= now
+                else { return false }
+                tombstones[oldest] = nil
+                tombstoneOrder.removeFirst()
+            }
+            return true
+        }
+    }
+
+    /// The sessions of one part of the keys.
+    private struct Shard {
+        var sessions: [SessionKey: MemorySession] = [:]
+        var isClosed = false
+    }
+
+    private let directory = Lock(Directory())
+    /// A power of two of them.
+    private let shards = (0..<64).map { _ in Lock(Shard()) }
+
+    /// An empty journal.
+    public init() {}
+
+    private func shard(of session: SessionKey) -> Lock<Shard> {
+        shards[Int(truncatingIfNeeded: session.number) & (shards.count - 1)]
+    }
+
+    public var trouble: StoreError? { directory.withLock { $0.isClosed } ? .journalClosed : nil }
+
+    private func answer<Value>(_ value: Value, _ done: Done<Value>) {
+        done(trouble.map { .failure($0) } ?? .success(value))
+    }
+
+    public func close() async {
+        directory.withLock {
+            $0 = Directory()
+            $0.isClosed = true
+        }
+        for shard in shards {
+            // Freed when the lock is free again: there may be many.
+            _ = shard.withLock { shard in
+                let sessions = shard.sessions
+                shard = Shard(isClosed: true)
+                return sessions
+            }
+        }
+    }
+
+    // MARK: Writing
+
+    public func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
+        let result = directory.withLock { directory -> Result<SessionKey, StoreError> in
+            if directory.isClosed { return .failure(.journalClosed) }
+            guard directory.tokens[session.tokenHash] == nil, directory.ids[session.id] == nil else {
+                return .failure(.sessionExists)
+            }
+            directory.lastKey += 1
+            let key = SessionKey(directory.lastKey)
+            directory.tokens[session.tokenHash] = key
+            directory.ids[session.id] = key
+            shard(of: key).withLock { $0.sessions[key] = MemorySession(session) }
+            return .success(key)
+        }
+        done(result)
+    }
+
+    public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        shard(of: batch.session).withLock { shard in
+            if let session = shard.sessions[batch.session] { return session.append(batch) }
+            return .failed(shard.isClosed ? .journalClosed : .sessionGone)
+        }
+    }
+
+    public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
+        for touch in touches { shard(of: touch.session).withLock { $0.sessions[touch.session]?.note(touch) } }
+        answer((), done)
+    }
+
+    public func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        remove(session, tombstoneUntil: tombstoneUntil) { _ in true }
+        answer((), done)
+    }
+
+    public func expire(
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        guard let first = directory.withLock({ $0.isClosed ? nil : $0.nextShard }) else {
+            return done(.failure(.journalClosed))
+        }
+        while directory.withLock({ $0.removeTombstones(now: now) }) {}
+        var count = 0
+        for step in 0..<shards.count {
+            let index = (first + step) & (shards.count - 1)
+            let candidates = shards[index].withLock { shard in
+                let old = shard.sessions.lazy.filter { $0.value.record.lastSeen < lastSeenBefore }
+                return Array(old.map(\.key).prefix(limit - count))
+            }
+            count += candidates.count { key in
+                // Asked again: it may have been used in the meantime.
+                remove(key, tombstoneUntil: tombstoneUntil) { $0.lastSeen < lastSeenBefore }
+            }
+            guard count < limit else {
+                // The next call goes on here: walking over shards that are done costs a look at each session.
+                directory.withLock { $0.nextShard = index }
+                break
+            }
+        }
+        done(.success(count))
+    }
+
+    /// Removes a session if it is there and `condition` holds; says whether it did. To a load the token's end and the
+    /// session's are one step.
+    @discardableResult
+    private func remove(
+        _ key: SessionKey, tombstoneUntil: Duration, if condition: (SessionRecord) -> Bool
+    ) -> Bool {
+        let session = directory.withLock { directory in
+            let session = shard(of: key).withLock { shard -> MemorySession? in
+                guard let session = shard.sessions[key], condition(session.record) else { return nil }
+                shard.sessions[key] = nil
+                return session
+            }
+            guard let record = session?.record else { return session }
+            directory.tokens[record.tokenHash] = nil
+            directory.ids[record.id] = nil
+            if directory.tombstones.updateValue(tombstoneUntil, forKey: record.tokenHash) == nil {
+                directory.tombstoneOrder.append(record.tokenHash)
+            }
+            return session
+        }
+        return session != nil
+    }
+
+    // MARK: Reading
+
+    public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+        if let session = read({ $0.tokens[token] }, { $1.stored($0) }) { return answer(.found(session), done) }
+        let isRemembered = directory.withLock { directory in directory.tombstones[token].map { now < $0 } == true }
+        answer(isRemembered ? .ended : .unknown, done)
+    }
+
+    public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
+        answer(read(session) { $0.stored(session, since: since.number) }, done)
+    }
+
+    public func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
+        answer(read(session) { $0.stores.filter { features.contains($0.summary.feature) } } ?? [], done)
+    }
+
+    public func export(_ id: String, done: @escaping Done<SessionExport?>) {
+        answer(read({ $0.ids[id] }, { $1.exported($0) }), done)
+    }
+
+    /// What `body` makes of a session; nil if it is gone.
+    private func read<Value>(_ key: SessionKey, _ body: (MemorySession) -> Value) -> Value? {
+        shard(of: key).withLock { shard in shard.sessions[key].map(body) }
+    }
+
+    /// What `body` makes of the session that `find` finds; nil if there is none.
+    private func read<Value>(
+        _ find: (Directory) -> SessionKey?, _ body: (SessionKey, MemorySession) -> Value
+    ) -> Value? {
+        while let key = directory.withLock({ find($0) }) {
+            // If it is gone, the directory was changed with it, and another look there tells what is so now; its lock is
+            // not held while a session is copied.
+            if let value = read(key, { body(key, $0) }) { return value }
+        }
+        return nil
+    }
+}
+
+/// A session in memory. Its shard's lock guards it; it leaves that only when it has left the shard.
+private final class MemorySession {
+    private(set) var record: SessionRecord
+    private var head = SessionHead.empty
+    /// The heads before it, at most `SessionHead.remembered - 1`; from then on the next one replaces `oldestHead`.
+    private var earlierHeads: [SessionHead] = []
+    private var oldestHead = 0
+    /// At most some dozens, mostly one or two: looked through in order.
+    private(set) var stores: [StoredStore] = []
+    /// In the order of their ids.
+    private var labels: Deque<StoredLabel> = []
+    private var lostLabels = LostLabels()
+    private var receipts: [ReceiptKey: StoredReceipt] = [:]
+    /// The newest of the recorded turns.
+    private var turns: Deque<RecordedTurn> = []
+    private var setAside: [SetAsideState] = []
+
+    init(_ record: SessionRecord) { self.record = record }
+
+    func append(_ batch: JournalBatch) -> AppendResult {
+        for receipt in batch.receipts {
+            // A receipt that the same batch forgets is no duplicate.
+            if let known = receipts[receipt.key], !batch.forgottenReceipts.contains(receipt.key) {
+                return .duplicate(known)
+            }
+        }
+        guard batch.expecting == head else { return .conflict }
+        let fault = batch.fault(storeCount: stores.count) { index(of: $0) != nil }
+        if let fault { return .failed(fault) }
+
+        for change in batch.stores { apply(change, time: batch.time) }
+        if earlierHeads.count < SessionHead.remembered - 1 {
+            earlierHeads.append(head)
+        } else {
+            earlierHeads[oldestHead] = head
+            oldestHead = (oldestHead + 1) % earlierHeads.count
+        }
+        head = batch.head
+        record.lastSeen = max(record.lastSeen, batch.time)
+        if !batch.labels.isEmpty { labels.append(contentsOf: batch.labels) }
+        // After the new labels: one of them may be dropped at once.
+        if let first = batch.firstLabel {
+            while let label = labels.first, label.id < first { labels.removeFirst() }
+        }
+        for key in batch.forgottenReceipts { receipts[key] = nil }
+        for receipt in batch.receipts { receipts[receipt.key] = receipt }
+        if !batch.recordings.isEmpty {
+            turns.append(contentsOf: batch.recordings)
+            turns.removeFirst(max(0, turns.count - max(0, batch.recordingLimit)))
+        }
+        if let lost = batch.lostLabels { lostLabels = lost }
+        if let epoch = batch.epoch { record.epoch = epoch }
+        return .committed
+    }
+
+    func note(_ touch: SessionTouch) {
+        record.lastSeen = max(record.lastSeen, touch.lastSeen)
+        guard !touch.written.isEmpty else { return }
+        let written = Set(touch.written)
+        for index in labels.indices where written.contains(labels[index].id) { labels[index].isWritten = true }
+    }
+
+    /// All of it but the states, or what is newer than a turn's number.
+    func stored(_ key: SessionKey, since number: UInt64? = nil) -> StoredSession {
+        let isNewer = { (other: UInt64) in number.map { other > $0 } ?? true }
+        return StoredSession(
+            key: key, record: record,
+            recentHeads: number == nil ? [head] : earlierHeads[oldestHead...] + earlierHeads[..<oldestHead] + [head],
+            stores: stores.map(\.summary),
+            changed: number == nil ? [] : stores.filter { isNewer($0.summary.number) },
+            labels: labels.filter { isNewer($0.id.number) }, lostLabels: lostLabels,
+            receipts: receipts.values.filter { isNewer($0.number) }.sorted { $0.number < $1.number })
+    }
+
+    func exported(_ key: SessionKey) -> SessionExport {
+        // `map`, since an array made of an empty deque writes to the one empty array that all threads share.
+        SessionExport(session: stored(key), stores: stores, turns: turns.map { $0 }, setAside: setAside)
+    }
+
+    private func index(of feature: FeatureID) -> Int? {
+        // By the index: a closure would be given a copy of each.
+        for index in stores.indices where stores[index].summary.feature == feature { return index }
+        return nil
+    }
+
+    private func apply(_ change: StoreChange, time: Duration) {
+        let index = index(of: change.feature)
+        switch change.kind {
+        case .changed: if let index { stores[index].apply(change) }
+        case .disposed: if let index { stores.remove(at: index) }
+        case .made:
+            if let index, let reason = change.setsAside {
+                setAside.append(
+                    SetAsideState(
+                        feature: change.feature, schemaVersion: stores[index].schemaVersion,
+                        state: stores[index].state, reason: reason, time: time))
+            }
+            var store = StoredStore(
+                summary: StoreSummary(
+                    feature: change.feature, number: 0, version: 0, made: change.made,
+                    replaced: change.setsAside == nil ? 0 : change.made),
+                schemaVersion: 0, state: [], view: [], viewIntent: nil)
+            store.apply(change)
+            if let index { stores[index] = store } else { stores.append(store) }
+        }
+    }
+}
+
+extension StoredStore {
+    fileprivate mutating func apply(_ change: StoreChange) {
+        summary.number = change.number
+        summary.version = change.version
+        if let state = change.state {
+            self.state = state
+            schemaVersion = change.schemaVersion
+        }
+        if let view = change.view {
+            self.view = view
+            viewIntent = change.viewIntent
+        }
+    }
+}
