@@ -1,3 +1,4 @@
+import DequeModule
 import Dispatch
 import Locking
 import Logging
@@ -5,45 +6,88 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// What the journal's threads share.
+/// What the journal's threads share: what waits for the writer and for the reader, how far the writer is, and how it is.
+///
+/// Each write gets a ticket, one after the other. A read must see what was enqueued before it for the same session, so it
+/// waits for the ticket of the last such write; sessions share some thousand places for that, which costs a read now
+/// and then a needless wait for the transaction under way, and an append one store into an array.
 final class Engine: Sendable {
-    /// What can be asked from any thread.
-    private struct Status {
+    /// What the writer does between transactions.
+    typealias Job = @Sendable (Writer) -> Void
+
+    /// How the writer is: it alone changes that.
+    struct Status {
         var trouble: StoreError?
         var statistics = JournalStatistics()
         var inDoubt = InDoubtCommits()
+    }
+
+    private struct State {
+        var writes: Deque<Write> = []
+        var jobs: [Job] = []
+        var lastTicket: UInt64 = 0
+        /// Everything up to it was done or refused.
+        var doneTicket: UInt64 = 0
+        var unfinishedBytes = 0
+        var sessionTickets = [UInt64](repeating: 0, count: 4_096)
+        var tokenTickets = [UInt64](repeating: 0, count: 256)
+        /// How many writes wake the writer; nil while it is awake.
+        var wakeCount: Int?
+        var isClosing = false
+
+        var reads: Deque<Read> = []
+        var isReaderAsleep = false
+        var isReaderEnding = false
+
+        var status = Status()
         var hasEnded = false
         var endWaiters: [CheckedContinuation<Void, Never>] = []
+
+        mutating func wakesReader() -> Bool {
+            defer { isReaderAsleep = false }
+            return isReaderAsleep
+        }
+
+        mutating func note(_ session: SessionKey) { sessionTickets[place(session)] = lastTicket }
+
+        func place(_ session: SessionKey) -> Int {
+            Int(truncatingIfNeeded: session.number) & (sessionTickets.count - 1)
+        }
     }
 
     let files: JournalFiles
     let options: JournalOptions
     let logger: Logger
     let completions: CompletionThreads
-    let queue: JournalQueue
-    private let status = Lock(Status())
+    private let state = Lock(State())
+    private let writer = DispatchSemaphore(value: 0)
+    private let reader = DispatchSemaphore(value: 0)
+    private let readerEnd = DispatchSemaphore(value: 0)
 
     init(folder: String, options: JournalOptions, logger: Logger) throws(DatabaseThreadError) {
         files = JournalFiles(folder: folder)
-        self.options = options
-        self.logger = logger
+        (self.options, self.logger) = (options, logger)
         completions = try CompletionThreads(count: options.completionThreads)
-        queue = JournalQueue(options)
     }
 
-    var trouble: StoreError? {
-        get { status.withLock { $0.trouble } }
-        set { status.withLock { $0.trouble = newValue } }
+    var status: Status {
+        get { state.withLock { $0.status } }
+        set { state.withLock { $0.status = newValue } }
     }
 
-    var statistics: JournalStatistics {
-        get { status.withLock { $0.statistics } }
-        set { status.withLock { $0.statistics = newValue } }
-    }
+    // MARK: Requests
 
-    var inDoubt: InDoubtCommits {
-        get { status.withLock { $0.inDoubt } }
-        set { status.withLock { $0.inDoubt = newValue } }
+    func write<Value: Sendable>(
+        _ scope: Scope, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (JournalDatabase) throws -> Result<Value, StoreError>
+    ) {
+        let write = Write(scope: scope) { database in
+            let result = try body(database)
+            return .other { done(result) }
+        } fail: { error, _ in
+            .other { done(.failure(error)) }
+        }
+        if let refusal = enqueue(write) { done(.failure(refusal)) }
     }
 
     /// Reads in one transaction, after all writes of a scope that were enqueued before. The answer is a failure while the
@@ -57,18 +101,18 @@ final class Engine: Sendable {
         session: @escaping @Sendable (Value) -> SessionKey? = { _ in nil },
         _ body: @escaping @Sendable (inout Connection) throws -> Value
     ) {
-        let read = Read(needs: queue.ticket(scope)) { [self] reader, ticket in
+        let read = Read(needs: ticket(scope)) { [self] reader, seen in
             let result = reader.attempt(body)
             let found = (try? result.get()).flatMap(session) ?? scope.session
             // What was enqueued about the session may be more than what was about the token.
-            if case .token = scope, let found, queue.ticket(.session(found)) > ticket {
+            if case .token = scope, let found, ticket(.session(found)) > seen {
                 return self.read(after: .session(found), isAccepted: true, done, session: session, body)
             }
-            let inDoubt = inDoubt
+            let inDoubt = status.inDoubt
             let isInDoubt = inDoubt.contains(scope) || found.map { inDoubt.contains(.session($0)) } == true
             completions.enqueue(.other { done(isInDoubt ? .failure(.inDoubt) : result) }, of: found)
         }
-        if let refusal = queue.enqueue(read, isAccepted: isAccepted) { done(.failure(refusal)) }
+        if let refusal = enqueue(read, isAccepted: isAccepted) { done(.failure(refusal)) }
     }
 
     /// Takes the next step of an expiry in some transaction, and the others after it.
@@ -81,30 +125,190 @@ final class Engine: Sendable {
         } fail: { error, _ in
             .other { done(.failure(error)) }
         }
-        if let refusal = queue.enqueue(write) {
+        if let refusal = enqueue(write) {
             done(expiry.count > 0 ? .success(expiry.count) : .failure(refusal))
         }
     }
 
+    // MARK: Callers
+
+    /// Takes a write; says why if it does not.
+    func enqueue(_ write: Write) -> StoreError? {
+        let (refusal, wakes) = state.withLock { state -> (StoreError?, Bool) in
+            if state.isClosing { return (.journalClosed, false) }
+            if state.lastTicket - state.doneTicket >= options.waitingItems
+                || state.unfinishedBytes > options.waitingBytes
+            {
+                return (.tooMuchWaits, false)
+            }
+            state.lastTicket += 1
+            switch write.scope {
+            case .session(let session), .removal(let session): state.note(session)
+            case .sessions(let sessions): for session in sessions { state.note(session) }
+            case .token(let token): state.tokenTickets[token.shard % state.tokenTickets.count] = state.lastTicket
+            case .all: break
+            }
+            state.unfinishedBytes += write.bytes
+            var write = write
+            write.ticket = state.lastTicket
+            state.writes.append(write)
+            guard let count = state.wakeCount, state.writes.count >= count else { return (nil, false) }
+            state.wakeCount = nil
+            return (nil, true)
+        }
+        if wakes { writer.signal() }
+        return refusal
+    }
+
+    /// Takes a job for the writer; says why if it does not.
+    func enqueue(_ job: @escaping Job) -> StoreError? {
+        let refusal = state.withLock { state -> StoreError? in
+            if state.isClosing { return .journalClosed }
+            state.jobs.append(job)
+            state.wakeCount = nil
+            return nil
+        }
+        writer.signal()
+        return refusal
+    }
+
+    /// Takes a read; says why if it does not. One that was accepted before is.
+    func enqueue(_ read: Read, isAccepted: Bool) -> StoreError? {
+        let (refusal, wakes) = state.withLock { state -> (StoreError?, Bool) in
+            if state.isReaderEnding, !isAccepted { return (.journalClosed, false) }
+            if state.reads.count >= options.waitingReads, !isAccepted { return (.tooManyReads, false) }
+            state.reads.append(read)
+            return (nil, state.wakesReader())
+        }
+        if wakes { reader.signal() }
+        return refusal
+    }
+
+    /// The ticket of the last write of a scope.
+    func ticket(_ scope: Scope) -> UInt64 {
+        state.withLock { state in
+            if case .token(let token) = scope { return state.tokenTickets[token.shard % state.tokenTickets.count] }
+            return scope.session.map { state.sessionTickets[state.place($0)] } ?? state.lastTicket
+        }
+    }
+
+    /// Refuses writes from now on.
+    func close() {
+        state.withLock { $0.isClosing = true }
+        writer.signal()
+    }
+
+    var isClosing: Bool { state.withLock { $0.isClosing } }
+
+    /// How many writes were enqueued and are not done.
+    var length: Int { state.withLock { Int($0.lastTicket - $0.doneTicket) } }
+
+    // MARK: The writer
+
+    /// Moves what waits to `pending` and returns the jobs; says whether there comes no more.
+    func take(_ pending: inout Deque<Write>) -> (jobs: [Job], isClosing: Bool) {
+        state.withLock { state in
+            defer { state.jobs = [] }
+            if pending.isEmpty { swap(&pending, &state.writes) } else { pending.append(contentsOf: state.writes) }
+            state.writes.removeAll(keepingCapacity: true)
+            return (state.jobs, state.isClosing)
+        }
+    }
+
+    /// Waits until so many writes were enqueued, at most for a time.
+    func wait(for count: Int = 1, atMost time: Duration?) {
+        let sleeps = state.withLock { state in
+            if state.writes.count >= count || !state.jobs.isEmpty || state.isClosing { return false }
+            state.wakeCount = count
+            return true
+        }
+        guard sleeps else { return }
+        guard let time else { return writer.wait() }
+        _ = writer.wait(timeout: .now() + .nanoseconds(Int(max(0, time.nanoseconds))))
+        state.withLock { $0.wakeCount = nil }
+    }
+
+    /// Notes that everything up to a ticket is done, so many bytes of it.
+    func finished(_ ticket: UInt64, bytes: Int) {
+        let wakes = state.withLock { state in
+            state.doneTicket = ticket
+            state.unfinishedBytes -= bytes
+            return !state.reads.isEmpty && state.wakesReader()
+        }
+        if wakes { reader.signal() }
+    }
+
+    /// Runs `body` while the reader has let go of its files, which it opens anew afterwards.
+    ///
+    /// Connections of one process share the log's index: opened for reading only by one, it is so for all.
+    func withReaderPaused<Value>(_ body: () throws -> Value) rethrows -> Value {
+        let (pauses, resumes) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let pause = Read(needs: 0) { reader, _ in
+            reader.connection = nil
+            pauses.signal()
+            resumes.wait()
+        }
+        state.withLock { $0.reads.prepend(pause) }
+        reader.signal()
+        pauses.wait()
+        defer { resumes.signal() }
+        return try body()
+    }
+
+    /// Ends the reader when it has done what waits, and waits for that.
+    func endReader() {
+        state.withLock { $0.isReaderEnding = true }
+        reader.signal()
+        readerEnd.wait()
+    }
+
+    // MARK: The reader
+
+    /// Waits for a read, and for how far the writer is; nil when there comes no more.
+    func nextRead() -> (Read, ticket: UInt64)? {
+        while true {
+            let (read, ticket, isOver) = state.withLock { state -> (Read?, UInt64, Bool) in
+                let index = state.reads.firstIndex { $0.needs <= state.doneTicket }
+                let isOver = state.isReaderEnding && state.reads.isEmpty
+                state.isReaderAsleep = index == nil && !isOver
+                return (index.map { state.reads.remove(at: $0) }, state.doneTicket, isOver)
+            }
+            if let read { return (read, ticket) }
+            if isOver { return nil }
+            reader.wait()
+        }
+    }
+
+    func readerEnded() { readerEnd.signal() }
+
+    // MARK: The end
+
     /// The last step of the threads.
     func end() {
         completions.end()
-        let waiters = status.withLock { status -> [CheckedContinuation<Void, Never>] in
-            status.hasEnded = true
-            status.trouble = .journalClosed
-            defer { status.endWaiters = [] }
-            return status.endWaiters
+        let waiters = state.withLock { state in
+            state.hasEnded = true
+            state.status.trouble = .journalClosed
+            defer { state.endWaiters = [] }
+            return state.endWaiters
         }
         for waiter in waiters { waiter.resume() }
     }
 
     func waitForEnd() async {
         await withCheckedContinuation { continuation in
-            let hasEnded = status.withLock { status in
-                if !status.hasEnded { status.endWaiters.append(continuation) }
-                return status.hasEnded
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.endWaiters.append(continuation) }
+                return state.hasEnded
             }
             if hasEnded { continuation.resume() }
         }
     }
+}
+
+extension StoreError {
+    fileprivate static let tooMuchWaits = StoreError(
+        .unavailable, "Too much waits for the journal already; its disk does not keep up.")
+    fileprivate static let tooManyReads = StoreError(
+        .unavailable, "Too many sessions are being loaded; the journal's disk does not keep up.")
 }

@@ -1,15 +1,9 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import SessionJournal
 
 /// The bounds of a journal. The defaults suit a server; tests take others.
 struct JournalOptions: Sendable {
     /// How many threads run completion handlers.
-    var completionThreads = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    var completionThreads = processorCount
     /// How many operations one transaction takes at most.
     var transactionItems = 2_000
     /// How many bytes of states, views, labels and the like one transaction takes at most, beyond its first operation.
@@ -17,7 +11,6 @@ struct JournalOptions: Sendable {
     /// How many operations may wait to be written, and how many bytes of them.
     var waitingItems: UInt64 = 200_000
     var waitingBytes = 512 << 20
-    /// How many reads may wait.
     var waitingReads = 10_000
     /// From how many pages of the log on it is copied into the database: 16 MB.
     var checkpointPages = 4_000

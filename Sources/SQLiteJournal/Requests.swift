@@ -25,24 +25,12 @@ struct Write: Sendable {
     let scope: Scope
     /// About how many bytes it writes.
     var bytes = 200
+    /// Its number in the queue.
+    var ticket: UInt64 = 0
     /// Makes the change inside an open transaction.
     let run: @Sendable (JournalDatabase) throws -> Completion
     /// The result if nothing of it is kept, or if that is not known.
     let fail: @Sendable (StoreError, _ isUnknown: Bool) -> Completion
-}
-
-extension Write {
-    init<Value: Sendable>(
-        _ scope: Scope, _ done: @escaping Done<Value>,
-        _ body: @escaping @Sendable (JournalDatabase) throws -> Result<Value, StoreError>
-    ) {
-        self.init(scope: scope) { database in
-            let result = try body(database)
-            return .other { done(result) }
-        } fail: { error, _ in
-            .other { done(.failure(error)) }
-        }
-    }
 }
 
 extension JournalBatch {
@@ -65,12 +53,6 @@ struct Read: Sendable {
     let run: @Sendable (_ reader: Reader, _ ticket: UInt64) -> Void
 }
 
-/// A backup that the writer is asked for, which takes its steps between transactions.
-struct BackupRequest: Sendable {
-    let path: String
-    let done: Done<Void>
-}
-
 /// The sessions of a transaction whose commit failed in a way that may have left it in the log. Until another was written
 /// over it nothing is said of these: after a crash it might turn out to be kept.
 struct InDoubtCommits {
@@ -91,8 +73,7 @@ struct InDoubtCommits {
     }
 
     func contains(_ scope: Scope) -> Bool {
-        if isOfAll { return true }
-        if case .token(let token) = scope { return tokens.contains(token) }
-        return scope.session.map(sessions.contains) == true
+        if case .token(let token) = scope { return isOfAll || tokens.contains(token) }
+        return isOfAll || scope.session.map(sessions.contains) == true
     }
 }

@@ -15,7 +15,7 @@ public final class SQLiteJournal: Journal {
     private init(_ engine: Engine) { self.engine = engine }
 
     /// No caller is left: what waits is done, then the files are closed.
-    deinit { engine.queue.close() }
+    deinit { engine.close() }
 
     /// Opens the journal in a folder, which is made if it is not there.
     ///
@@ -32,13 +32,11 @@ public final class SQLiteJournal: Journal {
         directory: String, logger: Logger, options: JournalOptions
     ) async throws(JournalOpenError) -> SQLiteJournal {
         let engine: Engine
-        do { engine = try Engine(folder: directory, options: options, logger: logger) } catch {
-            throw JournalOpenError("The journal cannot be opened: \(error).")
-        }
+        do { engine = try Engine(folder: directory, options: options, logger: logger) } catch { throw .noThread(error) }
         let opened: Result<Void, JournalOpenError> = await awaitResult { done in
             do { try startThread { Writer(engine).run(opened: done) } } catch {
                 engine.completions.end()
-                done(.failure(JournalOpenError("The journal cannot be opened: \(error).")))
+                done(.failure(.noThread(error)))
             }
         }
         try opened.get()
@@ -48,9 +46,8 @@ public final class SQLiteJournal: Journal {
     // MARK: Writing
 
     public func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
-        write(.token(session.tokenHash), done) { database in
-            guard let key = try database.create(session) else { return .failure(.sessionExists) }
-            return .success(key)
+        engine.write(.token(session.tokenHash), done) { database in
+            try database.create(session).map { .success($0) } ?? .failure(.sessionExists)
         }
     }
 
@@ -60,13 +57,11 @@ public final class SQLiteJournal: Journal {
         } fail: { error, isUnknown in
             .append(isUnknown ? .unknown(error) : .failed(error), done)
         }
-        return engine.queue.enqueue(write).map { .failed($0) }
+        return engine.enqueue(write).map { .failed($0) }
     }
 
-    public func remove(
-        _ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>
-    ) {
-        write(.removal(session), done) { database in
+    public func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        engine.write(.removal(session), done) { database in
             .success(try database.remove(session, tombstoneUntil: tombstoneUntil))
         }
     }
@@ -74,21 +69,18 @@ public final class SQLiteJournal: Journal {
     public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
         // In pieces, each a small part of a transaction; they are done in their order, so the last one's result is that of
         // all, but for those that may be lost without harm.
-        let ignored: Done<Void> = { _ in }
         var rest = touches[...]
         repeat {
             let piece = rest.prefix(256)
             rest = rest.dropFirst(256)
-            write(.sessions(piece.map(\.session)), rest.isEmpty ? done : ignored) { database in
-                for touch in piece { try database.note(touch) }
-                return .success(())
+            engine.write(.sessions(piece.map(\.session)), rest.isEmpty ? done : { _ in }) { database in
+                .success(try piece.forEach { try database.note($0) })
             }
         } while !rest.isEmpty
     }
 
     public func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping Done<Int>
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
             Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
@@ -98,23 +90,14 @@ public final class SQLiteJournal: Journal {
     /// complete and synced; a file that is there already is left alone, which is the error `invalid`.
     public func backup(to path: String) async throws(StoreError) {
         let result: Result<Void, StoreError> = await awaitResult { done in
-            if let refusal = engine.queue.enqueue(BackupRequest(path: path, done: done)) { done(.failure(refusal)) }
+            if let refusal = engine.enqueue({ $0.beginBackup(to: path, done) }) { done(.failure(refusal)) }
         }
         try result.get()
     }
 
-    private func write<Value: Sendable>(
-        _ scope: Scope, _ done: @escaping Done<Value>,
-        _ body: @escaping @Sendable (JournalDatabase) throws -> Result<Value, StoreError>
-    ) {
-        if let refusal = engine.queue.enqueue(Write(scope, done, body)) { done(.failure(refusal)) }
-    }
-
     // MARK: Reading
 
-    public func load(
-        _ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>
-    ) {
+    public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
         engine.read(after: .token(token), done) { load in
             if case .found(let session) = load { session.key } else { nil }
         } _: { connection in
@@ -122,16 +105,11 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    public func load(
-        _ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>
-    ) {
+    public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
         engine.read(after: .session(session), done) { connection in try connection.load(session, since: since) }
     }
 
-    public func loadStores(
-        _ features: [FeatureID], of session: SessionKey,
-        done: @escaping Done<[StoredStore]>
-    ) {
+    public func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
         engine.read(after: .session(session), done) { connection in try connection.stores(features, of: session) }
     }
 
@@ -141,19 +119,29 @@ public final class SQLiteJournal: Journal {
 
     // MARK: State
 
-    public var trouble: StoreError? {
-        engine.queue.isClosing ? .journalClosed : engine.trouble
-    }
+    public var trouble: StoreError? { engine.isClosing ? .journalClosed : engine.status.trouble }
 
     /// What it did so far.
     public var statistics: JournalStatistics {
-        var statistics = engine.statistics
-        statistics.queueLength = engine.queue.length
+        var statistics = engine.status.statistics
+        statistics.queueLength = engine.length
         return statistics
     }
 
     public func close() async {
-        engine.queue.close()
+        engine.close()
         await engine.waitForEnd()
+    }
+}
+
+/// Why a journal cannot be opened at all.
+public struct JournalOpenError: Error, Sendable, CustomStringConvertible {
+    /// A sentence for an operator.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+
+    static func noThread(_ error: any Error) -> JournalOpenError {
+        JournalOpenError("The journal cannot be opened: \(error).")
     }
 }

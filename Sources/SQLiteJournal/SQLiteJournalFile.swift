@@ -17,9 +17,8 @@ public struct SQLiteJournalFile: Sendable {
         public let created: Duration
         /// When it was last used, as far as that was noted: time since 1970.
         public let lastSeen: Duration
-        /// How many stores it has.
         public let stores: Int
-        /// How many bytes their states and view states have.
+        /// How many bytes the stores' states and view states have.
         public let bytes: Int
     }
 
@@ -60,8 +59,7 @@ public struct SQLiteJournalFile: Sendable {
         if size == 0 { throw StoreError(.unavailable, "The journal \(files.database) is empty.") }
         // While no server runs, none can start before this is let go of: it waits. Files that were copied may have no
         // lock, and those of another user none that can be taken.
-        var lock: FolderLock?
-        if case .held(let held) = FolderLock.take(.shared, in: files.folder) { lock = held }
+        let lock = try? FolderLock(.shared, in: files.folder)
         defer { withExtendedLifetime(lock) {} }
         do {
             var connection = try JournalDatabase.openForReading(files, access(isLocked: lock != nil))

@@ -10,39 +10,37 @@ extension StoreError {
         switch error {
         case let error as StoreError: self = error
         case let error as JournalOpenError: self.init(.unavailable, error.description)
-        case let error as SQLiteError: self.init(error, path)
+        case let error as SQLiteError: self.init(error.storeCode, Self.sentence(error, path))
         default: self.init(.unavailable, "The journal \(path) cannot be used: \(error)")
         }
     }
 
-    private init(_ error: SQLiteError, _ path: String) {
+    private static func sentence(_ error: SQLiteError, _ path: String) -> String {
         let reason = "\(error.message) (SQLite \(error.extendedCode))"
-        switch error.code {
-        case .full:
-            self.init(.full, "The disk of the journal \(path) is full: \(reason). Free some space on it.")
+        return switch error.code {
+        case .full: "The disk of the journal \(path) is full: \(reason). Free some space on it."
         case .readOnly:
-            self.init(
-                .unavailable, "The journal \(path) may not be written: \(reason). Check the modes of it and its folder."
-            )
-        case .cannotOpen:
-            self.init(
-                .unavailable, "The journal \(path) cannot be opened: \(reason). Check its folder, owner and modes.")
+            "The journal \(path) may not be written: \(reason). Check the modes of it and its folder."
+        case .cannotOpen: "The journal \(path) cannot be opened: \(reason). Check its folder, owner and modes."
         case .corrupt, .notADatabase:
-            self.init(
-                .unavailable,
-                "The journal \(path) is damaged: \(reason). It is left as it is; put a backup in its place.")
-        case .busy, .locked:
-            self.init(.unavailable, "Another program keeps the journal \(path) locked: \(reason).")
-        case .inputOutput:
-            self.init(.unavailable, "The disk of the journal \(path) fails: \(reason).")
-        case .tooBig, .constraint, .mismatch:
-            self.init(.invalid, "The journal cannot keep this: \(reason).")
-        default: self.init(.unavailable, "The journal \(path) cannot be used: \(error)")
+            "The journal \(path) is damaged: \(reason). It is left as it is; put a backup in its place."
+        case .busy, .locked: "Another program keeps the journal \(path) locked: \(reason)."
+        case .inputOutput: "The disk of the journal \(path) fails: \(reason)."
+        case .tooBig, .constraint, .mismatch: "The journal cannot keep this: \(reason)."
+        default: "The journal \(path) cannot be used: \(error)"
         }
     }
 }
 
 extension SQLiteError {
+    var storeCode: StoreError.Code {
+        switch code {
+        case .full: .full
+        case .tooBig, .constraint, .mismatch: .invalid
+        default: .unavailable
+        }
+    }
+
     /// Whether the medium as a whole refuses, so that no other operation would fare better.
     var isOfMedium: Bool {
         switch code {
@@ -53,10 +51,5 @@ extension SQLiteError {
     }
 
     /// Whether a `COMMIT` that failed so certainly left nothing that a recovery of the log could take for a commit.
-    var leavesNothingCommitted: Bool {
-        switch code {
-        case .full, .readOnly, .busy, .locked, .constraint: true
-        default: false
-        }
-    }
+    var leavesNothingCommitted: Bool { [.full, .readOnly, .busy, .locked, .constraint].contains(code) }
 }

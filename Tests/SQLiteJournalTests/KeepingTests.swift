@@ -151,10 +151,7 @@ extension Sequence {
 }
 
 extension FolderLock {
-    fileprivate struct NotHeld: Error {}
-
     fileprivate static func held(_ kind: Kind, in folder: TemporaryFolder) throws -> FolderLock? {
-        guard case .held(let lock) = take(kind, in: folder.path) else { throw NotHeld() }
-        return lock
+        try FolderLock(kind, in: folder.path)
     }
 }

@@ -7,10 +7,8 @@ extension Duration {
     var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        guard !overflow else { return seconds < 0 ? .min : .max }
         let (sum, overflowed) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-        guard !overflowed else { return seconds < 0 ? .min : .max }
-        return sum
+        return !overflow && !overflowed ? sum : (seconds < 0 ? .min : .max)
     }
 }
 
@@ -78,8 +76,7 @@ struct EarlierHeads {
         self.bytes = bytes
         var end = 0
         while end < bytes.count {
-            while end < bytes.count, bytes[end] > 127 { end += 1 }
-            end += 9
+            end = (bytes[end...].firstIndex { $0 < 128 } ?? bytes.count) + 9
             count += 1
         }
         guard end == bytes.count else { throw .unexpected("\(bytes)", "a list of heads") }
@@ -87,12 +84,10 @@ struct EarlierHeads {
 
     /// Adds the head that `new` takes the place of; one too many at the other end goes.
     mutating func append(_ old: SessionHead, before new: SessionHead) {
-        if count == SessionHead.remembered - 1 {
-            var distanceEnd = 0
-            while bytes[distanceEnd] > 127 { distanceEnd += 1 }
-            bytes.removeFirst(distanceEnd + 9)
-        } else {
-            count += 1
+        count += 1
+        if count == SessionHead.remembered, let end = bytes.firstIndex(where: { $0 < 128 }) {
+            bytes.removeFirst(end + 9)
+            count -= 1
         }
         var distance = new.number &- old.number
         while distance > 127 {
@@ -100,11 +95,7 @@ struct EarlierHeads {
             distance >>= 7
         }
         bytes.append(UInt8(distance))
-        var nonce = old.nonce
-        for _ in 0..<8 {
-            bytes.append(UInt8(truncatingIfNeeded: nonce))
-            nonce >>= 8
-        }
+        for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: old.nonce >> shift)) }
     }
 
     /// All heads, `newest` the last.
@@ -113,11 +104,8 @@ struct EarlierHeads {
         var rest = bytes[...]
         while let last = rest.firstIndex(where: { $0 < 128 }) {
             let nonce = rest[(last + 1)...].prefix(8)
-            older.append(
-                (
-                    rest[...last].reversed().reduce(0) { $0 << 7 | UInt64($1 & 127) },
-                    nonce.reversed().reduce(0) { $0 << 8 | UInt64($1) }
-                ))
+            let distance = rest[...last].reversed().reduce(0) { $0 << 7 | UInt64($1 & 127) }
+            older.append((distance, nonce.reversed().reduce(0) { $0 << 8 | UInt64($1) }))
             rest = rest[nonce.endIndex...]
         }
         var heads = [newest]

@@ -8,15 +8,22 @@ extension JournalDatabase {
     func append(_ batch: JournalBatch) throws -> AppendResult {
         guard let entry = try entry(of: batch.session) else { return .failed(.sessionGone) }
         for receipt in batch.receipts where !batch.forgottenReceipts.contains(receipt.key) {
-            if let known = try find(receipt.key, batch.session) { return .duplicate(known) }
+            try bind(receipt.key, of: batch.session, to: findReceipt)
+            let known = try findReceipt.first { row in try row.receipt(receipt.key) }
+            if let known { return .duplicate(known) }
         }
         guard entry.head == batch.expecting else { return .conflict }
         let fault = batch.fault(storeCount: entry.stores.count) { entry.id(of: $0) != nil }
         if let fault { return .failed(fault) }
 
+        let session = SQLiteValue.integer(batch.session.number)
         try writeStores(of: batch, entry)
         for label in batch.labels { try write(label, of: batch.session) }
-        if let first = batch.firstLabel { try deleteLabels(before: first, of: batch.session) }
+        if let first = batch.firstLabel {
+            try connection.execute(
+                "DELETE FROM labels WHERE session = ? AND (number, place) < (?, ?)",
+                [session, .integer(Int64(clamping: first.number)), .integer(first.index)])
+        }
         for key in batch.forgottenReceipts {
             try bind(key, of: batch.session, to: deleteReceipt)
             try deleteReceipt.run()
@@ -26,62 +33,60 @@ extension JournalDatabase {
         if batch.epoch != nil || batch.lostLabels != nil {
             try connection.execute(
                 "UPDATE sessions SET epoch = coalesce(?, epoch), lost = coalesce(?, lost) WHERE key = ?",
-                [
-                    SQLiteValue(batch.epoch), SQLiteValue(batch.lostLabels?.text),
-                    .integer(batch.session.number),
-                ])
+                [SQLiteValue(batch.epoch), SQLiteValue(batch.lostLabels?.text), session])
         }
         return .committed
     }
 
     /// What is known of a session; nil if it is gone.
     private func entry(of session: SessionKey) throws -> SessionCache.Entry? {
-        if let entry = cache.entry(of: session) { return entry }
+        if let entry = cache[session] { return entry }
         guard let rows = try connection.rows(of: session) else { return nil }
         let entry = SessionCache.Entry(rows, earlierHeads: try connection.earlierHeads(of: rows))
-        cache.insert(entry, for: session)
+        cache[session] = entry
         return entry
     }
 
     // MARK: Stores and head
 
     private func writeStores(of batch: JournalBatch, _ entry: SessionCache.Entry) throws {
+        let session = batch.session
         // Two rows must not have heads of the same number: of two numbers the higher one is the session's.
-        if batch.head.number == batch.expecting.number { try clearHead(of: batch.session, entry) }
+        if batch.head.number == batch.expecting.number {
+            let (table, key, id) = entry.headRow.map { ("stores", "id", $0) } ?? ("sessions", "key", session.number)
+            try connection.execute("UPDATE \(table) SET head = -1, recent = NULL WHERE \(key) = ?", [.integer(id)])
+        }
         entry.earlierHeads.append(entry.head, before: batch.head)
-        entry.head = batch.head
-        entry.headRow = nil
+        (entry.head, entry.headRow) = (batch.head, nil)
         // The head lies on a row that is written anyway.
         let last = batch.stores.lastIndex { $0.kind != .disposed }
         for (index, change) in batch.stores.enumerated() {
             let earlierHeads = index == last ? entry.earlierHeads.bytes : nil
+            var id = entry.id(of: change.feature)
             switch change.kind {
             case .changed:
-                guard let id = entry.id(of: change.feature) else { continue }
-                guard try write(change, to: id, with: updateStore, batch, earlierHeads) == 1 else {
+                guard let id, try write(change, to: id, with: updateStore, batch, earlierHeads) == 1 else {
                     throw StoreError(.unavailable, "The journal's row of \(change.feature) is gone.")
                 }
-                if index == last { entry.headRow = id }
             case .made:
-                if let reason = change.setsAside, let id = entry.id(of: change.feature) {
-                    try setAside(id, reason, change.made, batch.time)
-                }
-                try delete(change.feature, of: batch.session, entry)
-                let id = entry.add(change.feature, to: batch.session)
+                if let reason = change.setsAside, let id { try setAside(id, reason, change.made, batch.time) }
+                try delete(change.feature, of: session, entry)
+                let new = entry.add(change.feature, to: session)
                 try insertStore.bind(change.feature.text, at: 12)
                 try insertStore.bind(Int64(bitPattern: change.made), at: 13)
                 try insertStore.bind(change.setsAside == nil ? 0 : Int64(bitPattern: change.made), at: 14)
-                _ = try write(change, to: id, with: insertStore, batch, earlierHeads)
-                if index == last { entry.headRow = id }
-            case .disposed: try delete(change.feature, of: batch.session, entry)
+                _ = try write(change, to: new, with: insertStore, batch, earlierHeads)
+                id = new
+            case .disposed: try delete(change.feature, of: session, entry)
             }
+            if index == last { entry.headRow = id }
         }
         guard last == nil else { return }
         try connection.execute(
             "UPDATE sessions SET head = ?, nonce = ?, recent = ?, last_seen = max(last_seen, ?) WHERE key = ?",
             [
-                .bits(batch.head.number), .bits(batch.head.nonce), .blob(entry.earlierHeads.bytes),
-                .time(batch.time), .integer(batch.session.number),
+                .bits(batch.head.number), .bits(batch.head.nonce), .blob(entry.earlierHeads.bytes), .time(batch.time),
+                .integer(session.number),
             ])
     }
 
@@ -115,12 +120,6 @@ extension JournalDatabase {
         if let time { try note(session, seen: time) }
     }
 
-    private func clearHead(of session: SessionKey, _ entry: SessionCache.Entry) throws {
-        let (table, key, id) =
-            entry.headRow.map { ("stores", "id", $0) } ?? ("sessions", "key", session.number)
-        try connection.execute("UPDATE \(table) SET head = -1, recent = NULL WHERE \(key) = ?", [.integer(id)])
-    }
-
     private func setAside(_ id: Int64, _ reason: String, _ number: UInt64, _ time: Duration) throws {
         try connection.execute(
             """
@@ -129,7 +128,7 @@ extension JournalDatabase {
             """, [.integer(id), .bits(number), .time(time), .text(reason)])
     }
 
-    // MARK: Labels and recordings
+    // MARK: Labels, recordings and receipts
 
     private func write(_ label: StoredLabel, of session: SessionKey) throws {
         try insertLabel.bind(session.number, at: 1)
@@ -143,33 +142,18 @@ extension JournalDatabase {
         _ = try insertLabel.withBound(label.json, at: 9) { try insertLabel.run() }
     }
 
-    private func deleteLabels(before label: LabelID, of session: SessionKey) throws(SQLiteError) {
-        try connection.execute(
-            "DELETE FROM labels WHERE session = ? AND (number, place) < (?, ?)",
-            [.integer(session.number), .integer(Int64(clamping: label.number)), .integer(label.index)])
-    }
-
     private func writeRecordings(of batch: JournalBatch) throws(SQLiteError) {
+        let session = SQLiteValue.integer(batch.session.number)
         for turn in batch.recordings {
             try connection.execute(
                 "INSERT INTO recordings (session, number, feature, time, body) VALUES (?, ?, ?, ?, ?)",
-                [
-                    .integer(batch.session.number), .bits(turn.number), .text(turn.feature.text), .time(turn.time),
-                    .blob(turn.recording),
-                ])
+                [session, .bits(turn.number), .text(turn.feature.text), .time(turn.time), .blob(turn.recording)])
         }
         try connection.execute(
             """
             DELETE FROM recordings WHERE session = ?1 AND number <=
                 (SELECT number FROM recordings WHERE session = ?1 ORDER BY number DESC LIMIT 1 OFFSET ?2)
-            """, [.integer(batch.session.number), .integer(max(0, batch.recordingLimit))])
-    }
-
-    // MARK: Receipts
-
-    private func find(_ key: ReceiptKey, _ session: SessionKey) throws -> StoredReceipt? {
-        try bind(key, of: session, to: findReceipt)
-        return try findReceipt.first { row in try row.receipt(key) }
+            """, [session, .integer(max(0, batch.recordingLimit))])
     }
 
     private func write(_ receipt: StoredReceipt, of session: SessionKey) throws {
@@ -177,13 +161,13 @@ extension JournalDatabase {
         try insertReceipt.bind(Int64(bitPattern: receipt.number), at: 4)
         try insertReceipt.bind(receipt.made.nanoseconds, at: 5)
         try insertReceipt.bind(receipt.intent, at: 6)
+        // One of the two stays NULL.
+        try insertReceipt.bind(nil, at: 7)
+        try insertReceipt.bind(nil, at: 8)
         var refusal: [UInt8]?
         switch receipt.outcome {
-        case .ran(let version):
-            try insertReceipt.bind(Int64(bitPattern: version), at: 7)
-            try insertReceipt.bind(nil, at: 8)
+        case .ran(let version): try insertReceipt.bind(Int64(bitPattern: version), at: 7)
         case .refused(let status, let body):
-            try insertReceipt.bind(nil, at: 7)
             try insertReceipt.bind(status, at: 8)
             refusal = body
         }

@@ -5,15 +5,15 @@ import SessionJournal
 extension JournalDatabase {
     /// Keeps a new session; nil if there is one with its token or id.
     func create(_ session: SessionRecord) throws -> SessionKey? {
+        let values: [SQLiteValue] = [
+            .blob(session.tokenHash.bytes), .text(session.id), .text(session.epoch),
+            .text(session.credential.rawValue), .time(session.created), .time(session.lastSeen),
+        ]
         let changes = try connection.execute(
             """
             INSERT INTO sessions (token, id, epoch, credential, created, last_seen) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT DO NOTHING
-            """,
-            [
-                .blob(session.tokenHash.bytes), .text(session.id), .text(session.epoch),
-                .text(session.credential.rawValue), .time(session.created), .time(session.lastSeen),
-            ])
+            """, values)
         return changes == 1 ? SessionKey(connection.lastInsertedRow) : nil
     }
 
@@ -36,7 +36,7 @@ extension JournalDatabase {
 
     /// Removes a session if it is there; what belongs to it is deleted in steps later.
     func remove(_ session: SessionKey, tombstoneUntil: Duration) throws {
-        cache.remove(session)
+        cache[session] = nil
         let token = try connection.first(
             "DELETE FROM sessions WHERE key = ? RETURNING token", [.integer(session.number)]
         ) { row in try row.blob(0) }
@@ -64,9 +64,7 @@ extension JournalDatabase {
             "SELECT key, last_seen FROM sessions WHERE last_seen < ? ORDER BY last_seen LIMIT ?",
             [.time(expiry.lastSeenBefore), .integer(limit)]
         ) { row in (SessionKey(try row.integer(0)), try row.integer(1)) }
-        var seen = 0
-        for (session, lastSeen) in candidates {
-            seen += 1
+        for (index, (session, lastSeen)) in candidates.enumerated() {
             // An append notes its time in its store's row only.
             let time = try connection.first(
                 "SELECT max(time) FROM stores WHERE \(Connection.ofSession)", [.integer(session.number)]
@@ -78,10 +76,10 @@ extension JournalDatabase {
             } else {
                 try note(session, seen: newest)
             }
-            if ContinuousClock.now >= end { break }
+            // The others are for the next step.
+            if ContinuousClock.now >= end, index < candidates.count - 1 { return }
         }
-        let isAll = seen == candidates.count && candidates.count < limit
-        expiry.hasSessions = !isAll && expiry.count < expiry.limit
+        expiry.hasSessions = candidates.count == limit && expiry.count < expiry.limit
     }
 
     /// Deletes rows of sessions that are gone: as much as can be done until `end`, at least a little.

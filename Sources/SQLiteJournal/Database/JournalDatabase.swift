@@ -25,7 +25,11 @@ final class JournalDatabase {
     init(_ files: JournalFiles, migrations: [String], cachedSessions: Int) throws {
         try files.check()
         try files.settleLog()
-        files.createIfMissing()
+        // So that only its owner may read it; SQLite gives its log the same rights. That it cannot be made is for the
+        // connection to find.
+        if JournalFiles.size(of: files.database) == nil, JournalFiles.size(of: files.log) == nil {
+            try? JournalFiles.makePrivate(files.database)
+        }
         connection = try Connection(.file(files.database), busyTimeout: .seconds(1))
         // Before anything is read: a connection that fails now must leave the log as it is.
         try connection.takeOverCheckpoints()
@@ -69,9 +73,9 @@ final class JournalDatabase {
 
     /// How many migrations the database has seen; nil if it is new.
     private static func version(of connection: inout Connection, latest: Int, path: String) throws -> Int? {
-        let tables = try connection.first("SELECT count(*) FROM sqlite_master") { row in try row.int(0) } ?? 0
-        let application = try connection.first("PRAGMA application_id") { row in try row.integer(0) } ?? 0
-        let version = try connection.first("PRAGMA user_version") { row in try row.int(0) } ?? 0
+        func number(_ sql: String) throws -> Int64 { try connection.first(sql) { row in try row.integer(0) } ?? 0 }
+        let tables = try number("SELECT count(*) FROM sqlite_master")
+        let (application, version) = (try number("PRAGMA application_id"), Int(try number("PRAGMA user_version")))
         if tables == 0, application == 0, version == 0 { return nil }
         guard application == Schema.applicationID, version >= 1 else {
             throw StoreError(
@@ -148,7 +152,7 @@ final class JournalDatabase {
     /// What was remembered of it goes, too.
     func rollback() {
         if connection.isInTransaction { _ = try? connection.execute("ROLLBACK") }
-        cache.removeAll()
+        cache = SessionCache(limit: cache.limit)
     }
 
     /// Commits a row of its own, with so much ballast: proof that the disk takes it, and that nothing of a commit that
@@ -169,12 +173,4 @@ final class JournalDatabase {
         try connection.setCheckpointOnClose(true)
         try connection.checkpoint(.truncate)
     }
-}
-
-/// Why a journal cannot be opened at all.
-public struct JournalOpenError: Error, Sendable, CustomStringConvertible {
-    /// A sentence for an operator.
-    public let description: String
-
-    init(_ description: String) { self.description = description }
 }

@@ -24,12 +24,27 @@ struct JournalFiles: Sendable {
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    /// Makes an empty database if there is none, which nobody but its owner may read; SQLite gives its log the same
-    /// rights. Before any connection is open. That it cannot be made is for the connection to find.
-    func createIfMissing() {
-        guard Self.size(of: database) == nil, Self.size(of: log) == nil else { return }
-        let descriptor = open(database, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        if descriptor >= 0 { close(descriptor) }
+    /// Makes an empty file, which only its owner may read, from its first byte on.
+    static func makePrivate(_ path: String) throws(StoreError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw StoreError(errno, "\(path) could not be written") }
+        close(descriptor)
+    }
+
+    static func remove(_ path: String) { unlink(path) }
+
+    /// Makes a folder, with those above it that are missing; for its owner alone. Errno if that fails.
+    static func makeFolder(_ path: String) -> Int32? {
+        if mkdir(path, 0o700) == 0 { return nil }
+        let code = errno
+        if code == ENOENT, let slash = path.dropLast().lastIndex(of: "/"), slash != path.startIndex {
+            if let code = makeFolder(String(path[..<slash])) { return code }
+            return mkdir(path, 0o700) == 0 ? nil : errno
+        }
+        guard code == EEXIST else { return code }
+        var status = stat()
+        guard stat(path, &status) == 0 else { return errno }
+        return status.st_mode & S_IFMT == S_IFDIR ? nil : ENOTDIR
     }
 
     /// Refuses what SQLite would silently replace: beside an empty database it takes a log for a leftover and deletes it.
@@ -49,6 +64,9 @@ struct JournalFiles: Sendable {
     /// log could be there for SQLite's recovery and gone after a power cut, with every later one that is chained to it.
     /// So each byte is written again where it is.
     func settleLog() throws(StoreError) {
+        func failure(_ what: String) -> StoreError {
+            StoreError(errno, "The journal's log \(log) could not be \(what)")
+        }
         let descriptor = open(log, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return }
@@ -76,10 +94,79 @@ struct JournalFiles: Sendable {
         guard offset == 0 || fsync(descriptor) == 0 else { throw failure("synced") }
     }
 
-    private func failure(_ what: String) -> StoreError {
+    /// Syncs a complete backup and gives it its name. Blocks for as long as the disk takes.
+    static func publish(_ partial: String, as path: String) -> Result<Void, StoreError> {
+        func failed(_ what: String) -> Result<Void, StoreError> {
+            let failure = StoreError(errno, "The backup \(path) could not be \(what)")
+            unlink(partial)
+            return .failure(failure)
+        }
+        guard sync(partial) else { return failed("synced") }
+        // Unlike a rename this overwrites nothing, also if the file came to be in the meantime.
+        guard link(partial, path) == 0 else { return failed("given its name") }
+        unlink(partial)
+        return sync(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".") ? .success(()) : failed("synced")
+    }
+
+    private static func sync(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        let code = fsync(descriptor) == 0 ? 0 : errno
+        close(descriptor)
+        // Closing must not hide why the sync failed.
+        errno = code
+        return code == 0
+    }
+}
+
+/// Keeps a second server off the same folder: a lock on a file in it, which the system lets go of when the process ends,
+/// however it ends.
+final class FolderLock: Sendable {
+    enum Kind {
+        /// For a server: nobody else has it.
+        case exclusive
+        /// For a tool that looks at the files while no server runs.
+        case shared
+    }
+
+    private let descriptor: Int32
+
+    /// - Throws: `JournalOpenError` if another process has it, or this one a second time.
+    init(_ kind: Kind, in folder: String) throws {
+        let path = folder + "/journal.lock"
+        // A tool makes nothing; on a read-only disk a file that is there can be locked all the same.
+        var descriptor = kind == .exclusive ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) : -1
         let code = errno
-        return StoreError(
-            code == ENOSPC || code == EDQUOT ? .full : .unavailable,
-            "The journal's log \(log) could not be \(what): \(systemText(code)).")
+        if descriptor < 0 { descriptor = open(path, O_RDONLY | O_CLOEXEC) }
+        func failure(_ code: Int32) -> StoreError { StoreError(code, "The lock file in \(folder) cannot be made") }
+        guard descriptor >= 0 else { throw failure(kind == .exclusive ? code : errno) }
+        self.descriptor = descriptor
+        // A tool holds it for moments only, and a server that starts meanwhile is not to fail for that.
+        for _ in 0..<200 {
+            if flock(descriptor, (kind == .exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0 { return }
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw failure(errno) }
+            // Does a tool have it? Then this is granted.
+            guard kind == .exclusive, flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { break }
+            flock(descriptor, LOCK_UN)
+            usleep(10_000)
+        }
+        throw JournalOpenError(
+            "Another server uses the journal in \(folder): one folder is for one server. Stop that one, or choose another folder."
+        )
+    }
+
+    deinit { close(descriptor) }
+}
+
+/// How many threads can run at the same time.
+let processorCount = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+
+/// The sentence for an errno.
+func systemText(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "error \(code)" }
+
+extension StoreError {
+    /// What a call of the system's failed at, and its errno.
+    init(_ code: Int32, _ what: String) {
+        self.init(code == ENOSPC || code == EDQUOT ? .full : .unavailable, "\(what): \(systemText(code)).")
     }
 }

@@ -6,9 +6,7 @@ import SessionJournal
 /// generations bound it: what was not used while the young one filled goes.
 struct SessionCache {
     final class Entry {
-        /// The session's head.
         var head: SessionHead
-        /// Those before it.
         var earlierHeads: EarlierHeads
         /// The store on whose row the head lies; nil if it lies on the session's.
         var headRow: Int64?
@@ -16,9 +14,7 @@ struct SessionCache {
         var stores: [(id: Int64, feature: FeatureID)]
 
         init(_ rows: SessionRows, earlierHeads: EarlierHeads) {
-            head = rows.head
-            self.earlierHeads = earlierHeads
-            headRow = rows.headRow
+            (head, headRow, self.earlierHeads) = (rows.head, rows.headRow, earlierHeads)
             stores = rows.stores.map { ($0.id, $0.summary.feature) }
         }
 
@@ -34,33 +30,23 @@ struct SessionCache {
         }
     }
 
-    private let limit: Int
+    let limit: Int
     private var young: [SessionKey: Entry] = [:]
     private var old: [SessionKey: Entry] = [:]
 
     init(limit: Int) { self.limit = limit }
 
-    mutating func entry(of session: SessionKey) -> Entry? {
-        if let entry = young[session] { return entry }
-        guard let entry = old[session] else { return nil }
-        insert(entry, for: session)
-        return entry
-    }
-
-    mutating func insert(_ entry: Entry, for session: SessionKey) {
-        young[session] = entry
-        guard young.count >= limit else { return }
-        old = young
-        young = [:]
-    }
-
-    mutating func remove(_ session: SessionKey) {
-        young[session] = nil
-        old[session] = nil
-    }
-
-    mutating func removeAll() {
-        young = [:]
-        old = [:]
+    subscript(session: SessionKey) -> Entry? {
+        mutating get {
+            if let entry = young[session] { return entry }
+            guard let entry = old[session] else { return nil }
+            self[session] = entry
+            return entry
+        }
+        set {
+            young[session] = newValue
+            if newValue == nil { old[session] = nil }
+            if young.count >= limit { (old, young) = (young, [:]) }
+        }
     }
 }

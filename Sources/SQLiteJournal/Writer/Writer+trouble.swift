@@ -8,52 +8,46 @@ extension Writer {
     /// Opens the journal for the first time. Throws what cannot get better by itself; all else is trouble.
     func openAtFirst() throws(JournalOpenError) {
         let folder = engine.files.folder
-        if let code = FolderLock.makeFolder(folder) {
+        if let code = JournalFiles.makeFolder(folder) {
             throw JournalOpenError("The folder \(folder) for the journal cannot be made: \(systemText(code)).")
         }
-        do {
-            try open()
-        } catch let error as JournalOpenError {
-            throw error
-        } catch {
+        do { try open() } catch let error as JournalOpenError { throw error } catch {
             database = nil
             beginTrouble(StoreError(error, at: engine.files.database))
         }
-        do { try startThread { [engine] in Reader(engine).run() } } catch {
-            throw JournalOpenError("The journal cannot be opened: \(error).")
-        }
+        do { try startThread { [engine] in Reader(engine).run() } } catch { throw .noThread(error) }
     }
 
     /// Whether the journal can be written; looks now and then while it could not.
     func isWell() -> Bool {
-        guard let trouble = engine.trouble else { return true }
+        guard let trouble = engine.status.trouble else { return true }
         guard ContinuousClock.now >= nextProbe else { return false }
         do {
             try timed { try probe(trouble) }
         } catch {
             failedProbes += 1
             let trouble = StoreError(error, at: engine.files.database)
-            engine.trouble = trouble
+            engine.status.trouble = trouble
             nextProbe = .now + engine.options.probeInterval
             closeAfterFailedProbe(trouble)
             return false
         }
         failedProbes = 0
-        engine.inDoubt = InDoubtCommits()
-        engine.trouble = nil
+        engine.status.inDoubt = InDoubtCommits()
+        engine.status.trouble = nil
         engine.logger.notice("The journal works again.")
         return true
     }
 
     /// Notes that something is wrong; what waits is refused until a probe succeeds.
     func beginTrouble(_ failure: StoreError) {
-        let isNew = engine.trouble == nil
-        engine.trouble = failure
-        endBackup(with: failure)
+        let isNew = engine.status.trouble == nil
+        engine.status.trouble = failure
+        endBackup(backup, failure)
         guard isNew else { return }
         failedProbes = 0
         // What is in doubt is settled by the next commit: at once, if the disk takes it.
-        nextProbe = engine.inDoubt.isEmpty ? .now + engine.options.probeInterval : .now
+        nextProbe = engine.status.inDoubt.isEmpty ? .now + engine.options.probeInterval : .now
         engine.logger.error(
             "The journal is in trouble: nothing is kept until it is over. It is tried again by itself.",
             metadata: ["reason": "\(failure)"])
@@ -61,28 +55,15 @@ extension Writer {
 
     /// Refuses all that waits.
     func refuseAll() {
-        guard let trouble = engine.trouble else { return }
-        guard let last = pending.last else { return }
+        guard let trouble = engine.status.trouble, let last = pending.last else { return }
         let writes = Array(pending)
         pending = []
-        engine.queue.finished(last.ticket, bytes: writes.reduce(0) { $0 + $1.write.bytes })
-        engine.completions.enqueue(writes.map { $0.write.fail(trouble, false) }, of: writes)
+        engine.finished(last.ticket, bytes: writes.reduce(0) { $0 + $1.bytes })
+        engine.completions.enqueue(writes.map { $0.fail(trouble, false) }, of: writes)
     }
 
     private func open() throws {
-        if lock == nil {
-            switch FolderLock.take(.exclusive, in: engine.files.folder) {
-            case .held(let lock): self.lock = lock
-            case .taken:
-                throw JournalOpenError(
-                    "Another server uses the journal in \(engine.files.folder): one folder is for one server. Stop that one, or choose another folder."
-                )
-            case .failed(let code):
-                throw StoreError(
-                    code.isOfFullDisk ? .full : .unavailable,
-                    "The lock file in \(engine.files.folder) cannot be made: \(systemText(code)).")
-            }
-        }
+        if lock == nil { lock = try FolderLock(.exclusive, in: engine.files.folder) }
         let database = try JournalDatabase(
             engine.files, migrations: engine.options.migrations, cachedSessions: engine.options.cachedSessions)
         self.database = database
@@ -91,7 +72,7 @@ extension Writer {
 
     private func probe(_ trouble: StoreError) throws {
         // The file may be another than the reader has.
-        guard let database else { return try engine.queue.withReaderPaused { try open() } }
+        guard let database else { return try engine.withReaderPaused { try open() } }
         guard trouble.code == .full else { return try database.probe(ballast: 0) }
         // What is in the database needs no room in the log.
         _ = try? database.connection.checkpoint(.passive)
@@ -104,20 +85,7 @@ extension Writer {
     /// and while a commit is in doubt this connection knows where the log's last certain one ends, and writes over the
     /// rest, which one that reads the log anew cannot. Only if that goes on failing, it is settled by opening.
     private func closeAfterFailedProbe(_ trouble: StoreError) {
-        guard trouble.code != .full, engine.inDoubt.isEmpty || failedProbes >= 10 else { return }
+        guard trouble.code != .full, engine.status.inDoubt.isEmpty || failedProbes >= 10 else { return }
         database = nil
     }
 }
-
-extension Int32 {
-    /// Whether it is an errno of a disk or a quota that is full.
-    fileprivate var isOfFullDisk: Bool { self == ENOSPC || self == EDQUOT }
-}
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif

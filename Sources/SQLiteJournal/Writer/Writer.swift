@@ -14,16 +14,15 @@ final class Writer {
     /// Nil only in trouble.
     var database: JournalDatabase?
     /// Taken from the queue, not begun.
-    var pending: Deque<JournalQueue.Waiting> = []
+    var pending: Deque<Write> = []
     var backup: BackupJob?
 
     var nextProbe: ContinuousClock.Instant = .now
     /// How many probes failed one after the other.
     var failedProbes = 0
-    var statistics = JournalStatistics()
+    private var statistics = JournalStatistics()
     /// How long the last commit took, and how many writes were in it.
-    var lastCommit: Duration = .zero
-    var lastCount = 0
+    private var lastCommit: (duration: Duration, count: Int) = (.zero, 0)
 
     init(_ engine: Engine) { self.engine = engine }
 
@@ -40,11 +39,11 @@ final class Writer {
         }
         opened(.success(()))
         while true {
-            let (backups, isClosing) = engine.queue.take(&pending)
-            for request in backups { begin(request) }
+            let isClosing = take()
             if pending.isEmpty {
                 if isClosing { break }
-                if !hasWork { engine.queue.wait(atMost: engine.trouble == nil ? nil : nextProbe - .now) }
+                let hasWork = engine.status.trouble == nil && (backup != nil || database?.hasGarbage == true)
+                if !hasWork { engine.wait(atMost: engine.status.trouble == nil ? nil : nextProbe - .now) }
             }
             guard isWell() else {
                 refuseAll()
@@ -52,23 +51,27 @@ final class Writer {
             }
             if !isClosing { gather() }
             commitPending()
-            if let backup { step(backup) }
+            stepBackup()
             checkpointIfDue()
             publish()
         }
         close()
     }
 
-    /// Whether there is something to do beside what is enqueued.
-    private var hasWork: Bool { engine.trouble == nil && (backup != nil || database?.hasGarbage == true) }
+    /// Takes what is enqueued; says whether there comes no more.
+    private func take() -> Bool {
+        let (jobs, isClosing) = engine.take(&pending)
+        for job in jobs { job(self) }
+        return isClosing
+    }
 
     /// Waits a moment for those who were just answered, when a sync costs so much more than that: most of them go on, and
     /// a write that just misses a transaction waits for two syncs.
     private func gather() {
-        let patience = min(lastCommit / 8, .milliseconds(1))
-        guard !pending.isEmpty, pending.count < lastCount, patience >= .microseconds(25) else { return }
-        engine.queue.wait(for: lastCount - pending.count, atMost: patience)
-        for request in engine.queue.take(&pending).backups { begin(request) }
+        let patience = min(lastCommit.duration / 8, .milliseconds(1))
+        guard !pending.isEmpty, pending.count < lastCommit.count, patience >= .microseconds(25) else { return }
+        engine.wait(for: lastCommit.count - pending.count, atMost: patience)
+        _ = take()
     }
 
     /// Runs `body`, which uses the database, and notes how long that took.
@@ -95,18 +98,18 @@ final class Writer {
     }
 
     /// Shows the figures. Before results are enqueued, so that a caller that has one finds it counted.
-    func publish() {
+    private func publish() {
         // Each page of the log has a header of 24 bytes, and the log one of 32: https://sqlite.org/fileformat2.html#walformat
         let pages = database?.connection.logPages ?? 0
         statistics.logBytes = pages == 0 ? 0 : 32 + pages * (4_096 + 24)
-        engine.statistics = statistics
+        engine.status.statistics = statistics
     }
 
     private func close() {
-        endBackup(with: .journalClosed)
+        endBackup(backup, .journalClosed)
         // The reader first: the connection that is closed last can remove the log.
-        engine.queue.endReader()
-        if let database, engine.trouble == nil {
+        engine.endReader()
+        if let database, engine.status.trouble == nil {
             do { try database.checkpointAndRelease() } catch {
                 engine.logger.warning(
                     "The journal's log could not be copied into it at its end; that is made up for at the next start.",
@@ -116,5 +119,93 @@ final class Writer {
         database = nil
         lock = nil
         engine.end()
+    }
+
+    // MARK: Group commit
+
+    /// Writes a transaction's worth of what waits, and enqueues the results.
+    private func commitPending() {
+        var writes: [Write] = []
+        writes.reserveCapacity(min(pending.count, engine.options.transactionItems))
+        var bytes = 0
+        while let next = pending.first, writes.count < engine.options.transactionItems {
+            guard writes.isEmpty || bytes + next.bytes <= engine.options.transactionBytes else { break }
+            pending.removeFirst()
+            bytes += next.bytes
+            writes.append(next)
+        }
+        guard let database, !writes.isEmpty || database.hasGarbage else { return }
+        let completions = timed { commit(writes[...], to: database) }
+        publish()
+        if let last = writes.last { engine.finished(last.ticket, bytes: bytes) }
+        engine.completions.enqueue(completions, of: writes)
+    }
+
+    /// How far a transaction is.
+    private enum Phase { case writing, deletingGarbage, committing }
+
+    /// Commits some writes as one transaction, or each in one of its own; returns their results. Garbage is deleted in
+    /// the same transaction.
+    private func commit(_ writes: ArraySlice<Write>, to database: JournalDatabase) -> [Completion] {
+        if writes.isEmpty, !database.hasGarbage { return [] }
+        var phase = Phase.writing
+        do {
+            try database.begin()
+            let completions = try writes.map { try $0.run(database) }
+            if database.hasGarbage {
+                phase = .deletingGarbage
+                try database.deleteGarbage(until: .now + engine.options.stepTime)
+            }
+            phase = .committing
+            let start = ContinuousClock.now
+            try database.commit()
+            lastCommit = (ContinuousClock.now - start, writes.count)
+            statistics.transactions += 1
+            statistics.appends += completions.count { if case .append(.committed, _) = $0 { true } else { false } }
+            return completions
+        } catch {
+            database.rollback()
+            return afterFailure(error, phase, writes, database)
+        }
+    }
+
+    /// What is done about a transaction that was undone.
+    private func afterFailure(
+        _ error: any Error, _ phase: Phase, _ writes: ArraySlice<Write>, _ database: JournalDatabase
+    ) -> [Completion] {
+        let failure = StoreError(error, at: engine.files.database)
+        let isOfMedium = (error as? SQLiteError)?.isOfMedium == true
+        if phase == .committing {
+            let isUnknown = (error as? SQLiteError)?.leavesNothingCommitted != true
+            if isUnknown {
+                // It may stand in the log, complete but for the sync: after a crash it could turn out to be kept.
+                var inDoubt = engine.status.inDoubt
+                for write in writes { inDoubt.insert(write.scope) }
+                engine.status.inDoubt = inDoubt
+            }
+            beginTrouble(failure)
+            return writes.map { $0.fail(failure, isUnknown) }
+        }
+        // Nothing reached the log as a commit.
+        if phase == .deletingGarbage, !isOfMedium {
+            // Something in the file is damaged where only this looks. Another start tries again.
+            database.hasGarbage = false
+            engine.logger.error("Expired sessions could not be deleted.", metadata: ["reason": "\(error)"])
+            return commit(writes, to: database)
+        }
+        if writes.count > 1, !isOfMedium {
+            // One of them is bad. Each by itself, so that only that one fails.
+            return writes.indices.flatMap { index in
+                engine.status.trouble.map { [writes[index].fail($0, false)] }
+                    ?? commit(writes[index...index], to: database)
+            }
+        }
+        if isOfMedium {
+            beginTrouble(failure)
+        } else if failure.code == .unavailable {
+            engine.logger.error(
+                "The journal could not keep something of a session.", metadata: ["reason": "\(failure)"])
+        }
+        return writes.map { $0.fail(failure, false) }
     }
 }

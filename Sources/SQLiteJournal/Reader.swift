@@ -6,22 +6,14 @@ import SessionJournal
 /// for it.
 final class Reader {
     private let engine: Engine
-    private var connection: Connection?
+    var connection: Connection?
 
     init(_ engine: Engine) { self.engine = engine }
 
     func run() {
-        while true {
-            switch engine.queue.nextReaderStep() {
-            case .read(let read, let ticket): read.run(self, ticket)
-            case .pause:
-                connection = nil
-                engine.queue.pauseReader()
-            case .end:
-                connection = nil
-                return engine.queue.readerEnded()
-            }
-        }
+        while let (read, ticket) = engine.nextRead() { read.run(self, ticket) }
+        connection = nil
+        engine.readerEnded()
     }
 
     /// Reads in one transaction.
@@ -45,8 +37,7 @@ final class Reader {
         } catch let error as SQLiteError where error.code == .cannotOpen {
             // On a disk that may not be written there can be no index of the log. No other process writes either while
             // the writer cannot, and without a log all is in the database; when the writer can again, this is closed.
-            let isLogEmpty = (JournalFiles.size(of: engine.files.log) ?? 0) == 0
-            guard engine.trouble != nil, isLogEmpty else { throw error }
+            guard engine.status.trouble != nil, (JournalFiles.size(of: engine.files.log) ?? 0) == 0 else { throw error }
             return try JournalDatabase.openForReading(engine.files, .immutable, migrations: migrations)
         }
     }
