@@ -59,8 +59,6 @@ extension Connection {
         return try stores(rows) { features.contains($0.feature) }
     }
 
-    // MARK: Rows
-
     mutating func rows(of session: SessionKey) throws -> SessionRows? {
         try rows("key", .integer(session.number))
     }

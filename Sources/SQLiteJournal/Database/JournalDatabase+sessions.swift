@@ -48,8 +48,6 @@ extension JournalDatabase {
         hasGarbage = true
     }
 
-    // MARK: Expiry
-
     /// Takes a step of an expiry: as much as can be done until `end`, at least a little, and at most so many sessions.
     func step(_ expiry: inout Expiry, until end: ContinuousClock.Instant, sessions: Int) throws {
         if expiry.hasTombstones {
@@ -101,19 +99,15 @@ extension JournalDatabase {
         } while ContinuousClock.now < end
     }
 
-    private static let parts: [(sql: String, rows: Int)] = [
-        ("DELETE FROM stores WHERE id IN (SELECT id FROM stores WHERE \(Connection.ofSession) LIMIT ?2)", 4),
-        part("labels", "number, place", 256), part("receipts", "scope, name", 256), part("recordings", "number", 32),
-        part("set_aside", "number", 4),
+    private static let parts = [
+        part("stores", "id", 4, of: Connection.ofSession), part("labels", "session, number, place", 256),
+        part("receipts", "session, scope, name", 256), part("recordings", "id", 32), part("set_aside", "id", 4),
     ]
 
-    private static func part(_ table: String, _ key: String, _ rows: Int) -> (sql: String, rows: Int) {
-        (
-            """
-            DELETE FROM \(table) WHERE session = ?1 AND (\(key)) IN
-                (SELECT \(key) FROM \(table) WHERE session = ?1 LIMIT ?2)
-            """, rows
-        )
+    private static func part(
+        _ table: String, _ key: String, _ rows: Int, of session: String = "session = ?1"
+    ) -> (sql: String, rows: Int) {
+        ("DELETE FROM \(table) WHERE (\(key)) IN (SELECT \(key) FROM \(table) WHERE \(session) LIMIT ?2)", rows)
     }
 }
 

@@ -10,8 +10,8 @@ final class JournalDatabase {
     var hasGarbage = true
 
     // Statements that run very often, compiled once.
-    private let beginTransaction: PreparedStatement
-    private let commitTransaction: PreparedStatement
+    let begin: PreparedStatement
+    let commit: PreparedStatement
     let updateStore: PreparedStatement
     let insertStore: PreparedStatement
     let insertLabel: PreparedStatement
@@ -39,8 +39,8 @@ final class JournalDatabase {
         for table in Schema.tables { try connection.execute("SELECT 1 FROM \(table) LIMIT 1") }
         cache = SessionCache(limit: cachedSessions)
 
-        beginTransaction = try connection.prepare("BEGIN IMMEDIATE")
-        commitTransaction = try connection.prepare("COMMIT")
+        begin = try connection.prepare("BEGIN IMMEDIATE")
+        commit = try connection.prepare("COMMIT")
         // What is NULL stays as it is; COALESCE reads the old value only then.
         updateStore = try connection.prepare(
             """
@@ -142,12 +142,6 @@ final class JournalDatabase {
         }
     }
 
-    // MARK: Transactions
-
-    func begin() throws(SQLiteError) { try beginTransaction.run() }
-
-    func commit() throws(SQLiteError) { try commitTransaction.run() }
-
     /// Undoes what is open, if anything is: some errors have done so already. A failure leaves nothing committed either.
     /// What was remembered of it goes, too.
     func rollback() {
@@ -159,18 +153,12 @@ final class JournalDatabase {
     /// failed is left in the log, since this one was written over its beginning.
     func probe(ballast: Int) throws {
         do {
-            try begin()
+            try begin.run()
             try connection.execute("UPDATE probe SET count = count + 1, ballast = randomblob(?)", [.integer(ballast)])
-            try commit()
+            try commit.run()
         } catch {
             rollback()
             throw error
         }
-    }
-
-    /// Closes it for good: everything in the database itself, nothing beside it.
-    func checkpointAndRelease() throws {
-        try connection.setCheckpointOnClose(true)
-        try connection.checkpoint(.truncate)
     }
 }

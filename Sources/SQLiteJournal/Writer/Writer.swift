@@ -110,7 +110,11 @@ final class Writer {
         // The reader first: the connection that is closed last can remove the log.
         engine.endReader()
         if let database, engine.status.trouble == nil {
-            do { try database.checkpointAndRelease() } catch {
+            do {
+                // Everything is in the database itself then, nothing beside it.
+                try database.connection.setCheckpointOnClose(true)
+                try database.connection.checkpoint(.truncate)
+            } catch {
                 engine.logger.warning(
                     "The journal's log could not be copied into it at its end; that is made up for at the next start.",
                     metadata: ["error": "\(error)"])
@@ -150,7 +154,7 @@ final class Writer {
         if writes.isEmpty, !database.hasGarbage { return [] }
         var phase = Phase.writing
         do {
-            try database.begin()
+            try database.begin.run()
             let completions = try writes.map { try $0.run(database) }
             if database.hasGarbage {
                 phase = .deletingGarbage
@@ -158,7 +162,7 @@ final class Writer {
             }
             phase = .committing
             let start = ContinuousClock.now
-            try database.commit()
+            try database.commit.run()
             lastCommit = (ContinuousClock.now - start, writes.count)
             statistics.transactions += 1
             statistics.appends += completions.count { if case .append(.committed, _) = $0 { true } else { false } }
