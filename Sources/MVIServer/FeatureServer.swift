@@ -62,8 +62,7 @@ public struct FeatureServer: Sendable {
         var configuration = ServiceGroupConfiguration(
             services: services.map { .init(service: $0) } + [
                 // Stopped in the opposite order: after the last answer was sent.
-                .init(service: JournalService(sessions: assembly.sessions))
-            ] + control(of: journal, settings, logger).map { .init(service: $0) } + [
+                .init(service: JournalService(sessions: assembly.sessions)),
                 .init(service: SessionSweeper(sessions: assembly.sessions, logger: logger)),
                 .init(service: HTTPService(assembly)),
             ],
@@ -81,13 +80,6 @@ public struct FeatureServer: Sendable {
             return MemoryJournal()
         }
         return try await SQLiteJournal.open(directory: folder, logger: logger)
-    }
-
-    /// Commands about a journal in the data folder; if it was opened here, nobody else serves from that.
-    private func control(of journal: any Journal, _ settings: ServerSettings, _ logger: Logger) -> [ControlService] {
-        guard self.journal == nil, let journal = journal as? SQLiteJournal, let folder = settings.dataFolder
-        else { return [] }
-        return [ControlService(folder: folder, commands: [.backup(of: journal)], logger: logger)]
     }
 
     private static func logger(_ settings: ServerSettings) -> Logger {

@@ -33,8 +33,14 @@ extension Connection {
     /// How long a statement waits for another connection's lock from now on.
     public mutating func setBusyTimeout(_ timeout: Duration) { sqlite3_busy_timeout(handle, timeout.milliseconds) }
 
-    /// Begins a copy of this database into `target`, which must be open for writing and is closed with the copy.
-    public mutating func backup(to target: consuming Connection) throws(SQLiteError) -> Backup {
-        try Backup(from: handle, to: target)
+    /// Copies this database, as it is now, into `target`, which must be open for writing (https://sqlite.org/backup.html).
+    /// Takes as long as the disks take.
+    public mutating func backUp(to target: inout Connection) throws(SQLiteError) {
+        guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
+            throw SQLiteError(result: sqlite3_errcode(target.handle), handle: target.handle)
+        }
+        let result = sqlite3_backup_step(backup, -1)
+        sqlite3_backup_finish(backup)
+        guard result == SQLITE_DONE else { throw SQLiteError(result: result, handle: target.handle) }
     }
 }

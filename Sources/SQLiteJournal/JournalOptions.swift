@@ -22,8 +22,6 @@ struct JournalOptions: Sendable {
     var stepTime: Duration = .milliseconds(2)
     /// How many sessions one step of expiry takes at most.
     var stepSessions = 64
-    /// How many pages one step of a backup copies.
-    var backupPages: Int32 = 256
     /// How often a journal in trouble looks whether it is well again.
     var probeInterval: Duration = .seconds(1)
     /// How the database's schema came to be.

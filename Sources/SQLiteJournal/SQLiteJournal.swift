@@ -86,15 +86,6 @@ public final class SQLiteJournal: Journal {
             Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
     }
 
-    /// Copies the whole journal into a new file while it goes on working. The copy is in `FILE.partial` until it is
-    /// complete and synced; a file that is there already is left alone, which is the error `invalid`.
-    public func backup(to path: String) async throws(StoreError) {
-        let result: Result<Void, StoreError> = await awaitResult { done in
-            if let refusal = engine.enqueue({ $0.beginBackup(to: path, done) }) { done(.failure(refusal)) }
-        }
-        try result.get()
-    }
-
     // MARK: Reading
 
     public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {

@@ -52,6 +52,36 @@ public struct SQLiteJournalFile: Sendable {
         try read { connection in try connection.export(id) }
     }
 
+    /// Copies the journal, as it is at one moment, into a new file that only its owner may read. A server that runs goes on
+    /// meanwhile; its log grows until the copy is complete.
+    ///
+    /// The copy is in `FILE.partial` until it is complete and synced. A file that is there already is left alone, which is
+    /// the error `invalid`.
+    public func backup(to path: String) throws(StoreError) {
+        guard JournalFiles.size(of: path) == nil else {
+            throw StoreError(.invalid, "\(path) is there already; a backup overwrites nothing.")
+        }
+        let partial = path + ".partial"
+        // Of a backup that was cut short.
+        JournalFiles.remove(partial)
+        try read { connection in
+            do {
+                // It holds what users entered.
+                try JournalFiles.makePrivate(partial)
+                var target = try Connection(.file(partial), busyTimeout: .zero)
+                // It is synced once, at the end.
+                try target.script("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
+                try connection.backUp(to: &target)
+            } catch {
+                JournalFiles.remove(partial)
+                if let failure = error as? StoreError { throw failure }
+                let isFull = (error as? SQLiteError)?.code == .full
+                throw StoreError(isFull ? .full : .unavailable, "The backup \(path) could not be written: \(error)")
+            }
+        }
+        try JournalFiles.publish(partial, as: path).get()
+    }
+
     private func read<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
         guard let size = JournalFiles.size(of: files.database) else {
             throw StoreError(.unavailable, "There is no journal in \(files.folder).")

@@ -1,10 +1,8 @@
-import Logging
 import MVITesting
 import SQLiteJournal
 import SessionJournal
 import Testing
 
-@testable import MVIServer
 @testable import mvi_server
 
 #if canImport(Glibc)
@@ -33,7 +31,7 @@ struct BackupTests {
     @Test func `without a server the backup is made alone, and holds every session`() async throws {
         let (temporary, data) = try await stoppedServer()
         let file = "\(temporary.path)/backup.sqlite"
-        try await Backup.make(at: file, ofFolder: data)
+        try Backup.make(at: file, ofFolder: data)
         let copy = try restored(file, in: temporary)
         for number in 1...3 {
             #expect(try KeptSessions.count(ofSession: number, inFolder: copy) == "{\"count\":\(number)}")
@@ -46,16 +44,14 @@ struct BackupTests {
         #expect(try KeptSessions.count(ofSession: 4, inFolder: copy) == "{\"count\":4}")
     }
 
-    @Test func `a server that runs makes the backup itself and goes on`() async throws {
+    @Test func `beside a server that runs the backup is of one moment, and the server goes on`() async throws {
         let temporary = try TemporaryFolder()
         let data = try temporary.folder("data")
         let journal = try await KeptSessions.open(data)
         try await KeptSessions.add(1...3, to: journal)
-        let server = try ControlServer.start(folder: data, commands: [.backup(of: journal)])
         let file = "\(temporary.path)/name with blanks.sqlite"
-        try await Backup.make(at: file, ofFolder: data)
+        try Backup.make(at: file, ofFolder: data)
         try await KeptSessions.add(4...4, to: journal)
-        await server.stop()
         await journal.close()
         let copy = try restored(file, in: temporary)
         #expect(try KeptSessions.count(ofSession: 3, inFolder: copy) == "{\"count\":3}")
@@ -63,35 +59,10 @@ struct BackupTests {
         #expect(try KeptSessions.count(ofSession: 4, inFolder: data) == "{\"count\":4}")
     }
 
-    @Test func `the server of a data folder takes the command`() async throws {
-        let temporary = try TemporaryFolder()
-        let data = try temporary.folder("data")
-        let journal = try await KeptSessions.open(data)
-        try await KeptSessions.add(1...1, to: journal)
-        await journal.close()
-        var settings = ServerSettings()
-        settings.port = 0
-        settings.data = data
-        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
-        let server = FeatureServer(settings: settings, logger: logger) {}
-        let running = Task { try await server.run() }
-        defer { running.cancel() }
-        let file = "\(temporary.path)/backup.sqlite"
-        // Nobody listens until the server has come so far.
-        while try await ControlClient.ask("backup", file, folder: data) == nil {
-            try #require(!running.isCancelled)
-            await Task.yield()
-        }
-        running.cancel()
-        _ = await running.result
-        let copy = try restored(file, in: temporary)
-        #expect(try KeptSessions.count(ofSession: 1, inFolder: copy) == "{\"count\":1}")
-    }
-
     @Test func `nothing is overwritten, neither by the command nor by the server`() async throws {
         let (temporary, data) = try await stoppedServer()
-        let error = await #expect(throws: CommandFailure.self) {
-            try await Backup.make(at: "\(data)/journal.sqlite", ofFolder: data)
+        let error = #expect(throws: CommandFailure.self) {
+            try Backup.make(at: "\(data)/journal.sqlite", ofFolder: data)
         }
         #expect(
             error?.description == """
@@ -100,49 +71,21 @@ struct BackupTests {
                 """)
         #expect(try KeptSessions.count(ofSession: 3, inFolder: data) == "{\"count\":3}")
 
-        let journal = try await KeptSessions.open(data)
         let file = "\(temporary.path)/backup.sqlite"
         try #require(symlink("/nonexistent/file", file) == 0)
-        await #expect(throws: CommandFailure.self) { try await Backup.make(at: file, ofFolder: data) }
-        let command = ControlCommand.backup(of: journal)
-        guard case .failure(let failure) = await command.run("\(data)/journal.sqlite") else {
-            Issue.record("the server overwrote the journal")
-            return
-        }
-        #expect(failure.description.contains("is there already"))
-        guard case .failure(let other) = await command.run("relative.sqlite") else {
-            Issue.record("the server took a path from its own folder")
-            return
-        }
-        #expect(other.description.contains("no absolute path"))
-        await journal.close()
+        #expect(throws: CommandFailure.self) { try Backup.make(at: file, ofFolder: data) }
     }
 
-    @Test func `why the server made no backup is told, and there is no file`() async throws {
-        let (temporary, data) = try await stoppedServer()
-        let journal = try await KeptSessions.open(data)
-        let server = try ControlServer.start(folder: data, commands: [.backup(of: journal)])
-        await journal.close()
+    @Test func `why there is no backup is told, and there is no file`() async throws {
+        let temporary = try TemporaryFolder()
+        let data = try temporary.folder("data")
+        let journal = try #require(fopen("\(data)/journal.sqlite", "w"))
+        fputs(String(repeating: "no database ", count: 1_000), journal)
+        fclose(journal)
         let file = "\(temporary.path)/backup.sqlite"
-        let error = await #expect(throws: CommandFailure.self) {
-            try await Backup.make(at: file, ofFolder: data)
-        }
-        #expect(error?.description == "There is no backup. The journal is closed.")
-        #expect(!TemporaryFolder.isThere(file))
-        await server.stop()
-    }
-
-    @Test func `a server that takes no commands is an error that says what to do`() async throws {
-        let (temporary, data) = try await stoppedServer()
-        let journal = try await KeptSessions.open(data)
-        let error = await #expect(throws: CommandFailure.self) {
-            try await Backup.make(at: "\(temporary.path)/backup.sqlite", ofFolder: data)
-        }
+        let error = #expect(throws: CommandFailure.self) { try Backup.make(at: file, ofFolder: data) }
         #expect(error?.description.hasPrefix("There is no backup. ") == true)
-        #expect(
-            error?.description.hasSuffix("If a server has just been started, try again in a moment.") == true)
-        #expect(error?.description.contains(data) == true)
-        await journal.close()
+        #expect(!TemporaryFolder.isThere(file) && !TemporaryFolder.isThere(file + ".partial"))
     }
 
     @Test func `a folder without a journal, and one for the backup that is not there, are errors that name them`()
@@ -150,14 +93,14 @@ struct BackupTests {
     {
         let temporary = try TemporaryFolder()
         let empty = try temporary.folder("empty")
-        let nothing = await #expect(throws: CommandFailure.self) {
-            try await Backup.make(at: "\(temporary.path)/b", ofFolder: empty)
+        let nothing = #expect(throws: CommandFailure.self) {
+            try Backup.make(at: "\(temporary.path)/b", ofFolder: empty)
         }
         #expect(
             nothing?.description == "There is no journal in '\(empty)'. Give the folder that the server was given.")
         #expect(!TemporaryFolder.isThere("\(empty)/journal.sqlite"), "a look makes nothing")
-        let nowhere = await #expect(throws: CommandFailure.self) {
-            try await Backup.make(at: "\(temporary.path)/none/b", ofFolder: empty)
+        let nowhere = #expect(throws: CommandFailure.self) {
+            try Backup.make(at: "\(temporary.path)/none/b", ofFolder: empty)
         }
         #expect(nowhere?.description == "There is no folder '\(temporary.path)/none' to make the backup in.")
     }

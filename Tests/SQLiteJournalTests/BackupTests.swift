@@ -1,6 +1,7 @@
 import MVI
 import SQLite
 import SessionJournal
+import TestSupport
 import Testing
 
 @testable import SQLiteJournal
@@ -18,7 +19,7 @@ import Testing
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         try await journal.commit(["1"], of: try await journal.newSession())
-        try await journal.backup(to: folder.path + "/backup")
+        try folder.file().backup(to: folder.path + "/backup")
         for name in try folder.names() {
             var status = stat()
             try #require(stat("\(folder.path)/\(name)", &status) == 0)
@@ -31,7 +32,7 @@ import Testing
     @Test func `a backup under load is a whole journal, and appends go on while it is made`() async throws {
         let folder = try TemporaryFolder()
         let target = try TemporaryFolder()
-        let journal = try await folder.journal { $0.backupPages = 2 }
+        let journal = try await folder.journal()
         var sessions: [TestSession] = []
         for _ in 0..<50 {
             let session = try await journal.newSession()
@@ -39,7 +40,7 @@ import Testing
             try await journal.commit([String(repeating: "x", count: 20_000)], of: session)
         }
         let busy = try await journal.newSession()
-        async let backup: Void = journal.backup(to: target.database)
+        async let backup: Void = offThePool { try folder.file().backup(to: target.database) }
         try await journal.commit((1...30).map(String.init), of: busy)
         try await backup
         #expect(try target.names() == ["journal.sqlite"])
@@ -58,7 +59,7 @@ import Testing
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         try write([1, 2, 3], to: folder.path + "/backup")
-        let error = await #expect(throws: StoreError.self) { try await journal.backup(to: folder.path + "/backup") }
+        let error = #expect(throws: StoreError.self) { try folder.file().backup(to: folder.path + "/backup") }
         #expect(error?.detail == "\(folder.path)/backup is there already; a backup overwrites nothing.")
         #expect(try contents(folder.path + "/backup") == [1, 2, 3])
         await journal.close()
@@ -67,8 +68,8 @@ import Testing
     @Test func `a folder that is not there is an error, and nothing is left behind`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
-        let error = await #expect(throws: StoreError.self) {
-            try await journal.backup(to: folder.path + "/no/file")
+        let error = #expect(throws: StoreError.self) {
+            try folder.file().backup(to: folder.path + "/no/file")
         }
         #expect(error?.detail.contains("could not be written") == true)
         try await journal.commit(["1"], of: try await journal.newSession())
@@ -81,7 +82,7 @@ import Testing
         let journal = try await folder.journal()
         let path = folder.path + "/backup"
         try write(Array("half a backup".utf8), to: path + ".partial")
-        try await journal.backup(to: path)
+        try folder.file().backup(to: path)
         #expect(try !folder.names().contains("backup.partial"))
         await journal.close()
     }

@@ -26,6 +26,9 @@ final class TemporaryFolder: Sendable {
 
     var database: String { path + "/journal.sqlite" }
 
+    /// Its journal as tools look at it.
+    func file() -> SQLiteJournalFile { SQLiteJournalFile(directory: path) }
+
     /// Its journal.
     func journal(
         logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),

@@ -72,19 +72,20 @@ import Testing
         #expect(!file.exists(""))
     }
 
-    @Test func `a copy holds also what is written while it is made`() throws {
+    @Test func `a copy is of the moment when it is made, also by a connection that only reads`() throws {
         let file = File()
         var connection = try file.make()
         try connection.script(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) INSERT INTO t SELECT randomblob(3000) FROM n"
         )
-        let backup = try connection.backup(to: try Connection(.file(file.path + "-copy")))
-        #expect(try backup.step(pages: 2) == false)
-        try connection.script("INSERT INTO t VALUES ('late')")
-        while try !backup.step(pages: 5) {}
-        withExtendedLifetime(backup) {}
         let count = try connection.first("SELECT count(*) FROM t") { row in try row.int(0) }
+        var reader = try file.open(.readOnly)
         var copy = try Connection(.file(file.path + "-copy"))
+        try reader.transaction(.deferred) { reader in
+            _ = try reader.first("SELECT count(*) FROM t") { row in try row.int(0) }
+            try connection.script("INSERT INTO t VALUES ('late')")
+            try reader.backUp(to: &copy)
+        }
         #expect(try copy.first("SELECT count(*) FROM t") { row in try row.int(0) } == count)
     }
 }

@@ -43,7 +43,6 @@ extension Writer {
     func beginTrouble(_ failure: StoreError) {
         let isNew = engine.status.trouble == nil
         engine.status.trouble = failure
-        endBackup(backup, failure)
         guard isNew else { return }
         failedProbes = 0
         // What is in doubt is settled by the next commit: at once, if the disk takes it.

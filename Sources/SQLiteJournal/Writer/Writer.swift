@@ -15,7 +15,6 @@ final class Writer {
     var database: JournalDatabase?
     /// Taken from the queue, not begun.
     var pending: Deque<Write> = []
-    var backup: BackupJob?
 
     var nextProbe: ContinuousClock.Instant = .now
     /// How many probes failed one after the other.
@@ -42,7 +41,7 @@ final class Writer {
             let isClosing = take()
             if pending.isEmpty {
                 if isClosing { break }
-                let hasWork = engine.status.trouble == nil && (backup != nil || database?.hasGarbage == true)
+                let hasWork = engine.status.trouble == nil && database?.hasGarbage == true
                 if !hasWork { engine.wait(atMost: engine.status.trouble == nil ? nil : nextProbe - .now) }
             }
             guard isWell() else {
@@ -51,7 +50,6 @@ final class Writer {
             }
             if !isClosing { gather() }
             commitPending()
-            stepBackup()
             checkpointIfDue()
             publish()
         }
@@ -106,7 +104,6 @@ final class Writer {
     }
 
     private func close() {
-        endBackup(backup, .journalClosed)
         // The reader first: the connection that is closed last can remove the log.
         engine.endReader()
         if let database, engine.status.trouble == nil {
