@@ -70,7 +70,8 @@ public struct SQLiteJournalFile: Sendable {
                 try JournalFiles.makePrivate(partial)
                 var target = try Connection(.file(partial), busyTimeout: .zero)
                 // It is synced once, at the end.
-                try target.script("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
+                try target.script(
+                    "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")
                 try connection.backUp(to: &target)
             } catch {
                 JournalFiles.remove(partial)

@@ -114,11 +114,17 @@ import Testing
     }
 
     // The macro cannot call what mutates.
-    private static func leave(_ state: inout StreamWriterState, _ note: StreamWriterState.Notes) -> Bool { state.leave(note) }
+    private static func leave(_ state: inout StreamWriterState, _ note: StreamWriterState.Notes) -> Bool {
+        state.leave(note)
+    }
 
-    private static func demandEnd(_ state: inout StreamWriterState, _ reason: StreamEnd) -> Bool { state.demandEnd(reason) }
+    private static func demandEnd(_ state: inout StreamWriterState, _ reason: StreamEnd) -> Bool {
+        state.demandEnd(reason)
+    }
 
-    private static func rest(_ state: inout StreamWriterState, _ work: StreamWriterState.Work, wroteAt time: UInt64?) -> Bool {
+    private static func rest(_ state: inout StreamWriterState, _ work: StreamWriterState.Work, wroteAt time: UInt64?)
+        -> Bool
+    {
         state.rest(work, wroteAt: time)
     }
 
