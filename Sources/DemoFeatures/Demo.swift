@@ -9,7 +9,7 @@ import ServiceLifecycle
 /// let demo = try Demo(databasePath: "/var/lib/mvi-server/demo.sqlite", logger: logger)
 /// try await FeatureServer(page: Demo.page, services: [demo]) { demo.features }.run()
 /// ```
-public struct Demo: Sendable {
+package struct Demo: Sendable {
     private let database: DemoDatabase
     private let logger: Logger
 
@@ -20,7 +20,7 @@ public struct Demo: Sendable {
     ///   - conditions: how slow and unreliable the services pretend to be.
     ///   - logger: takes what the features' observers and failing services have to say.
     /// - Throws: an error with a sentence for an operator, if the file cannot be used.
-    public init(
+    package init(
         databasePath: String?, conditions: DemoConditions = DemoConditions(), logger: Logger
     ) throws {
         self.logger = logger
@@ -30,7 +30,7 @@ public struct Demo: Sendable {
 
     /// `counter`, `video-list`, `user-info`, `lesson-detail:<id>` and `order-detail:<id>`.
     @FeatureBuilder
-    public var features: [ServedFeature] {
+    package var features: [ServedFeature] {
         counter
         videoList
         userInfo
@@ -60,7 +60,7 @@ public struct Demo: Sendable {
 extension Demo: Service {
     /// Waits for the end, then does what is asked of the database already and closes it. Later calls of the features'
     /// services fail.
-    public func run() async {
+    package func run() async {
         // The database is closed however the end comes.
         try? await gracefulShutdown()
         await database.close()

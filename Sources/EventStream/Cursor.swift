@@ -1,15 +1,15 @@
 /// A place in a session's log, written `<epoch>.<sequence>`: what a stream hands out as `id` and takes back as
 /// `Last-Event-ID`. Clients treat the text as opaque.
-public struct Cursor: Hashable, Sendable {
+package struct Cursor: Hashable, Sendable {
     /// The life of the log that ``sequence`` counts in.
-    public let epoch: String
+    package let epoch: String
     /// The number of the last turn that the cursor covers.
-    public let sequence: UInt64
+    package let sequence: UInt64
 
     /// A cursor of parts that the server knows to be good.
     ///
     /// - Precondition: `epoch` passes ``Epoch/isValid(_:)``; check one that comes from outside the process first.
-    public init(epoch: String, sequence: UInt64) {
+    package init(epoch: String, sequence: UInt64) {
         precondition(Epoch.isValid(epoch), "an epoch has 1 to \(Epoch.maximumLength) bytes of [A-Za-z0-9._~-]")
         self.epoch = epoch
         self.sequence = sequence
@@ -17,7 +17,7 @@ public struct Cursor: Hashable, Sendable {
 
     /// A cursor from its text; nil for every text that ``description`` never gives: other bytes, more than 128 of
     /// them, no number, one with leading zeros or beyond 64 bits.
-    public init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         guard text.utf8.count <= 128 else { return nil }
         let text = String(text)
         guard let dot = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
@@ -33,19 +33,19 @@ public struct Cursor: Hashable, Sendable {
 
 extension Cursor: CustomStringConvertible {
     /// `<epoch>.<sequence>`, at most 128 bytes.
-    public var description: String { "\(epoch).\(sequence)" }
+    package var description: String { "\(epoch).\(sequence)" }
 }
 
 /// The name of one life of a session's log: new whenever the log was created or lost, so that a cursor or a version
 /// of another life is never taken for one of this.
-public enum Epoch {
+package enum Epoch {
     /// The bytes of the longest epoch: with the dot and the twenty digits of the largest sequence number a cursor
     /// stays within its 128 bytes.
-    public static let maximumLength = 107
+    package static let maximumLength = 107
 
     /// A new epoch: 64 bits of the system's random number generator in base32 (RFC 4648 section 6), lower case,
     /// without padding: 13 characters.
-    public static func random() -> String {
+    package static func random() -> String {
         var bits = UInt64.random(in: .min ... .max)
         var digits = [UInt8](repeating: 0, count: 13)
         for index in digits.indices.reversed() {
@@ -58,7 +58,7 @@ public enum Epoch {
 
     /// Whether a text may be an epoch: 1 to 107 bytes of `A-Z a-z 0-9 . _ ~ -`. Other bytes in a cursor would make
     /// browsers send a preflight before they reconnect to another origin.
-    public static func isValid(_ text: some StringProtocol) -> Bool {
+    package static func isValid(_ text: some StringProtocol) -> Bool {
         let bytes = text.utf8
         return !bytes.isEmpty && bytes.count <= maximumLength && bytes.allSatisfy(isAllowed)
     }

@@ -2,11 +2,11 @@
 ///
 /// Every line ends with LF. What cannot be written as one line is refused before anything is appended, so that no
 /// value of an author's can forge a line, an event or an id.
-public enum EventEncoder {
+package enum EventEncoder {
     private static let lineFeed = UInt8(ascii: "\n")
 
     /// Appends one event: its `id` line if it has an id, the `event` line, one `data` line, the blank line.
-    public static func append(
+    package static func append(
         _ event: ServerSentEvent, to output: inout [UInt8]
     ) throws(EventEncodingError) {
         try append(event: event.name, id: event.id, data: event.data, to: &output)
@@ -16,7 +16,7 @@ public enum EventEncoder {
     ///
     /// - Throws: ``EventEncodingError`` when a part holds CR, LF or NUL, or when the name or the id is empty; the
     ///   output is then as it was.
-    public static func append(
+    package static func append(
         event: String, id: String?, data: [UInt8], to output: inout [UInt8]
     ) throws(EventEncodingError) {
         guard isOneLine(data) else { throw .forbiddenByte(.data) }
@@ -29,7 +29,7 @@ public enum EventEncoder {
     /// streams share: nothing is joined in between.
     ///
     /// - Throws: as ``append(event:id:data:to:)``.
-    public static func append(
+    package static func append(
         event: String, id: String?, joining pieces: [[UInt8]], to output: inout [UInt8]
     ) throws(EventEncodingError) {
         for piece in pieces where !isOneLine(piece) { throw .forbiddenByte(.data) }
@@ -41,7 +41,7 @@ public enum EventEncoder {
     /// Appends a comment line, which clients ignore and which browsers do not show to a page.
     ///
     /// - Throws: ``EventEncodingError/forbiddenByte(_:)`` when the text holds CR, LF or NUL.
-    public static func appendComment(_ text: String, to output: inout [UInt8]) throws(EventEncodingError) {
+    package static func appendComment(_ text: String, to output: inout [UInt8]) throws(EventEncodingError) {
         guard isOneLine(text) else { throw .forbiddenByte(.comment) }
         append(": ", to: &output)
         append(text, to: &output)
@@ -51,7 +51,7 @@ public enum EventEncoder {
     /// Appends the time that a client waits before it connects again, with a blank line behind it.
     ///
     /// - Throws: ``EventEncodingError/negativeRetry(_:)``.
-    public static func appendRetry(milliseconds: Int, to output: inout [UInt8]) throws(EventEncodingError) {
+    package static func appendRetry(milliseconds: Int, to output: inout [UInt8]) throws(EventEncodingError) {
         guard milliseconds >= 0 else { throw .negativeRetry(milliseconds) }
         append("retry: \(milliseconds)\n\n", to: &output)
     }
@@ -109,7 +109,7 @@ public enum EventEncoder {
 }
 
 /// Why an event was not written. Nothing of it is in the output then.
-public enum EventEncodingError: Error, Hashable, Sendable {
+package enum EventEncodingError: Error, Hashable, Sendable {
     /// The part holds CR, LF or NUL: it would end its line early, or be ignored by every client.
     case forbiddenByte(Part)
     /// An empty event name, which clients take for `message`, or an empty id, which resets their last id.
@@ -118,7 +118,7 @@ public enum EventEncodingError: Error, Hashable, Sendable {
     case negativeRetry(Int)
 
     /// A part of what is written.
-    public enum Part: String, Hashable, Sendable {
+    package enum Part: String, Hashable, Sendable {
         /// The event's name.
         case event
         /// The event's id.
@@ -132,7 +132,7 @@ public enum EventEncodingError: Error, Hashable, Sendable {
 
 extension EventEncodingError: CustomStringConvertible {
     /// What is wrong, for a log.
-    public var description: String {
+    package var description: String {
         switch self {
         case .forbiddenByte(let part):
             "The \(part.rawValue) of a server-sent event holds CR, LF or NUL; it must be one line of text."
@@ -145,17 +145,17 @@ extension EventEncodingError: CustomStringConvertible {
 }
 
 /// One event as a server writes it.
-public struct ServerSentEvent: Hashable, Sendable {
+package struct ServerSentEvent: Hashable, Sendable {
     /// The event's type, for instance `state`.
-    public var name: String
+    package var name: String
     /// The cursor that a client sends back as `Last-Event-ID`; an event without one leaves the client's last id as
     /// it is.
-    public var id: String?
+    package var id: String?
     /// UTF-8 without CR, LF and NUL: one line.
-    public var data: [UInt8]
+    package var data: [UInt8]
 
     /// An event of its parts; ``EventEncoder`` refuses parts that do not fit on their lines.
-    public init(name: String, id: String? = nil, data: [UInt8]) {
+    package init(name: String, id: String? = nil, data: [UInt8]) {
         self.name = name
         self.id = id
         self.data = data

@@ -2,12 +2,12 @@
 ///
 /// A value: one owner feeds it and takes what it returns. It keeps one unfinished line and one unfinished event, both
 /// bounded.
-public struct EventParser: Sendable {
+package struct EventParser: Sendable {
     /// What a client that reconnects sends as `Last-Event-ID`; empty while the stream gave none. As in browsers it
     /// changes with the event that carries the id, not before that event's blank line.
-    public private(set) var lastEventID = ""
+    package private(set) var lastEventID = ""
     /// The stream's last valid `retry`, in milliseconds.
-    public private(set) var retryMilliseconds: Int?
+    package private(set) var retryMilliseconds: Int?
 
     private let maximumLineLength: Int
     private let maximumEventLength: Int
@@ -32,7 +32,7 @@ public struct EventParser: Sendable {
     /// - Parameters:
     ///   - maximumLineLength: The most bytes of one line, without its end.
     ///   - maximumEventLength: The most bytes that one event's data lines have together.
-    public init(maximumLineLength: Int = 16 << 20, maximumEventLength: Int = 32 << 20) {
+    package init(maximumLineLength: Int = 16 << 20, maximumEventLength: Int = 32 << 20) {
         self.maximumLineLength = maximumLineLength
         self.maximumEventLength = maximumEventLength
     }
@@ -41,7 +41,7 @@ public struct EventParser: Sendable {
     ///
     /// - Throws: ``EventParsingError`` when a bound is passed, for good: the stream has to be opened anew. Events
     ///   that the same bytes completed before that are returned first, and the next call throws.
-    public mutating func feed(_ bytes: some Sequence<UInt8>) throws(EventParsingError) -> [ParsedEvent] {
+    package mutating func feed(_ bytes: some Sequence<UInt8>) throws(EventParsingError) -> [ParsedEvent] {
         if let failure { throw failure }
         var events: [ParsedEvent] = []
         do throws(EventParsingError) {
@@ -55,7 +55,7 @@ public struct EventParser: Sendable {
 
     /// Readies the parser for a new connection: an unfinished line or event is discarded, as at the end of a stream;
     /// ``lastEventID`` and ``retryMilliseconds`` are kept.
-    public mutating func reconnect() {
+    package mutating func reconnect() {
         var fresh = EventParser(maximumLineLength: maximumLineLength, maximumEventLength: maximumEventLength)
         fresh.lastEventID = lastEventID
         fresh.retryMilliseconds = retryMilliseconds
@@ -142,22 +142,22 @@ public struct EventParser: Sendable {
 }
 
 /// One event as a client receives it.
-public struct ParsedEvent: Hashable, Sendable {
+package struct ParsedEvent: Hashable, Sendable {
     /// The event's type; `message` where the stream named none.
-    public let name: String
+    package let name: String
     /// The id that this event itself carried, if any.
-    public let id: String?
+    package let id: String?
     /// The stream's last id as of this event: what a client that reconnects sends as `Last-Event-ID`. Empty while
     /// none was given.
-    public let lastEventID: String
+    package let lastEventID: String
     /// The data lines, joined by LF, as the server sent them.
-    public let data: [UInt8]
+    package let data: [UInt8]
 
     /// ``data`` as text; what is not UTF-8 becomes U+FFFD.
-    public var text: String { String(decoding: data, as: UTF8.self) }
+    package var text: String { String(decoding: data, as: UTF8.self) }
 
     /// An event of its parts.
-    public init(name: String, id: String?, lastEventID: String, data: [UInt8]) {
+    package init(name: String, id: String?, lastEventID: String, data: [UInt8]) {
         self.name = name
         self.id = id
         self.lastEventID = lastEventID
@@ -166,7 +166,7 @@ public struct ParsedEvent: Hashable, Sendable {
 }
 
 /// Why a stream was given up.
-public enum EventParsingError: Error, Hashable, Sendable {
+package enum EventParsingError: Error, Hashable, Sendable {
     /// A line has more bytes than the parser was told to take.
     case lineTooLong(limit: Int)
     /// The data lines of one event have more bytes together than the parser was told to take.
@@ -175,7 +175,7 @@ public enum EventParsingError: Error, Hashable, Sendable {
 
 extension EventParsingError: CustomStringConvertible {
     /// What happened, for a log.
-    public var description: String {
+    package var description: String {
         switch self {
         case .lineTooLong(let limit): "The event stream sent a line of more than \(limit) bytes."
         case .eventTooLong(let limit): "The event stream sent an event with more than \(limit) bytes of data."

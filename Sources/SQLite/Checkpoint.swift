@@ -1,7 +1,7 @@
 import CSQLite
 
 /// How a write-ahead log is copied into its database, https://sqlite.org/c3ref/wal_checkpoint_v2.html.
-public enum CheckpointKind: Sendable {
+package enum CheckpointKind: Sendable {
     /// As far as that goes without waiting for anybody.
     case passive
     /// All of it, so that the next writer begins the log anew; waits for readers of it, at most the busy timeout.
@@ -19,11 +19,11 @@ public enum CheckpointKind: Sendable {
 }
 
 /// How far a checkpoint came.
-public struct CheckpointProgress: Sendable, Hashable {
+package struct CheckpointProgress: Sendable, Hashable {
     /// How many pages the log holds.
-    public let pages: Int
+    package let pages: Int
     /// How many of them are in the database.
-    public let copied: Int
+    package let copied: Int
 }
 
 /// How many pages a connection's write-ahead log had after its last commit.

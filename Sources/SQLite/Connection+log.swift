@@ -4,25 +4,25 @@ import CSQLite
 extension Connection {
     /// From now on nothing is copied from the log into the database unless `checkpoint` says so: not after a commit,
     /// nor when the database is closed.
-    public mutating func takeOverCheckpoints() throws(SQLiteError) {
+    package mutating func takeOverCheckpoints() throws(SQLiteError) {
         try setCheckpointOnClose(false)
         logLength = LogLength(on: handle)
     }
 
     /// Whether closing the last connection copies the log into the database and removes it.
-    public mutating func setCheckpointOnClose(_ does: Bool) throws(SQLiteError) {
+    package mutating func setCheckpointOnClose(_ does: Bool) throws(SQLiteError) {
         let result = csqlite_set_checkpoint_on_close(handle, does ? 1 : 0)
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle) }
     }
 
     /// How many pages the log had after the last commit or checkpoint of this connection; 0 before `takeOverCheckpoints`.
-    public var logPages: Int { logLength?.pages ?? 0 }
+    package var logPages: Int { logLength?.pages ?? 0 }
 
     /// Copies from the log into the database.
     ///
     /// - Throws: `busy` if readers did not let go in time, with `restart` and `truncate`; what it did by then stays.
     @discardableResult
-    public mutating func checkpoint(_ kind: CheckpointKind) throws(SQLiteError) -> CheckpointProgress {
+    package mutating func checkpoint(_ kind: CheckpointKind) throws(SQLiteError) -> CheckpointProgress {
         var pages: Int32 = 0
         var copied: Int32 = 0
         let result = sqlite3_wal_checkpoint_v2(handle, nil, kind.mode, &pages, &copied)
@@ -31,11 +31,11 @@ extension Connection {
     }
 
     /// How long a statement waits for another connection's lock from now on.
-    public mutating func setBusyTimeout(_ timeout: Duration) { sqlite3_busy_timeout(handle, timeout.milliseconds) }
+    package mutating func setBusyTimeout(_ timeout: Duration) { sqlite3_busy_timeout(handle, timeout.milliseconds) }
 
     /// Copies this database, as it is now, into `target`, which must be open for writing (https://sqlite.org/backup.html).
     /// Takes as long as the disks take.
-    public mutating func backUp(to target: inout Connection) throws(SQLiteError) {
+    package mutating func backUp(to target: inout Connection) throws(SQLiteError) {
         guard let backup = sqlite3_backup_init(target.handle, "main", handle, "main") else {
             throw SQLiteError(result: sqlite3_errcode(target.handle), handle: target.handle)
         }

@@ -7,9 +7,9 @@ import CSQLite
 ///
 /// Pointers: `handle` is opened in `init` and closed in `deinit`, never elsewhere, and does not leave this target.
 /// The cached statements are finalized after `deinit` ran; `sqlite3_close_v2` waits for the last of them.
-public struct Connection: ~Copyable {
+package struct Connection: ~Copyable {
     /// Where a database is.
-    public enum Location: Sendable, Equatable {
+    package enum Location: Sendable, Equatable {
         /// In a file, which is made if it is not there; its folder must be.
         case file(String)
         /// In memory, gone with the connection.
@@ -17,7 +17,7 @@ public struct Connection: ~Copyable {
     }
 
     /// How a transaction begins, https://sqlite.org/lang_transaction.html.
-    public enum TransactionKind: String, Sendable {
+    package enum TransactionKind: String, Sendable {
         /// Takes the write lock at once, so that it cannot fail half way because another writer was first.
         case immediate = "BEGIN IMMEDIATE"
         /// Takes locks when the first statement needs them: for reading.
@@ -25,7 +25,7 @@ public struct Connection: ~Copyable {
     }
 
     /// What may be done with a file.
-    public enum Access: Sendable {
+    package enum Access: Sendable {
         /// It is read and written, and made if it is not there.
         case create
         /// It is only read. In write-ahead mode the log and its index beside it are used, and made if they are missing.
@@ -46,7 +46,7 @@ public struct Connection: ~Copyable {
     ///   - access: what may be done with it.
     ///   - busyTimeout: how long a statement waits for another connection's lock before it throws `busy`.
     ///   - statementLimit: how many compiled statements are kept.
-    public init(
+    package init(
         _ location: Location, access: Access = .create, busyTimeout: Duration = .seconds(5), statementLimit: Int = 64
     ) throws(SQLiteError) {
         handle = try Self.open(location, access)
@@ -60,10 +60,10 @@ public struct Connection: ~Copyable {
     }
 
     /// The row id of the last row inserted through this connection.
-    public var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+    package var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
     /// Whether a transaction is open.
-    public var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    package var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     /// How many compiled statements are kept now.
     var cachedStatements: Int { statements.count }
@@ -72,7 +72,7 @@ public struct Connection: ~Copyable {
     ///
     /// - Parameter values: one for each `?` in `sql`.
     @discardableResult
-    public mutating func execute(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int {
+    package mutating func execute(_ sql: String, _ values: [SQLiteValue] = []) throws(SQLiteError) -> Int {
         let statement = try prepared(sql)
         defer { statement.reset() }
         try statement.bind(values)
@@ -81,7 +81,7 @@ public struct Connection: ~Copyable {
     }
 
     /// Runs one statement and makes a value of each row. `body` cannot keep the row or use the connection.
-    public mutating func query<Value>(
+    package mutating func query<Value>(
         _ sql: String, _ values: [SQLiteValue] = [], _ body: (borrowing Row) throws -> Value
     ) throws -> [Value] {
         let statement = try prepared(sql)
@@ -93,7 +93,7 @@ public struct Connection: ~Copyable {
     }
 
     /// Makes a value of the first row; nil if there is none. A statement that writes is run to its end.
-    public mutating func first<Value>(
+    package mutating func first<Value>(
         _ sql: String, _ values: [SQLiteValue] = [], _ body: (borrowing Row) throws -> Value
     ) throws -> Value? {
         let statement = try prepared(sql)
@@ -107,7 +107,7 @@ public struct Connection: ~Copyable {
     }
 
     /// Runs several statements, separated by semicolons, without values: a schema, say.
-    public mutating func script(_ sql: String) throws(SQLiteError) {
+    package mutating func script(_ sql: String) throws(SQLiteError) {
         let result = sqlite3_exec(handle, sql, nil, nil, nil)
         guard result == SQLITE_OK else { throw SQLiteError(result: result, handle: handle, sql: sql) }
     }
@@ -115,7 +115,7 @@ public struct Connection: ~Copyable {
     /// Runs `body` as one transaction: committed if it returns, undone if it or the commit throws.
     ///
     /// It cannot be nested; the inner one throws `error`.
-    public mutating func transaction<Value>(
+    package mutating func transaction<Value>(
         _ kind: TransactionKind = .immediate, _ body: (inout Connection) throws -> Value
     ) throws -> Value {
         try execute(kind.rawValue)
@@ -178,7 +178,7 @@ public struct Connection: ~Copyable {
     }
 
     /// A statement of one's own, for what runs very often.
-    public mutating func prepare(_ sql: String) throws(SQLiteError) -> PreparedStatement {
+    package mutating func prepare(_ sql: String) throws(SQLiteError) -> PreparedStatement {
         PreparedStatement(try Statement(sql, on: handle))
     }
 

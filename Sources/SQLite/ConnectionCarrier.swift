@@ -17,7 +17,7 @@ final class ConnectionCarrier: @unchecked Sendable {
 }
 
 /// Runs `body` on a new, detached thread: for what blocks, which no thread of a pool may.
-public func startThread(_ body: @escaping @Sendable () -> Void) throws(DatabaseThreadError) {
+package func startThread(_ body: @escaping @Sendable () -> Void) throws(DatabaseThreadError) {
     guard let thread = SystemThread(body) else { throw .noThread }
     thread.detach()
 }

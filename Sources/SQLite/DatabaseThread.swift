@@ -6,7 +6,7 @@ import Locking
 /// SQLite blocks: on the disk, on another process's lock. Neither a thread of the cooperative pool nor one that serves
 /// HTTP may wait for that, so whoever needs the database hands over a closure and is suspended until it has run.
 /// Closures run one after the other in the order in which `perform` was called; their number is bounded.
-public final class DatabaseThread: Sendable {
+package final class DatabaseThread: Sendable {
     private struct State {
         var waiting: [any DatabaseTask] = []
         var isClosed = false
@@ -28,7 +28,7 @@ public final class DatabaseThread: Sendable {
     /// Moves `connection` to a thread of its own.
     ///
     /// - Parameter limit: how many closures may wait; one more is refused as `tooManyWaiting`.
-    public init(owning connection: consuming sending Connection, limit: Int = 10_000) throws(DatabaseThreadError) {
+    package init(owning connection: consuming sending Connection, limit: Int = 10_000) throws(DatabaseThreadError) {
         self.limit = limit
         let carrier = ConnectionCarrier(connection)
         let shared = shared
@@ -44,7 +44,7 @@ public final class DatabaseThread: Sendable {
     /// runs to its end.
     ///
     /// - Throws: what `body` throws; `DatabaseThreadError` if it was not run.
-    public func perform<Value: Sendable>(
+    package func perform<Value: Sendable>(
         _ body: @escaping @Sendable (inout Connection) throws -> Value
     ) async throws -> Value {
         let task = PendingTask(body)
@@ -59,7 +59,7 @@ public final class DatabaseThread: Sendable {
     }
 
     /// Refuses what comes from now on, runs what waits, closes the connection, and returns when that is done.
-    public func close() async {
+    package func close() async {
         Self.stop(shared)
         await withCheckedContinuation { continuation in
             let hasEnded = shared.state.withLock { state -> Bool in
@@ -113,7 +113,7 @@ public final class DatabaseThread: Sendable {
 }
 
 /// Why a closure was not run.
-public enum DatabaseThreadError: Error, Sendable, Equatable {
+package enum DatabaseThreadError: Error, Sendable, Equatable {
     /// The database is closed, or about to.
     case closed
     /// More wait already than the thread is allowed to owe.
@@ -124,7 +124,7 @@ public enum DatabaseThreadError: Error, Sendable, Equatable {
 
 extension DatabaseThreadError: CustomStringConvertible {
     /// A sentence, for a log.
-    public var description: String {
+    package var description: String {
         switch self {
         case .closed: "the database is closed"
         case .tooManyWaiting(let limit): "\(limit) operations wait for the database already; try again later"

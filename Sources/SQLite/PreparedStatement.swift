@@ -3,42 +3,42 @@
 /// Parameters count from 1, as in `?1`; each keeps its value until it is bound anew. It belongs to its connection's
 /// thread, and only one statement of a connection runs at a time. The database is closed when its connection and all
 /// of its prepared statements are gone.
-public final class PreparedStatement {
+package final class PreparedStatement {
     private let statement: Statement
 
     init(_ statement: Statement) { self.statement = statement }
 
     /// Binds an integer.
-    public func bind(_ value: Int64, at index: Int32) throws(SQLiteError) { try statement.bind(value, at: index) }
+    package func bind(_ value: Int64, at index: Int32) throws(SQLiteError) { try statement.bind(value, at: index) }
 
     /// Binds an integer that came as `Int`.
-    public func bind(_ value: Int, at index: Int32) throws(SQLiteError) { try statement.bind(Int64(value), at: index) }
+    package func bind(_ value: Int, at index: Int32) throws(SQLiteError) { try statement.bind(Int64(value), at: index) }
 
     /// Binds a copy of a text, or NULL for nil.
-    public func bind(_ text: String?, at index: Int32) throws(SQLiteError) { try statement.bind(text, at: index) }
+    package func bind(_ text: String?, at index: Int32) throws(SQLiteError) { try statement.bind(text, at: index) }
 
     /// Runs `body`, which is to run the statement, while a parameter is `bytes`, or NULL for nil. They are not copied;
     /// afterwards the parameter is NULL.
-    public func withBound<Value>(_ bytes: [UInt8]?, at index: Int32, _ body: () throws -> Value) throws -> Value {
+    package func withBound<Value>(_ bytes: [UInt8]?, at index: Int32, _ body: () throws -> Value) throws -> Value {
         try statement.withBound(bytes, at: index, body)
     }
 
     /// Runs it to its end and returns how many rows it changed. Rows that it returns are skipped.
     @discardableResult
-    public func run() throws(SQLiteError) -> Int {
+    package func run() throws(SQLiteError) -> Int {
         defer { statement.rewind() }
         while try statement.step() {}
         return statement.isReadOnly ? 0 : statement.changes
     }
 
     /// Makes a value of the first row; nil if there is none. For statements that read.
-    public func first<Value>(_ body: (borrowing Row) throws -> Value) throws -> Value? {
+    package func first<Value>(_ body: (borrowing Row) throws -> Value) throws -> Value? {
         defer { statement.rewind() }
         return try statement.step() ? try body(Row(statement: statement)) : nil
     }
 
     /// Makes a value of each row. For statements that read.
-    public func all<Value>(_ body: (borrowing Row) throws -> Value) throws -> [Value] {
+    package func all<Value>(_ body: (borrowing Row) throws -> Value) throws -> [Value] {
         defer { statement.rewind() }
         var result: [Value] = []
         while try statement.step() { result.append(try body(Row(statement: statement))) }

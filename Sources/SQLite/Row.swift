@@ -4,49 +4,49 @@ import CSQLite
 ///
 /// Columns count from 0. Each accessor asks for one storage class and throws `mismatch` where the column holds
 /// another, instead of SQLite's silent conversion, which turns "abc" into 0.
-public struct Row: ~Copyable {
+package struct Row: ~Copyable {
     let statement: Statement
 
     /// An integer.
-    public func integer(_ column: Int) throws(SQLiteError) -> Int64 {
+    package func integer(_ column: Int) throws(SQLiteError) -> Int64 {
         let index = try index(of: column, "INTEGER") { $0 == SQLITE_INTEGER }
         return statement.integer(at: index)
     }
 
     /// An integer as `Int`, which has 64 bits wherever this runs.
-    public func int(_ column: Int) throws(SQLiteError) -> Int { Int(try integer(column)) }
+    package func int(_ column: Int) throws(SQLiteError) -> Int { Int(try integer(column)) }
 
     /// A double; an integer is taken for one.
-    public func real(_ column: Int) throws(SQLiteError) -> Double {
+    package func real(_ column: Int) throws(SQLiteError) -> Double {
         let index = try index(of: column, "REAL") { $0 == SQLITE_FLOAT || $0 == SQLITE_INTEGER }
         return statement.real(at: index)
     }
 
     /// Text. Bytes that are no UTF-8 become U+FFFD.
-    public func text(_ column: Int) throws(SQLiteError) -> String {
+    package func text(_ column: Int) throws(SQLiteError) -> String {
         let index = try index(of: column, "TEXT") { $0 == SQLITE_TEXT }
         return statement.text(at: index)
     }
 
     /// Bytes.
-    public func blob(_ column: Int) throws(SQLiteError) -> [UInt8] {
+    package func blob(_ column: Int) throws(SQLiteError) -> [UInt8] {
         let index = try index(of: column, "BLOB") { $0 == SQLITE_BLOB }
         return statement.blob(at: index)
     }
 
     /// Whether the column holds NULL.
-    public func isNull(_ column: Int) throws(SQLiteError) -> Bool {
+    package func isNull(_ column: Int) throws(SQLiteError) -> Bool {
         let index = try index(of: column, "any value") { _ in true }
         return statement.type(at: index) == SQLITE_NULL
     }
 
     /// Text, or nil for NULL.
-    public func optionalText(_ column: Int) throws(SQLiteError) -> String? {
+    package func optionalText(_ column: Int) throws(SQLiteError) -> String? {
         try isNull(column) ? nil : text(column)
     }
 
     /// An integer, or nil for NULL.
-    public func optionalInteger(_ column: Int) throws(SQLiteError) -> Int64? {
+    package func optionalInteger(_ column: Int) throws(SQLiteError) -> Int64? {
         try isNull(column) ? nil : integer(column)
     }
 

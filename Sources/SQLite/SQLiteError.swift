@@ -2,58 +2,58 @@ import CSQLite
 
 /// Why SQLite, or this layer over it, refused. For logs and developers: it holds SQL and paths, so it must not reach
 /// a client.
-public struct SQLiteError: Error, Sendable, Equatable {
+package struct SQLiteError: Error, Sendable, Equatable {
     /// SQLite's primary result code, https://sqlite.org/rescode.html.
-    public struct Code: RawRepresentable, Sendable, Hashable {
+    package struct Code: RawRepresentable, Sendable, Hashable {
         /// The number, such as 19.
-        public let rawValue: Int32
+        package let rawValue: Int32
 
         /// A code by its number.
-        public init(rawValue: Int32) { self.rawValue = rawValue }
+        package init(rawValue: Int32) { self.rawValue = rawValue }
 
         /// SQL that does not compile, or a table that is not there.
-        public static let error = Code(rawValue: SQLITE_ERROR)
+        package static let error = Code(rawValue: SQLITE_ERROR)
         /// Another connection holds the lock and did not let go within the busy timeout.
-        public static let busy = Code(rawValue: SQLITE_BUSY)
+        package static let busy = Code(rawValue: SQLITE_BUSY)
         /// The same inside one process: another statement of it holds the lock.
-        public static let locked = Code(rawValue: SQLITE_LOCKED)
+        package static let locked = Code(rawValue: SQLITE_LOCKED)
         /// There is no memory.
-        public static let noMemory = Code(rawValue: SQLITE_NOMEM)
+        package static let noMemory = Code(rawValue: SQLITE_NOMEM)
         /// A value is larger than SQLite keeps.
-        public static let tooBig = Code(rawValue: SQLITE_TOOBIG)
+        package static let tooBig = Code(rawValue: SQLITE_TOOBIG)
         /// The disk or a limit on it is full.
-        public static let full = Code(rawValue: SQLITE_FULL)
+        package static let full = Code(rawValue: SQLITE_FULL)
         /// The operating system refused a read or write; the extended code says which.
-        public static let inputOutput = Code(rawValue: SQLITE_IOERR)
+        package static let inputOutput = Code(rawValue: SQLITE_IOERR)
         /// The file is damaged.
-        public static let corrupt = Code(rawValue: SQLITE_CORRUPT)
+        package static let corrupt = Code(rawValue: SQLITE_CORRUPT)
         /// The file is no SQLite database.
-        public static let notADatabase = Code(rawValue: SQLITE_NOTADB)
+        package static let notADatabase = Code(rawValue: SQLITE_NOTADB)
         /// The file cannot be opened or made.
-        public static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
+        package static let cannotOpen = Code(rawValue: SQLITE_CANTOPEN)
         /// The database or its file may not be written.
-        public static let readOnly = Code(rawValue: SQLITE_READONLY)
+        package static let readOnly = Code(rawValue: SQLITE_READONLY)
         /// A constraint of the schema does not hold; the extended code says which kind.
-        public static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
+        package static let constraint = Code(rawValue: SQLITE_CONSTRAINT)
         /// A column holds another type than the one asked for.
-        public static let mismatch = Code(rawValue: SQLITE_MISMATCH)
+        package static let mismatch = Code(rawValue: SQLITE_MISMATCH)
         /// A column that the row does not have.
-        public static let range = Code(rawValue: SQLITE_RANGE)
+        package static let range = Code(rawValue: SQLITE_RANGE)
         /// This layer was used in a way that cannot work; the message says how.
-        public static let misuse = Code(rawValue: SQLITE_MISUSE)
+        package static let misuse = Code(rawValue: SQLITE_MISUSE)
     }
 
     /// What is the matter.
-    public let code: Code
+    package let code: Code
     /// The same in more detail: `SQLITE_CONSTRAINT_UNIQUE` where the code is `constraint`.
-    public let extendedCode: Int32
+    package let extendedCode: Int32
     /// SQLite's sentence about it, or this layer's.
-    public let message: String
+    package let message: String
     /// The SQL that was at work, if any.
-    public let sql: String?
+    package let sql: String?
 
     /// Whether what is stored could not be read: some of it is damaged, and the rest may well be fine.
-    public var isDamage: Bool {
+    package var isDamage: Bool {
         switch code {
         case .corrupt: true
         case .inputOutput:
@@ -88,7 +88,7 @@ public struct SQLiteError: Error, Sendable, Equatable {
 
 extension SQLiteError: CustomStringConvertible {
     /// All of it in one line, for a log.
-    public var description: String {
+    package var description: String {
         let name = sqlite3_errstr(code.rawValue).map { String(cString: $0) } ?? "unknown"
         let extended = extendedCode == code.rawValue ? "" : ", extended \(extendedCode)"
         let statement = sql.map { " in: \($0)" } ?? ""

@@ -1,5 +1,5 @@
 /// A value as SQLite keeps it: one of its five storage classes.
-public enum SQLiteValue: Sendable, Hashable {
+package enum SQLiteValue: Sendable, Hashable {
     /// SQL NULL.
     case null
     /// A signed integer of up to 64 bits.
@@ -12,24 +12,24 @@ public enum SQLiteValue: Sendable, Hashable {
     case blob([UInt8])
 
     /// An integer that came as `Int`.
-    public static func integer(_ value: Int) -> SQLiteValue { .integer(Int64(value)) }
+    package static func integer(_ value: Int) -> SQLiteValue { .integer(Int64(value)) }
 
     /// Text, or NULL for nil.
-    public init(_ text: String?) { self = text.map(SQLiteValue.text) ?? .null }
+    package init(_ text: String?) { self = text.map(SQLiteValue.text) ?? .null }
 
     /// An integer, or NULL for nil.
-    public init(_ integer: Int64?) { self = integer.map(SQLiteValue.integer) ?? .null }
+    package init(_ integer: Int64?) { self = integer.map(SQLiteValue.integer) ?? .null }
 }
 
 extension SQLiteValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
     ExpressibleByNilLiteral
 {
     /// `1`
-    public init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
     /// `0.5`
-    public init(floatLiteral value: Double) { self = .real(value) }
+    package init(floatLiteral value: Double) { self = .real(value) }
     /// `"text"`
-    public init(stringLiteral value: String) { self = .text(value) }
+    package init(stringLiteral value: String) { self = .text(value) }
     /// `nil`, which is NULL.
-    public init(nilLiteral: ()) { self = .null }
+    package init(nilLiteral: ()) { self = .null }
 }

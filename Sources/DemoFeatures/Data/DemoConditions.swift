@@ -1,9 +1,9 @@
 import Locking
 
 /// How slow and how unreliable the demo's services pretend to be, so that a person sees loading and error states.
-public struct DemoConditions: Sendable {
+package struct DemoConditions: Sendable {
     /// Which calls fail.
-    public enum Failures: Sendable, Equatable {
+    package enum Failures: Sendable, Equatable {
         /// None.
         case none
         /// By chance: 0.2 is one in five. Below 0 counts as 0, above 1 as 1.
@@ -20,7 +20,7 @@ public struct DemoConditions: Sendable {
     /// - Parameters:
     ///   - latency: how long each call of a service takes at least.
     ///   - clock: what that is waited on.
-    public init(
+    package init(
         latency: Duration = .zero, failures: Failures = .none, clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.latency = latency

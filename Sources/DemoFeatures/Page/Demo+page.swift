@@ -3,7 +3,7 @@ import MVIServer
 
 extension Demo {
     /// The page that shows every feature as a small working view: a few files, built into the program.
-    public static let page = [
+    package static let page = [
         PageResource(path: "/", contentType: "text/html; charset=utf-8", bytes: bytes(of: cresources_index_html())),
         PageResource(
             path: "/style.css", contentType: "text/css; charset=utf-8", bytes: bytes(of: cresources_style_css())),

@@ -147,9 +147,9 @@ extension StreamHandle: StreamWaker {}
 
 /// A session's stream as the HTTP layer takes it: asked for bytes when the socket has room, told of the end once.
 extension SessionStream: StreamSource {
-    public func opened(_ handle: StreamHandle) { opened(handle as any StreamWaker) }
+    package func opened(_ handle: StreamHandle) { opened(handle as any StreamWaker) }
 
-    public func next() -> StreamStep {
+    package func next() -> StreamStep {
         switch nextStep() {
         case .write(let bytes): .write(bytes)
         case .writeAll(let bytes): .writeAll(bytes)
@@ -158,7 +158,7 @@ extension SessionStream: StreamSource {
         }
     }
 
-    public func heartbeat() -> [UInt8]? { ping() }
+    package func heartbeat() -> [UInt8]? { ping() }
 
-    public func closed(_ reason: StreamEnd) { closed() }
+    package func closed(_ reason: StreamEnd) { closed() }
 }

@@ -2,7 +2,7 @@
 ///
 /// Names are compared without regard to case; a name to look for is given in lower case. Looking one up compares
 /// bytes and makes no `String`.
-public struct HeaderFields: Sendable {
+package struct HeaderFields: Sendable {
     struct Entry: Sendable {
         var nameStart: UInt32
         var nameEnd: UInt32
@@ -28,7 +28,7 @@ public struct HeaderFields: Sendable {
     }
 
     /// Fields from names and values; for tests and for requests that came from no socket.
-    public init(_ fields: [(name: String, value: String)]) {
+    package init(_ fields: [(name: String, value: String)]) {
         var bytes: [UInt8] = []
         var entries: [Entry] = []
         for field in fields {
@@ -45,29 +45,29 @@ public struct HeaderFields: Sendable {
     }
 
     /// The number of fields, the repeated ones counted each time.
-    public var count: Int { entries.count }
+    package var count: Int { entries.count }
 
     /// The first value of `name` (lower case), bytes that are no UTF-8 replaced; nil if there is no such field.
-    public subscript(_ name: StaticString) -> String? {
+    package subscript(_ name: StaticString) -> String? {
         firstEntry(name).map { String(decoding: bytes[$0.value], as: UTF8.self) }
     }
 
     /// The bytes of the first value of `name` (lower case), surrounding whitespace removed; shares their storage.
-    public func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
+    package func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
         firstEntry(name).map { bytes[$0.value] }
     }
 
     /// Whether there is a field `name` (lower case).
-    public func contains(_ name: StaticString) -> Bool { firstEntry(name) != nil }
+    package func contains(_ name: StaticString) -> Bool { firstEntry(name) != nil }
 
     /// Every value of `name` (lower case), in order. A list across them is for the caller to take apart.
-    public func values(of name: StaticString) -> [String] {
+    package func values(of name: StaticString) -> [String] {
         guard contains(name) else { return [] }
         return entries.filter { matches($0, name) }.map { String(decoding: bytes[$0.value], as: UTF8.self) }
     }
 
     /// How many fields `name` (lower case) there are, and the bytes of the first one's value.
-    public func occurrences(of name: StaticString) -> (count: Int, first: ArraySlice<UInt8>?) {
+    package func occurrences(of name: StaticString) -> (count: Int, first: ArraySlice<UInt8>?) {
         guard mayContain(name) else { return (0, nil) }
         var count = 0
         var first: Range<Int>?
@@ -79,7 +79,7 @@ public struct HeaderFields: Sendable {
     }
 
     /// Every field as sent, in order.
-    public var all: [(name: String, value: String)] {
+    package var all: [(name: String, value: String)] {
         entries.map {
             (String(decoding: bytes[$0.name], as: UTF8.self), String(decoding: bytes[$0.value], as: UTF8.self))
         }

@@ -1,5 +1,5 @@
 /// What answers requests. Its methods are called on libmicrohttpd's threads, several at once, and must not block.
-public protocol RequestHandler: Sendable {
+package protocol RequestHandler: Sendable {
     /// Decides by the head alone, before any byte of the body and before `100 Continue`.
     ///
     /// Called once per request whose head is well-formed. A refusal of a request with a body ends the connection.
@@ -13,7 +13,7 @@ public protocol RequestHandler: Sendable {
 }
 
 /// What `RequestHandler.receive` decides.
-public enum HeadVerdict: Sendable {
+package enum HeadVerdict: Sendable {
     /// Answers now and takes no body.
     case refuse(Response)
 
@@ -26,13 +26,13 @@ public enum HeadVerdict: Sendable {
 /// Called at most once per accepted request, never when the client left earlier. `respond` is called once, now or later,
 /// on any thread: a second call traps in debug builds and is
 /// ignored in release ones. If the client has left, nothing is sent and a stream's source is closed with `.peerClosed`.
-public typealias BodyHandler =
+package typealias BodyHandler =
     @Sendable (_ body: [UInt8], _ respond: @escaping @Sendable (Response) -> Void) -> Void
 
 /// A refusal that this layer makes, before or instead of the handler.
-public struct RequestFault: Error, Sendable, Equatable {
+package struct RequestFault: Error, Sendable, Equatable {
     /// What was wrong, in a form to switch over.
-    public enum Reason: String, Sendable, CaseIterable {
+    package enum Reason: String, Sendable, CaseIterable {
         /// The head breaks the grammar of RFC 9112: 400.
         case malformedHead
         /// The target is neither a path nor an absolute `http` address of the `Host`: 400.
@@ -60,10 +60,10 @@ public struct RequestFault: Error, Sendable, Equatable {
     }
 
     /// What was wrong.
-    public let reason: Reason
+    package let reason: Reason
 
     /// The response's status code.
-    public var status: Int {
+    package var status: Int {
         switch reason {
         case .malformedHead, .malformedTarget, .badHost, .ambiguousLength, .bodyCutShort: 400
         case .requestTimeout: 408
@@ -75,10 +75,10 @@ public struct RequestFault: Error, Sendable, Equatable {
     }
 
     /// One sentence for the client: what was found and what is expected.
-    public let detail: String
+    package let detail: String
 
     /// A fault, as the layer makes it; public for handlers' tests.
-    public init(_ reason: Reason, _ detail: String) {
+    package init(_ reason: Reason, _ detail: String) {
         self.reason = reason
         self.detail = detail
     }

@@ -1,30 +1,30 @@
 /// A request's line and fields.
 ///
 /// A class, since it goes through many hands, and a structure would have each of its parts counted at each.
-public final class RequestHead: Sendable {
+package final class RequestHead: Sendable {
     /// The method as sent; its case matters (RFC 9110 section 9.1).
-    public let method: String
+    package let method: String
 
     /// The path as sent, percent-encoding kept, without the query. Starts with `/`, or is `*`.
-    public let path: [UInt8]
+    package let path: [UInt8]
 
     /// What follows the first `?`, as sent; nil if there is none.
-    public let query: [UInt8]?
+    package let query: [UInt8]?
 
     /// Whether the request is HTTP/1.0, whose client understands no chunks.
-    public let isHTTP10: Bool
+    package let isHTTP10: Bool
 
     /// The fields.
-    public let fields: HeaderFields
+    package let fields: HeaderFields
 
     /// Where the request came from.
-    public let peer: PeerAddress
+    package let peer: PeerAddress
 
     /// The peer's address as text, without port, as a proxy's allow-list would write it. Made anew at each call.
-    public var remoteAddress: String { peer.description }
+    package var remoteAddress: String { peer.description }
 
     /// A head from its parts.
-    public init(
+    package init(
         method: String, path: [UInt8], query: [UInt8]? = nil, isHTTP10: Bool = false,
         fields: HeaderFields = HeaderFields([]), peer: PeerAddress = .unknown
     ) {

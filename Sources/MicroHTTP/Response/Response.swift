@@ -1,7 +1,7 @@
 /// An answer to a request.
-public struct Response: Sendable {
+package struct Response: Sendable {
     /// What follows the head.
-    public enum Body: Sendable {
+    package enum Body: Sendable {
         /// Nothing; `Content-Length: 0`.
         case empty
 
@@ -15,18 +15,18 @@ public struct Response: Sendable {
     }
 
     /// The status code, 200 to 599.
-    public var status: Int
+    package var status: Int
 
     /// The fields, in order. `Date`, `Content-Length` and `Transfer-Encoding` are the layer's and are ignored here;
     /// `Connection: close` is obeyed. A name that is no token, or a value with a control character, is left out and
     /// logged.
-    public var fields: [ResponseField]
+    package var fields: [ResponseField]
 
     /// The body. With 304 give the one that 200 would have: its length is sent, it is not.
-    public var body: Body
+    package var body: Body
 
     /// A response from its parts.
-    public init(status: Int, fields: [ResponseField] = [], body: Body = .empty) {
+    package init(status: Int, fields: [ResponseField] = [], body: Body = .empty) {
         self.status = status
         self.fields = fields
         self.body = body
@@ -35,7 +35,7 @@ public struct Response: Sendable {
 
 /// A field of a response's head. Whether it can be sent is found out when it is made, so that the fields which many
 /// responses share are made, and looked at, once.
-public struct ResponseField: Sendable {
+package struct ResponseField: Sendable {
     enum Standing {
         case sent
         /// Says how the message is framed, which only this layer knows.
@@ -45,13 +45,13 @@ public struct ResponseField: Sendable {
     }
 
     /// The name, in whatever case.
-    public let name: String
+    package let name: String
     /// The value.
-    public let value: String
+    package let value: String
     let standing: Standing
 
     /// A field from its parts.
-    public init(_ name: String, _ value: String) {
+    package init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
         let isWellFormed = Self.check(name, \.isToken) && Self.check(value, \.isFieldValue)

@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 
 /// An HTTP/1.1 server over libmicrohttpd, whose streams leave it once their head has been sent.
-public final class HTTPServer: Sendable {
+package final class HTTPServer: Sendable {
     private struct Running {
         var core: ServerCore
         var daemon: Daemon
@@ -27,7 +27,7 @@ public final class HTTPServer: Sendable {
     private let state = Lock(State.new)
 
     /// A server that is not started yet.
-    public convenience init(configuration: HTTPServerConfiguration, logger: Logger, handler: any RequestHandler) {
+    package convenience init(configuration: HTTPServerConfiguration, logger: Logger, handler: any RequestHandler) {
         self.init(configuration, logger, handler, testsHandOver: true)
     }
 
@@ -44,7 +44,7 @@ public final class HTTPServer: Sendable {
     ///
     /// The first start in a process checks over loopback that this libmicrohttpd lets a handed-over socket live.
     /// `SIGPIPE` is ignored from here on, in the whole process. A server that was started must be shut down.
-    public func start() throws(HTTPServerError) {
+    package func start() throws(HTTPServerError) {
         let isNew = state.withLock { state in
             guard case .new = state else { return false }
             state = .starting
@@ -101,7 +101,7 @@ public final class HTTPServer: Sendable {
     }
 
     /// The port that was bound; 0 before `start`.
-    public var port: UInt16 {
+    package var port: UInt16 {
         state.withLock { state in
             switch state {
             case .new, .starting: 0
@@ -112,7 +112,7 @@ public final class HTTPServer: Sendable {
     }
 
     /// What the server holds now; all zero before `start` and after `shutdown`.
-    public var statistics: HTTPServerStatistics {
+    package var statistics: HTTPServerStatistics {
         let core = state.withLock { state -> ServerCore? in
             switch state {
             case .new, .starting, .stopped: nil
@@ -127,7 +127,7 @@ public final class HTTPServer: Sendable {
     ///
     /// Returns when nothing of the server is left. May be called again, also at the same time: each call returns when
     /// it is done. Not from a handler.
-    public func shutdown(grace: Duration) async {
+    package func shutdown(grace: Duration) async {
         let running = state.withLock { state -> Running? in
             guard case .running(let running) = state else { return nil }
             state = .stopping(running, waiting: [])

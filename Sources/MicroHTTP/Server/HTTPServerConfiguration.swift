@@ -1,56 +1,56 @@
 import Glibc
 
 /// How an `HTTPServer` listens, and what it bears.
-public struct HTTPServerConfiguration: Sendable {
+package struct HTTPServerConfiguration: Sendable {
     /// Address to listen on: an IPv4 or IPv6 literal, `0.0.0.0` and `::` for every interface (`::` takes IPv4 too).
     /// Default `127.0.0.1`.
-    public var host: String
+    package var host: String
 
     /// Port to listen on, 0 for any free one. Default 0; `HTTPServer.port` has the one that was bound.
-    public var port: UInt16
+    package var port: UInt16
 
     /// Threads that parse requests and run the handler. Default: one per active core. At least 1.
-    public var threads: Int
+    package var threads: Int
 
     /// Bytes of request line and fields together; more is 431. Default 16 KiB. At least 1 KiB.
     ///
     /// Each connection has twice this as its memory, which also holds the response's head.
-    public var headLimit: Int
+    package var headLimit: Int
 
     /// Bytes of a request body; more is 413. A verdict may lower it for one request. Default 1 MiB.
-    public var bodyLimit: Int
+    package var bodyLimit: Int
 
     /// Connections that are served at once, streams not counted; more of them get 503 and an end. Default 8,192.
-    public var connectionLimit: Int
+    package var connectionLimit: Int
 
     /// From a request's first byte to its head's end. Default 15 s, which is also the most.
-    public var headTimeout: Duration
+    package var headTimeout: Duration
 
     /// From the head's end to the body's end; then 408. Default 30 s.
-    public var bodyTimeout: Duration
+    package var bodyTimeout: Duration
 
     /// For how long an answered connection may wait for its next request. Default 60 s.
-    public var idleTimeout: Duration
+    package var idleTimeout: Duration
 
     /// For how long a `BodyHandler` may leave a request unanswered; then 503. Default 60 s.
-    public var answerTimeout: Duration
+    package var answerTimeout: Duration
 
     /// From an answer's beginning until the client has taken it, streams apart; then the connection is cut. Default
     /// 5 min.
-    public var writeTimeout: Duration
+    package var writeTimeout: Duration
 
     /// `TCP_USER_TIMEOUT`: for how long sent bytes may stay unacknowledged. Default 60 s.
-    public var tcpUserTimeout: Duration
+    package var tcpUserTimeout: Duration
 
     /// For how long a stream's socket may take nothing of what waits to be written. Default 60 s.
-    public var streamWriteDeadline: Duration
+    package var streamWriteDeadline: Duration
 
     /// A stream on which nothing was written for this long, give or take 10 %, is asked for a heartbeat.
     /// Default 20 s.
-    public var heartbeat: Duration
+    package var heartbeat: Duration
 
     /// The defaults, listening on `host` and `port`.
-    public init(host: String = "127.0.0.1", port: UInt16 = 0) {
+    package init(host: String = "127.0.0.1", port: UInt16 = 0) {
         self.host = host
         self.port = port
         threads = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
@@ -69,32 +69,32 @@ public struct HTTPServerConfiguration: Sendable {
 }
 
 /// Why a server did not start.
-public struct HTTPServerError: Error, CustomStringConvertible, Sendable {
+package struct HTTPServerError: Error, CustomStringConvertible, Sendable {
     /// The kind of failure. More may come.
-    public struct Code: Hashable, Sendable {
+    package struct Code: Hashable, Sendable {
         private enum Value { case invalidConfiguration, addressInUse, cannotListen, cannotHandOver, alreadyStarted }
         private let value: Value
 
         /// A field of the configuration cannot be used.
-        public static let invalidConfiguration = Code(value: .invalidConfiguration)
+        package static let invalidConfiguration = Code(value: .invalidConfiguration)
         /// Another process listens there.
-        public static let addressInUse = Code(value: .addressInUse)
+        package static let addressInUse = Code(value: .addressInUse)
         /// The system refused the socket, or the library refused to start.
-        public static let cannotListen = Code(value: .cannotListen)
+        package static let cannotListen = Code(value: .cannotListen)
         /// This libmicrohttpd does not let a handed-over socket live.
-        public static let cannotHandOver = Code(value: .cannotHandOver)
+        package static let cannotHandOver = Code(value: .cannotHandOver)
         /// `start` was called before.
-        public static let alreadyStarted = Code(value: .alreadyStarted)
+        package static let alreadyStarted = Code(value: .alreadyStarted)
     }
 
     /// The kind of failure.
-    public let code: Code
+    package let code: Code
 
     /// What happened, what was expected and what to do about it, for a person.
-    public let message: String
+    package let message: String
 
     /// The message.
-    public var description: String { message }
+    package var description: String { message }
 
     init(_ code: Code, _ message: String) {
         self.code = code
@@ -103,22 +103,22 @@ public struct HTTPServerError: Error, CustomStringConvertible, Sendable {
 }
 
 /// What a server holds at one moment: for tests, leak checks and metrics.
-public struct HTTPServerStatistics: Sendable, Equatable {
+package struct HTTPServerStatistics: Sendable, Equatable {
     /// Connections that libmicrohttpd has, idle ones included, streams not.
-    public var openConnections = 0
+    package var openConnections = 0
 
     /// Requests begun and not yet completed, the suspended ones included.
-    public var openRequests = 0
+    package var openRequests = 0
 
     /// Requests that wait suspended for `Exchange.respond`.
-    public var suspendedExchanges = 0
+    package var suspendedExchanges = 0
 
     /// Streams that the reactor has.
-    public var openStreams = 0
+    package var openStreams = 0
 
     /// Sockets kept a moment longer so that a refusal reaches a client that was still sending.
-    public var lingeringSockets = 0
+    package var lingeringSockets = 0
 
     /// Nothing at all.
-    public init() {}
+    package init() {}
 }

@@ -1,14 +1,14 @@
 import Glibc
 
 /// A peer's IP address, kept as its bytes; text is made only when asked for.
-public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
+package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
     private enum Family { case unknown, v4, v6 }
     private var family = Family.unknown
     private var high: UInt64 = 0
     private var low: UInt64 = 0
 
     /// No address: a request that came from no socket.
-    public static let unknown = PeerAddress()
+    package static let unknown = PeerAddress()
 
     private init() {}
 
@@ -43,7 +43,7 @@ public struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// `192.0.2.1`, `2001:db8::1` (RFC 5952), or `unknown`.
-    public var description: String {
+    package var description: String {
         switch family {
         case .unknown: return "unknown"
         case .v4: return "\(low >> 24 & 255).\(low >> 16 & 255).\(low >> 8 & 255).\(low & 255)"

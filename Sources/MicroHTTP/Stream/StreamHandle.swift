@@ -2,7 +2,7 @@ import Glibc
 import Locking
 
 /// A stream's socket, seen from its source.
-public final class StreamHandle: ReactorMember {
+package final class StreamHandle: ReactorMember {
     /// Intervals in nanoseconds.
     struct Timing: Sendable {
         var heartbeat: UInt64
@@ -34,12 +34,12 @@ public final class StreamHandle: ReactorMember {
     /// source waits or the socket is full; else the writing one asks the source again. Never blocks; any thread.
     ///
     /// Not under a lock that the source's methods take.
-    public func wake() {
+    package func wake() {
         if state.withLock({ $0.leave(.more) }) { run() }
     }
 
     /// Ends the stream cleanly, as `StreamStep.finish` without bytes would. Never blocks; any thread.
-    public func close() {
+    package func close() {
         if state.withLock({ $0.leave(.close) }) { run() }
     }
 

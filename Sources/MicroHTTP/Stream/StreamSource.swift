@@ -2,7 +2,7 @@
 ///
 /// Its methods are called by one thread at a time, whichever calls `StreamHandle.wake` or the reactor's; none may
 /// block. No lock of this layer is held meanwhile.
-public protocol StreamSource: AnyObject, Sendable {
+package protocol StreamSource: AnyObject, Sendable {
     /// The socket is ours and the response's head has been sent. Once, before the first `next`; not if the client
     /// left earlier.
     func opened(_ stream: StreamHandle)
@@ -19,7 +19,7 @@ public protocol StreamSource: AnyObject, Sendable {
 }
 
 /// An answer to `StreamSource.next`.
-public enum StreamStep: Sendable {
+package enum StreamStep: Sendable {
     /// Write these, then ask again, at once if there are none.
     case write([UInt8])
 
@@ -35,7 +35,7 @@ public enum StreamStep: Sendable {
 }
 
 /// Why a stream is over.
-public enum StreamEnd: Sendable, Equatable {
+package enum StreamEnd: Sendable, Equatable {
     /// The source finished, or `StreamHandle.close` was called, and the kernel took every byte; or no body was due.
     case finished
 
