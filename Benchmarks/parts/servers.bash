@@ -32,12 +32,11 @@ build() {
     for product in mvi-server sized-server; do
         swift build "${released[@]}" --product "$product" >&2
     done
-    for product in loadgen limit; do
-        swift build --package-path "$root/Benchmarks" -c release --product "$product" >&2
-    done
+    tools=$work
+    compile_loadgen "$tools/loadgen"
+    compile "$tools/limit" "$root"/Benchmarks/limit/*.c -lmicrohttpd
     swift build "${peer[@]}" >&2
     bin=$(swift build "${released[@]}" --show-bin-path)
-    tools=$(swift build --package-path "$root/Benchmarks" -c release --show-bin-path)
     hummingbird=$(swift build "${peer[@]}" --show-bin-path)/hummingbird-peer
     nchan_module=$(find /usr/lib -name ngx_nchan_module.so 2>/dev/null | head -n 1 || true)
     [[ -n $nchan_module ]] || die "no ngx_nchan_module.so below /usr/lib; script/bootstrap bench installs libnginx-mod-nchan"

@@ -25,20 +25,16 @@ build() {
     "$root/script/bootstrap"
     echo "script/trial: building in $configuration" >&2
     swift build --package-path "$root" -c "$configuration" --product mvi-server >&2
-    swift build --package-path "$root/Benchmarks" -c release --product loadgen >&2
     server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/mvi-server
-    loadgen=$(swift build --package-path "$root/Benchmarks" -c release --show-bin-path)/loadgen
+    loadgen=$work/loadgen
+    compile_loadgen "$loadgen"
 }
 
-# The disk with faults. Not by SwiftPM, which would link Swift's library into whatever is started with it.
 build_disk() {
-    local compiler
-    compiler=$(command -v clang || command -v cc) || die "no C compiler on the PATH; Swift's toolchain has clang"
-    "$compiler" -std=c17 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -pthread -Wall -Wextra -Werror \
-        -o "$work/faultydisk.so" "$root"/Benchmarks/faultydisk/*.c -ldl
+    compile "$work/faultydisk.so" -fPIC -shared -fvisibility=hidden "$root"/Trials/faultydisk/*.c -ldl
 }
 
-# disk_with NAME=VALUE...: the next server has its data on such a disk (Benchmarks/faultydisk/disk.h).
+# disk_with NAME=VALUE...: the next server has its data on such a disk (Trials/faultydisk/disk.h).
 disk_with() { disk=(env LD_PRELOAD="$work/faultydisk.so" DISK_FOLDER="$data" "$@"); }
 
 # Server and generator are one process each and inherit the limit.
