@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,7 @@ static arrival sequence_take(sequence *s, uint64_t number, uint64_t *gap) {
     *gap = 0;
     if (number > s->last) {
         uint64_t step = number - s->last;
-        s->seen = step >= 64 ? 1 : (s->seen << step) | 1;
-        s->last = number;
+        *s = (sequence){number, step >= 64 ? 1 : (s->seen << step) | 1};
         *gap = step - 1;
         return in_order;
     }
@@ -21,79 +21,74 @@ static arrival sequence_take(sequence *s, uint64_t number, uint64_t *gap) {
     return late;
 }
 
-static int64_t milestone_of(int64_t count) {
-    return count / 10;
-}
+static int64_t milestone_of(int64_t count) { return count / 10; }
 
-#define VIOLATION(...) tally_violation(tally, "session %u: " __VA_ARGS__)
+#define VIOLATION(format, ...) tally_violation(tally, "session %u: " format, checker->session->index, ##__VA_ARGS__)
+#define TEXT(json) (int)(json).length, (json).bytes
 
-// Splits `<epoch>.<number>` and says whether the epoch is this stream's.
-static bool read_cursor(const checker *checker, json cursor, uint64_t *number) {
-    size_t epoch = strlen(checker->epoch);
-    if (cursor.length < epoch + 2 || memcmp(cursor.bytes, checker->epoch, epoch) != 0 || cursor.bytes[epoch] != '.') {
-        return false;
-    }
+bool read_cursor(const char *epoch, json cursor, uint64_t *number) {
+    size_t length = strlen(epoch);
     int64_t value;
-    if (!json_integer((json){cursor.bytes + epoch + 1, cursor.length - epoch - 1}, &value) || value < 0) return false;
+    if (cursor.length < length + 2 || memcmp(cursor.bytes, epoch, length) != 0 || cursor.bytes[length] != '.'
+        || !json_integer((json){cursor.bytes + length + 1, cursor.length - length - 1}, &value) || value < 0) return false;
     *number = (uint64_t)value;
     return true;
 }
 
-static bool is_plain(json value, const char *text) {
-    json plain;
-    return json_plain_string(value, &plain) && json_equals(plain, text);
+bool read_label_id(const char *epoch, json id, uint64_t *turn, uint64_t *number) {
+    const char *dot = memrchr(id.bytes, '.', id.length);
+    size_t length = dot ? (size_t)(dot - id.bytes) : 0;
+    return dot && read_cursor(epoch, (json){id.bytes, length}, turn)
+        && json_integer((json){dot + 1, id.length - length - 1}, (int64_t *)number);
 }
 
-static void take_hello(checker *checker, session *session, tally *tally, const sse_event *event) {
-    static const char *const names[] = {"session", "epoch", "resumed", "cursor", "heartbeat", "features"};
-    json values[6], epoch, cursor;
-    if (!json_equals(event->event, "hello")) {
-        VIOLATION("the first event is '%.*s', not hello", session->index, (int)event->event.length, event->event.bytes);
-        return;
-    }
-    if (!json_members(event->data, names, values, 6) || !json_plain_string(values[1], &epoch)
-        || !json_plain_string(values[3], &cursor) || epoch.length >= sizeof checker->epoch) {
-        VIOLATION("hello's data lack epoch or cursor: %.*s", session->index, (int)event->data.length, event->data.bytes);
+static void take_hello(checker *checker, tally *tally, const sse_event *event) {
+    json session, epoch, cursor, resumed, features;
+    int64_t heartbeat;
+    if (!json_read(
+            event->data, "session:s epoch:s resumed:j cursor:s heartbeat:i features:j", &session, &epoch, &resumed,
+            &cursor, &heartbeat, &features) || epoch.length >= sizeof checker->epoch || features.bytes[0] != '[') {
+        VIOLATION("not a hello: %.*s", TEXT(event->data));
         return;
     }
     memcpy(checker->epoch, epoch.bytes, epoch.length);
-    if (!is_plain(values[0], session->id)) VIOLATION("hello names another session", session->index);
-    if (json_array_count(values[5]) < 0) VIOLATION("hello lists no features", session->index);
+    if (!json_equals(session, checker->session->id)) VIOLATION("hello names another session");
     if (event->id.length != cursor.length || memcmp(event->id.bytes, cursor.bytes, cursor.length) != 0
-        || !read_cursor(checker, cursor, &checker->last_id)) {
-        VIOLATION("hello's id is not its cursor, or not of its epoch", session->index);
+        || !read_cursor(checker->epoch, cursor, &checker->last_id)) {
+        VIOLATION("hello's id is not its cursor, or not of its epoch");
     }
 }
 
-static void take_id(checker *checker, session *session, tally *tally, json id) {
+static void take_id(checker *checker, tally *tally, json id) {
     uint64_t number;
-    if (!read_cursor(checker, id, &number)) {
-        VIOLATION("an id '%.*s' that is not of the hello's epoch", session->index, (int)id.length, id.bytes);
+    if (!read_cursor(checker->epoch, id, &number)) {
+        VIOLATION("an id '%.*s' that is not of the hello's epoch", TEXT(id));
         return;
     }
     // The first states may carry the cursor that hello did: nothing has happened in between.
     if (number < checker->last_id || (number == checker->last_id && checker->started && !checker->after_reset)) {
-        VIOLATION("the id %.*s does not grow", session->index, (int)id.length, id.bytes);
+        VIOLATION("the id %.*s does not grow", TEXT(id));
     }
     checker->last_id = number;
 }
 
-static void take_state(
-    checker *checker, session *session, tally *tally, const sse_event *event, bool measured, uint64_t now_ns
-) {
-    static const char *const names[] = {"feature", "version", "intent", "state"};
-    static const char *const state_names[] = {"count"};
-    json values[4], count_text, intent;
+// Versions and counts go side by side because these sessions have no turns but those of their intents, each of which
+// adds one. A version is the number of its session's turn: another store's turn, or a feature's own work, would take
+// numbers that leave the count as it is (Trials/clients/history.c reads such sessions).
+static bool is_beside(const checker *checker, int64_t version, int64_t count) {
+    return count - checker->first_count == version - (int64_t)checker->first_version;
+}
+
+static void take_state(checker *checker, tally *tally, const sse_event *event, const uint64_t *shown_ns) {
+    json feature, intent;
     int64_t version, count;
-    if (!json_members(event->data, names, values, 4) || !is_plain(values[0], session->feature)
-        || !json_integer(values[1], &version) || !json_members(values[3], state_names, &count_text, 1)
-        || !json_integer(count_text, &count)) {
-        VIOLATION("not a state of %s: %.*s", session->index, session->feature, (int)event->data.length, event->data.bytes);
+    if (!json_read(event->data, "feature:s version:i intent?s state.count:i", &feature, &version, &intent, &count)
+        || !json_equals(feature, checker->session->feature)) {
+        VIOLATION("not a state of %s: %.*s", checker->session->feature, TEXT(event->data));
         return;
     }
     tally->states++;
-    bool has_intent = json_plain_string(values[2], &intent);
-    checker->intent = has_intent ? hash_bytes(intent.bytes, intent.length) : 0;
+    checker->intent = intent.bytes ? hash_bytes(intent.bytes, intent.length) : 0;
     if (!checker->started) {
         checker->started = true;
         checker->first_version = (uint64_t)version;
@@ -102,9 +97,7 @@ static void take_state(
         checker->milestones = (sequence){(uint64_t)milestone_of(count), 1};
         return;
     }
-    if (count - checker->first_count != version - (int64_t)checker->first_version) {
-        VIOLATION("version %lld shows count %lld", session->index, (long long)version, (long long)count);
-    }
+    if (!is_beside(checker, version, count)) VIOLATION("version %lld shows count %lld", (long long)version, (long long)count);
     if (checker->after_reset && (uint64_t)version == checker->versions.last) return;
     uint64_t gap;
     switch (sequence_take(&checker->versions, (uint64_t)version, &gap)) {
@@ -118,56 +111,45 @@ static void take_state(
         tally->skipped--;
         break;
     }
-    if (!has_intent) VIOLATION("version %lld names no intent", session->index, (long long)version);
-    if (measured) session_shown(session, tally, (uint64_t)version, checker->intent, now_ns);
+    if (!intent.bytes) VIOLATION("version %lld names no intent", (long long)version);
+    if (shown_ns) session_shown(checker->session, tally, (uint64_t)version, checker->intent, *shown_ns);
 }
 
-static void take_label(checker *checker, session *session, tally *tally, const sse_event *event) {
-    static const char *const names[] = {"feature", "version", "intent", "id", "replay", "label"};
-    static const char *const label_names[] = {"type", "count"};
-    json values[6], members[2], id, intent;
+static void take_label(checker *checker, tally *tally, const sse_event *event) {
+    json feature, id, intent, replay, type;
     int64_t version, count;
-    if (!json_members(event->data, names, values, 6) || !is_plain(values[0], session->feature)
-        || !json_integer(values[1], &version) || !json_plain_string(values[2], &intent)
-        || !json_plain_string(values[3], &id) || !json_members(values[5], label_names, members, 2)
-        || !is_plain(members[0], "milestone") || !json_integer(members[1], &count)) {
-        VIOLATION("not a milestone of %s: %.*s", session->index, session->feature, (int)event->data.length, event->data.bytes);
+    if (!json_read(
+            event->data, "feature:s version:i intent:s id:s replay:j label.type:s label.count:i", &feature, &version,
+            &intent, &id, &replay, &type, &count)
+        || !json_equals(feature, checker->session->feature) || !json_equals(type, "milestone")) {
+        VIOLATION("not a milestone of %s: %.*s", checker->session->feature, TEXT(event->data));
         return;
     }
     tally->labels++;
-    if (!json_equals(values[4], "false")) tally->replayed++;
+    if (!json_equals(replay, "false")) tally->replayed++;
     if (!checker->started || (uint64_t)version > checker->versions.last) {
-        VIOLATION("the label of version %lld comes before its state", session->index, (long long)version);
-    } else if ((uint64_t)version == checker->versions.last
-               && hash_bytes(intent.bytes, intent.length) != checker->intent) {
-        VIOLATION("the label of version %lld names another intent than its state", session->index, (long long)version);
+        VIOLATION("the label of version %lld comes before its state", (long long)version);
+    } else if ((uint64_t)version == checker->versions.last && hash_bytes(intent.bytes, intent.length) != checker->intent) {
+        VIOLATION("the label of version %lld names another intent than its state", (long long)version);
     }
-    if (count % 10 != 0 || count - checker->first_count != version - (int64_t)checker->first_version) {
-        VIOLATION("a milestone of %lld at version %lld", session->index, (long long)count, (long long)version);
+    if (count % 10 != 0 || !is_beside(checker, version, count)) {
+        VIOLATION("a milestone of %lld at version %lld", (long long)count, (long long)version);
     }
-
-    const char *dot = memrchr(id.bytes, '.', id.length);
-    uint64_t turn = 0, stream_id = 0;
-    int64_t number = 0;
-    json cursor = {id.bytes, dot ? (size_t)(dot - id.bytes) : 0};
-    if (!dot || !read_cursor(checker, cursor, &turn)
-        || !json_integer((json){dot + 1, id.length - cursor.length - 1}, &number)) {
-        VIOLATION("a label's id is '%.*s', not <epoch>.<seq>.<n>", session->index, (int)id.length, id.bytes);
-    } else if (!read_cursor(checker, event->id, &stream_id) || stream_id < turn) {
-        VIOLATION("the only label of a turn comes without that turn's cursor", session->index);
+    uint64_t turn = 0, number = 0, stream_id = 0, gap;
+    if (!read_label_id(checker->epoch, id, &turn, &number)) {
+        VIOLATION("a label's id is '%.*s', not <epoch>.<seq>.<n>", TEXT(id));
+    } else if (!read_cursor(checker->epoch, event->id, &stream_id) || stream_id < turn) {
+        VIOLATION("the only label of a turn comes without that turn's cursor");
     }
-
-    uint64_t gap;
     switch (sequence_take(&checker->milestones, (uint64_t)milestone_of(count), &gap)) {
     case in_order:
-        if (checker->labels_lost) tally->labels_lost += gap;
-        else tally->labels_missing += gap;
+        *(checker->labels_lost ? &tally->labels_lost : &tally->labels_missing) += gap;
         checker->labels_lost = false;
-        if (turn < checker->label_sequence || (turn == checker->label_sequence && (uint64_t)number <= checker->label_number)) {
-            VIOLATION("the label id %.*s does not grow", session->index, (int)id.length, id.bytes);
+        if (turn < checker->label_sequence || (turn == checker->label_sequence && number <= checker->label_number)) {
+            VIOLATION("the label id %.*s does not grow", TEXT(id));
         }
         checker->label_sequence = turn;
-        checker->label_number = (uint64_t)number;
+        checker->label_number = number;
         break;
     case duplicate: tally->labels_duplicated++; break;
     case late:
@@ -177,70 +159,115 @@ static void take_label(checker *checker, session *session, tally *tally, const s
     }
 }
 
-static void take_reset(checker *checker, session *session, tally *tally, const sse_event *event) {
-    static const char *const names[] = {"reason", "labelsLost"};
-    json values[2];
+static void take_reset(checker *checker, tally *tally, const sse_event *event) {
+    json reason, lost;
     tally->resets++;
-    if (!json_members(event->data, names, values, 2) || !values[0].bytes || !values[1].bytes) {
-        VIOLATION("not a reset: %.*s", session->index, (int)event->data.length, event->data.bytes);
+    if (!json_read(event->data, "reason:j labelsLost:j", &reason, &lost)) {
+        VIOLATION("not a reset: %.*s", TEXT(event->data));
         return;
     }
     checker->after_reset = true;
-    if (json_equals(values[1], "true")) checker->labels_lost = true;
+    if (json_equals(lost, "true")) checker->labels_lost = true;
 }
 
-void check_event(
-    checker *checker, session *session, tally *tally, const sse_event *event, bool measured, uint64_t now_ns
-) {
+static void check_event(checker *checker, tally *tally, const sse_event *event, const uint64_t *shown_ns) {
+    bool is_hello = json_equals(event->event, "hello");
     if (!checker->hello) {
         checker->hello = true;
-        take_hello(checker, session, tally, event);
-        if (json_equals(event->event, "hello")) return;
+        if (is_hello) return take_hello(checker, tally, event);
+        VIOLATION("the first event is '%.*s', not hello", TEXT(event->event));
     }
-    if (event->id.bytes) take_id(checker, session, tally, event->id);
+    if (event->id.bytes) take_id(checker, tally, event->id);
     if (json_equals(event->event, "state")) {
-        take_state(checker, session, tally, event, measured, now_ns);
+        take_state(checker, tally, event, shown_ns);
         checker->after_reset = false;
     } else if (json_equals(event->event, "label")) {
-        take_label(checker, session, tally, event);
+        take_label(checker, tally, event);
     } else if (json_equals(event->event, "ping")) {
         tally->pings++;
     } else if (json_equals(event->event, "reset")) {
-        take_reset(checker, session, tally, event);
+        take_reset(checker, tally, event);
     } else if (json_equals(event->event, "goaway")) {
         tally->goaways++;
     } else {
-        VIOLATION("an event named '%.*s'", session->index, (int)event->event.length, event->event.bytes);
+        VIOLATION("an event named '%.*s'", TEXT(event->event));
     }
 }
 
-// The count that the newest answer or state stands for.
-static int64_t final_count(const checker *checker, const session *session) {
-    uint64_t version = session->answered_version;
+static void take_event(stream *stream, const sse_event *event) {
+    viewer *self = (viewer *)stream;
+    const uint64_t *shown_ns = self->measured ? &stream->connection.read_ns : NULL;
+    if (self->count == 1) return check_event(self->checkers, stream->tally, event, shown_ns);
+    json feature = {0};
+    bool is_hello = !self->checkers[0].hello, taken = false;
+    bool named = json_read(event->data, "feature:s", &feature);
+    for (unsigned i = 0; i < self->count; i++) {
+        // What is no feature's own is the first one's.
+        if (!is_hello && !(named ? json_equals(feature, self->checkers[i].session->feature) : i == 0)) continue;
+        check_event(&self->checkers[i], stream->tally, event, shown_ns);
+        taken = true;
+    }
+    if (!taken) tally_violation(stream->tally, "an event of a feature that the stream does not show");
+}
+
+void viewer_open(viewer *viewer, session *topics, unsigned count, tally *tally) {
+    buffer path = {0};
+    viewer->checkers = allocate(count, sizeof *viewer->checkers);
+    viewer->count = count;
+    for (unsigned i = 0; i < count; i++) {
+        viewer->checkers[i].session = &topics[i];
+        buffer_print(&path, "%s=%s", i ? "&feature" : "/events?feature", topics[i].feature);
+    }
+    viewer->stream.session = topics;
+    viewer->stream.tally = tally;
+    viewer->stream.event = take_event;
+    stream_open(&viewer->stream, count > 1 ? path.bytes : NULL, NULL);
+    buffer_free(&path);
+}
+
+bool viewer_started(const viewer *viewer) {
+    unsigned started = 0;
+    while (started < viewer->count && viewer->checkers[started].started) started++;
+    return started == viewer->count || viewer->stream.finished;
+}
+
+// The milestones that the newest answer or state stands for.
+static uint64_t owed(const checker *checker) {
+    uint64_t version = checker->session->answered_version;
     if (version < checker->versions.last) version = checker->versions.last;
-    return checker->first_count + (int64_t)(version - checker->first_version);
+    return (uint64_t)milestone_of(checker->first_count + (int64_t)(version - checker->first_version));
 }
 
-bool check_complete(const checker *checker, const session *session) {
-    if (!checker->started || checker->versions.last < session->answered_version) return false;
-    return checker->labels_lost || (int64_t)checker->milestones.last >= milestone_of(final_count(checker, session));
+bool viewer_complete(const viewer *viewer) {
+    if (viewer->stream.finished) return true;
+    for (unsigned i = 0; i < viewer->count; i++) {
+        const checker *checker = &viewer->checkers[i];
+        if (!checker->started || checker->versions.last < checker->session->answered_version) return false;
+        if (!checker->labels_lost && checker->milestones.last < owed(checker)) return false;
+    }
+    return true;
 }
 
-void check_finish(checker *checker, const session *session, tally *tally) {
+static void check_finish(checker *checker, tally *tally) {
+    uint64_t answered = checker->session->answered_version, shown = checker->versions.last;
     if (!checker->started) {
-        VIOLATION("its stream never showed a state", session->index);
+        VIOLATION("its stream never showed a state");
         return;
     }
-    if (checker->versions.last < session->answered_version) {
+    if (shown < answered) {
         // The newest state is owed to every stream, whatever it skipped on the way.
-        VIOLATION(
-            "the newest state shown is version %llu, the newest answered %llu", session->index,
-            (unsigned long long)checker->versions.last, (unsigned long long)session->answered_version);
-        tally->skipped += session->answered_version - checker->versions.last;
+        VIOLATION("the newest state shown is version %llu, the newest answered %llu", (u64)shown, (u64)answered);
+        tally->skipped += answered - shown;
     }
-    uint64_t owed = (uint64_t)milestone_of(final_count(checker, session));
-    if (owed > checker->milestones.last) {
-        if (checker->labels_lost) tally->labels_lost += owed - checker->milestones.last;
-        else tally->labels_missing += owed - checker->milestones.last;
-    }
+    if (owed(checker) <= checker->milestones.last) return;
+    *(checker->labels_lost ? &tally->labels_lost : &tally->labels_missing) += owed(checker) - checker->milestones.last;
+}
+
+void viewer_finish(viewer *viewer) {
+    for (unsigned i = 0; i < viewer->count; i++) check_finish(&viewer->checkers[i], viewer->stream.tally);
+}
+
+void viewer_close(viewer *viewer) {
+    stream_close(&viewer->stream);
+    free(viewer->checkers);
 }

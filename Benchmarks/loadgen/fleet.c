@@ -1,33 +1,23 @@
 #include "fleet.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
-#include "request.h"
-
 void fleet_open(fleet *fleet, const options *options, tally *tally, unsigned sessions, uint64_t streams) {
     memset(fleet, 0, sizeof *fleet);
-    require_files(streams + options->connections + 16);
-    network_open(&fleet->network, options->host, options->port);
-    // One address has 28,000 ports of its own by default, and a closed connection keeps its port for a minute.
-    if (streams > 10000 || options->mode == mode_vanish) fleet->network.source_addresses = 8;
-    request_set_host(options->host, options->port);
+    network_start(options->port, streams + options->connections + 16, streams > 10000 || options->clients);
     fleet->tally = tally;
     fleet->session_count = sessions;
     fleet->sessions = allocate(sessions, sizeof *fleet->sessions);
     snprintf(fleet->intents, sizeof fleet->intents, "/features/%s/intents", options->feature);
     for (unsigned i = 0; i < sessions; i++) {
-        fleet->sessions[i].index = i;
-        fleet->sessions[i].feature = options->feature;
-        fleet->sessions[i].intents = fleet->intents;
+        fleet->sessions[i] = (session){.index = i, .feature = options->feature, .intents = fleet->intents};
     }
     fleet->active = options->active && options->active < sessions ? options->active : sessions;
     fleet->poster_count = options->connections;
     fleet->posters = allocate(options->connections, sizeof *fleet->posters);
-    for (unsigned i = 0; i < fleet->poster_count; i++) poster_open(&fleet->posters[i], &fleet->network, tally, fleet);
+    for (unsigned i = 0; i < fleet->poster_count; i++) poster_open(&fleet->posters[i], tally, fleet);
 }
 
 static void take_answer(poster *poster, int status, json body) {
@@ -40,17 +30,17 @@ void fleet_each(fleet *fleet, const char *method, const char *path, const char *
     fleet->handler = handler;
     fleet->answered = 0;
     unsigned next = 0;
-    uint64_t deadline = now_ns() + 120u * 1000000000ull;
+    uint64_t deadline = after(120);
     while (fleet->answered < fleet->session_count) {
         for (unsigned i = 0; i < fleet->poster_count && next < fleet->session_count; i++) {
             poster *poster = &fleet->posters[i];
             if (poster->busy) continue;
             session *session = &fleet->sessions[next++];
             poster->item = session;
-            poster_send(poster, method, path, session->token[0] ? session->token : NULL, body, take_answer);
+            poster_send(poster, method, path, session->token, body, take_answer);
         }
         if (now_ns() > deadline) fail("%s %s: %u answers in two minutes", method, path, fleet->answered);
-        network_turn(&fleet->network, deadline);
+        network_turn(deadline);
     }
 }
 
@@ -62,29 +52,7 @@ static void take_session(fleet *fleet, session *session, int status, json body) 
     }
 }
 
-void fleet_make_sessions(fleet *fleet) {
-    fleet_each(fleet, "POST", "/sessions", NULL, take_session);
-}
-
-void fleet_keep_sessions(const fleet *fleet, const char *path) {
-    FILE *file = fopen(path, "w");
-    if (!file) fail("cannot write %s: %s", path, strerror(errno));
-    for (unsigned i = 0; i < fleet->session_count; i++) {
-        fprintf(file, "%s %s\n", fleet->sessions[i].id, fleet->sessions[i].token);
-    }
-    if (fclose(file) != 0) fail("cannot write %s: %s", path, strerror(errno));
-}
-
-void fleet_take_sessions(fleet *fleet, const char *path) {
-    FILE *file = fopen(path, "r");
-    if (!file) fail("cannot read %s: %s", path, strerror(errno));
-    for (unsigned i = 0; i < fleet->session_count; i++) {
-        if (fscanf(file, "%95s %95s", fleet->sessions[i].id, fleet->sessions[i].token) != 2) {
-            fail("%s has %u sessions, and %u are asked for", path, i, fleet->session_count);
-        }
-    }
-    fclose(file);
-}
+void fleet_make_sessions(fleet *fleet) { fleet_each(fleet, "POST", "/sessions", NULL, take_session); }
 
 static void take_deletion(fleet *fleet, session *session, int status, json body) {
     if (status == 204) return;
@@ -93,30 +61,23 @@ static void take_deletion(fleet *fleet, session *session, int status, json body)
         (int)body.length, body.bytes);
 }
 
-void fleet_delete_sessions(fleet *fleet) {
-    fleet_each(fleet, "DELETE", "/sessions/current", NULL, take_deletion);
-}
-
-static uint64_t open_streams;
+void fleet_delete_sessions(fleet *fleet) { fleet_each(fleet, "DELETE", "/sessions/current", NULL, take_deletion); }
 
 static void take_streams(fleet *fleet, session *session, int status, json body) {
-    static const char *const names[] = {"streams"};
-    json value;
     int64_t count;
-    if (status != 200 || !json_members(body, names, &value, 1)
-        || (!json_integer(value, &count) && (count = json_array_count(value)) < 0)) {
-        tally_violation(
-            fleet->tally, "session %u: GET /sessions/current: expected 200 with streams, got %d: %.*s",
-            session->index, status, (int)body.length, body.bytes);
+    if (status == 200 && json_read(body, "streams:i", &count)) {
+        fleet->open_streams += (uint64_t)count;
         return;
     }
-    open_streams += (uint64_t)count;
+    tally_violation(
+        fleet->tally, "session %u: GET /sessions/current: expected 200 with streams, got %d: %.*s", session->index,
+        status, (int)body.length, body.bytes);
 }
 
 uint64_t fleet_open_streams(fleet *fleet) {
-    open_streams = 0;
+    fleet->open_streams = 0;
     fleet_each(fleet, "GET", "/sessions/current", NULL, take_streams);
-    return open_streams;
+    return fleet->open_streams;
 }
 
 void fleet_close(fleet *fleet) {
@@ -124,4 +85,106 @@ void fleet_close(fleet *fleet) {
     for (unsigned i = 0; i < fleet->session_count; i++) free(fleet->sessions[i].pending);
     free(fleet->posters);
     free(fleet->sessions);
+}
+
+void open_each(unsigned count, unsigned at_once, void (*open)(unsigned index), bool (*is_open)(unsigned index)) {
+    uint64_t deadline = after(120);
+    for (unsigned opened = 0, oldest = 0; oldest < count;) {
+        while (opened < count && opened - oldest < at_once) open(opened++);
+        while (oldest < opened && is_open(oldest)) oldest++;
+        if (now_ns() > deadline) fail("only %u of %u streams were open within two minutes", oldest, count);
+        // With nothing under way no event would end the wait.
+        if (oldest < opened) network_turn(deadline);
+    }
+}
+
+bool wait_for_each(unsigned count, bool (*is_done)(unsigned index), double seconds) {
+    uint64_t deadline = after(seconds);
+    for (unsigned i = 0; i < count;) {
+        if (is_done(i)) i++;
+        else if (now_ns() > deadline) return false;
+        else network_turn(deadline);
+    }
+    return true;
+}
+
+// --- The pacer ---
+
+const char intent[] = "{\"type\":\"add\",\"amount\":1}";
+
+static uint64_t due(const pacer *pacer) {
+    return pacer->start_ns + (uint64_t)((double)pacer->next * 1e9 / pacer->rate);
+}
+
+static void pump(pacer *pacer);
+
+static void take_accepted(poster *poster, int status, json body) {
+    pacer *self = poster->owner;
+    session *session = poster->item;
+    tally *tally = self->fleet->tally;
+    json id;
+    int64_t version;
+    if (status != 202 || !json_read(body, "intent:s version:i", &id, &version)) {
+        tally->http_errors++;
+        tally_violation(
+            tally, "session %u: expected 202 with intent and version, got %d: %.*s", session->index, status,
+            (int)body.length, body.bytes);
+    } else {
+        tally->accepted++;
+        histogram_record(&tally->answer, now_ns() - poster->intended_ns);
+        session_answered(session, tally, (uint64_t)version, hash_bytes(id.bytes, id.length), poster->intended_ns);
+    }
+    self->free[self->free_count++] = poster;
+    pump(self);
+}
+
+static void pump(pacer *pacer) {
+    while (pacer->free_count > 0) {
+        uint64_t now = now_ns(), intended = pacer->rate > 0 ? due(pacer) : now;
+        if (intended >= pacer->end_ns || intended > now) return;
+        if (now - intended > pacer->latest_ns) pacer->latest_ns = now - intended;
+        poster *poster = pacer->free[--pacer->free_count];
+        session *session = &pacer->fleet->sessions[pacer->next++ % pacer->fleet->active];
+        poster->owner = pacer;
+        poster->item = session;
+        poster->intended_ns = intended;
+        pacer->fleet->tally->posted++;
+        poster_send(poster, "POST", session->intents, session->token, intent, take_accepted);
+    }
+}
+
+void pacer_start(pacer *pacer, fleet *fleet, double rate, double seconds) {
+    *pacer = (struct pacer){.fleet = fleet, .rate = rate, .start_ns = now_ns(), .end_ns = after(seconds)};
+    pacer->free = allocate(fleet->poster_count, sizeof *pacer->free);
+    for (unsigned i = 0; i < fleet->poster_count; i++) pacer->free[pacer->free_count++] = &fleet->posters[i];
+}
+
+bool pacer_turn(pacer *pacer, uint64_t until_ns) {
+    pump(pacer);
+    uint64_t now = now_ns(), wake = until_ns;
+    bool more = pacer->rate > 0 ? due(pacer) < pacer->end_ns : now < pacer->end_ns;
+    if (!more && pacer->free_count == pacer->fleet->poster_count) return false;
+    if (more && pacer->rate > 0 && pacer->free_count > 0 && due(pacer) < wake) wake = due(pacer);
+    if (pacer->end_ns > now && pacer->end_ns < wake) wake = pacer->end_ns;
+    network_turn(wake);
+    return true;
+}
+
+void pacer_free(pacer *pacer) {
+    free(pacer->free);
+    for (unsigned i = 0; i < pacer->fleet->poster_count; i++) pacer->fleet->posters[i].owner = pacer->fleet;
+}
+
+bool pacer_run(fleet *fleet, double rate, double seconds, uint64_t *latest_ns) {
+    pacer pacer;
+    pacer_start(&pacer, fleet, rate, seconds);
+    uint64_t deadline = pacer.end_ns + 30000000000ull;
+    bool stuck = false;
+    while (!stuck && pacer_turn(&pacer, deadline)) stuck = now_ns() > deadline;
+    if (stuck) {
+        tally_violation(fleet->tally, "%u intents were not answered in 30 s", fleet->poster_count - pacer.free_count);
+    }
+    *latest_ns = pacer.latest_ns;
+    pacer_free(&pacer);
+    return !stuck;
 }

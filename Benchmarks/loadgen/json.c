@@ -1,5 +1,6 @@
 #include "json.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 typedef struct {
@@ -66,9 +67,7 @@ static bool skip_word(cursor *c, const char *word) {
 
 static bool skip_value(cursor *c, int depth);
 
-// Calls nothing and keeps nothing: `count` gets the number of elements or members.
-static bool skip_container(cursor *c, char open, char close, int depth, int64_t *count) {
-    *count = 0;
+static bool skip_container(cursor *c, char open, char close, int depth) {
     if (depth > 64 || !take(c, open)) return false;
     skip_space(c);
     if (take(c, close)) return true;
@@ -80,7 +79,6 @@ static bool skip_container(cursor *c, char open, char close, int depth, int64_t 
             if (!take(c, ':')) return false;
         }
         if (!skip_value(c, depth + 1)) return false;
-        ++*count;
         skip_space(c);
     } while (take(c, ','));
     return take(c, close);
@@ -89,10 +87,9 @@ static bool skip_container(cursor *c, char open, char close, int depth, int64_t 
 static bool skip_value(cursor *c, int depth) {
     skip_space(c);
     if (c->at >= c->end) return false;
-    int64_t count;
     switch (*c->at) {
-    case '{': return skip_container(c, '{', '}', depth, &count);
-    case '[': return skip_container(c, '[', ']', depth, &count);
+    case '{': return skip_container(c, '{', '}', depth);
+    case '[': return skip_container(c, '[', ']', depth);
     case '"': return skip_string(c);
     case 't': return skip_word(c, "true");
     case 'f': return skip_word(c, "false");
@@ -106,7 +103,7 @@ static bool at_end(cursor *c) {
     return c->at == c->end;
 }
 
-bool json_members(json text, const char *const names[], json values[], size_t count) {
+static bool find_members(json text, const json names[], json values[], size_t count) {
     memset(values, 0, count * sizeof *values);
     cursor c = {text.bytes, text.bytes + text.length};
     skip_space(&c);
@@ -124,7 +121,7 @@ bool json_members(json text, const char *const names[], json values[], size_t co
         const char *value = c.at;
         if (!skip_value(&c, 1)) return false;
         for (size_t i = 0; i < count; i++) {
-            if (strlen(names[i]) != length || memcmp(names[i], name, length) != 0) continue;
+            if (names[i].length != length || memcmp(names[i].bytes, name, length) != 0) continue;
             if (values[i].bytes) return false;  // a member twice
             values[i] = (json){value, (size_t)(c.at - value)};
         }
@@ -133,10 +130,39 @@ bool json_members(json text, const char *const names[], json values[], size_t co
     return take(&c, '}') && at_end(&c);
 }
 
-int64_t json_array_count(json array) {
-    cursor c = {array.bytes, array.bytes + array.length};
-    int64_t count;
-    return array.bytes && skip_container(&c, '[', ']', 0, &count) && at_end(&c) ? count : -1;
+static bool plain_string(json text, json *value) {
+    if (!text.bytes || text.length < 2 || text.bytes[0] != '"') return false;
+    *value = (json){text.bytes + 1, text.length - 2};
+    return memchr(value->bytes, '\\', value->length) == NULL;
+}
+
+bool json_read(json text, const char *members, ...) {
+    enum { most = 8 };
+    json names[most], values[most];
+    size_t count = 0;
+    for (const char *at = members; *at && count < most; at += strcspn(at, " "), at += *at == ' ') {
+        names[count++] = (json){at, strcspn(at, ".:?")};
+    }
+    if (!text.bytes || !find_members(text, names, values, count)) return false;
+    va_list targets;
+    va_start(targets, members);
+    bool fine = true;
+    for (size_t i = 0; i < count; i++) {
+        const char *end = names[i].bytes + names[i].length;
+        if (*end == '.') {
+            json inner = {end + 1, strcspn(end + 1, ":?")}, outer = values[i];
+            fine = outer.bytes && find_members(outer, &inner, &values[i], 1) && fine;
+            end = inner.bytes + inner.length;
+        }
+        void *target = va_arg(targets, void *);
+        if (end[1] != 'i') *(json *)target = values[i];
+        if (*end == '?' && !values[i].bytes) continue;
+        if (end[1] == 'i') fine = json_integer(values[i], target) && fine;
+        else if (end[1] == 's') fine = plain_string(values[i], target) && fine;
+        else fine = values[i].bytes && fine;
+    }
+    va_end(targets);
+    return fine;
 }
 
 bool json_integer(json text, int64_t *value) {
@@ -152,12 +178,6 @@ bool json_integer(json text, int64_t *value) {
     if (magnitude > INT64_MAX) return false;
     *value = negative ? -(int64_t)magnitude : (int64_t)magnitude;
     return true;
-}
-
-bool json_plain_string(json text, json *value) {
-    if (!text.bytes || text.length < 2 || text.bytes[0] != '"') return false;
-    *value = (json){text.bytes + 1, text.length - 2};
-    return memchr(value->bytes, '\\', value->length) == NULL;
 }
 
 bool json_equals(json text, const char *literal) {

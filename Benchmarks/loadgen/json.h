@@ -1,9 +1,7 @@
 // Reads members out of a JSON object without building anything. Strict: what is not JSON is refused.
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base.h"
 
 /// A value's text inside the document, quotes and braces included; null bytes where a member is absent.
 typedef struct {
@@ -11,16 +9,13 @@ typedef struct {
     size_t length;
 } json;
 
-/// Finds the named members of the object that `text` is; false if `text` is not one JSON object and nothing else.
-bool json_members(json text, const char *const names[], json values[], size_t count);
-
-/// The number of an array's elements, or -1 if it is none.
-int64_t json_array_count(json array);
+/// Reads the named members of the object that `text` is, as in `"id:s version:i state.count:i intent?s"`, each into a
+/// pointer of its type. `i`: an int64_t. `s`: a json, a string without its quotes and without escapes (ids and names
+/// never have any). `j`: a json, any value as it stands. After `?` instead of `:` it may be absent. False if `text` is
+/// not one JSON object and nothing else, or a member is not what it should be.
+bool json_read(json text, const char *members, ...);
 
 /// An integer's value; false if the text is none, or beyond 64 bits.
 bool json_integer(json text, int64_t *value);
-
-/// A string without its quotes; false if the text is none, or has escapes (ids and names never do).
-bool json_plain_string(json text, json *value);
 
 bool json_equals(json text, const char *literal);

@@ -1,43 +1,56 @@
-// Sockets and the one event loop.
+// The one server, the one event loop, and connections from this to that.
 #pragma once
 
-#include <netinet/in.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "base.h"
+#include "http.h"
 
-/// Something the loop watches. Embedded first in what it belongs to.
-typedef struct source source;
-struct source {
-    void (*ready)(source *source, uint32_t events);
+typedef struct connection connection;
+
+/// What becomes of a connection, told to whoever embeds it first in what it belongs to. Each may close it.
+typedef struct {
+    /// All that was to be sent is sent. May be null.
+    void (*sent)(connection *connection);
+    http_body_handler body;
+    /// Bytes were taken, `unread` of them not because the response was whole before them.
+    void (*read)(connection *connection, size_t unread);
+    /// Nothing more comes; `broken`: because what came is no HTTP, else it was cut off.
+    void (*ended)(connection *connection, const char *why, bool broken);
+} connection_kind;
+
+/// All zero but for `kind` is a closed one.
+struct connection {
+    const connection_kind *kind;
+    http_response response;
+    /// The request, which stays until there is another: it may be sent again.
+    buffer out;
+    size_t sent, received;
+    /// Bytes that a read takes at most; 0: what there is.
+    size_t room;
+    uint64_t read_ns;
     int fd;
+    bool open, writing;
+    /// Takes a few KiB and no more while nobody reads it: small segments and a small receive buffer keep the server's
+    /// own send buffer small too.
+    bool narrow;
 };
 
-typedef struct {
-    struct sockaddr_in server;
-    /// How many of 127.0.0.2, 127.0.0.3, … connections come from, one after the other; 0: the kernel's choice.
-    unsigned source_addresses;
-    unsigned next_source;
-    int epoll;
-} network;
-
-/// Resolves nothing: `host` is a dotted address. Ends the process if it is not, or is not on this machine.
-void network_open(network *network, const char *host, uint16_t port);
-
-/// Raises the open-files limit as far as it goes and ends the process if that is below `needed`.
-void require_files(uint64_t needed);
-
-typedef enum { ordinary_socket, narrow_socket } socket_kind;
-
-/// Starts connecting without waiting. A narrow socket takes a few KiB and no more while nobody reads it: small
-/// segments and a small receive buffer keep the server's own send buffer small too. Returns -1 when it cannot.
-int network_connect(network *network, socket_kind kind);
-
-/// Watches for `events` (EPOLLIN, …), level-triggered.
-void network_watch(network *network, source *source, uint32_t events);
-void network_change(network *network, source *source, uint32_t events);
-
-/// Stops watching and closes; `abruptly` sends RST instead of FIN.
-void network_close(source *source, bool abruptly);
+/// Connections go to this port of 127.0.0.1. `files`: how many will be needed; ends the process if they are not to be
+/// had. `spread`: connections come from eight addresses, since one has 28,000 ports and each rests for a minute.
+void network_start(unsigned port, uint64_t files, bool spread);
 
 /// Handles what is ready, waiting at most until `deadline_ns` (monotonic) for it.
-void network_turn(network *network, uint64_t deadline_ns);
+void network_turn(uint64_t deadline_ns);
+
+/// Writes a request into `out`. `token`, `fields` (header lines) and `body` (JSON): null or empty for none.
+void connection_ask(
+    connection *connection, const char *method, const char *path, const char *token, const char *fields,
+    const char *body);
+
+/// Sends what `out` holds, connecting if need be; false if there is no way to connect.
+bool connection_send(connection *connection);
+
+/// Stops reading, and goes on; the kernel's buffers fill up meanwhile, then the server's.
+void connection_pause(connection *connection, bool paused);
+
+/// `abruptly` sends RST instead of FIN.
+void connection_close(connection *connection, bool abruptly);

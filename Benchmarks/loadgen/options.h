@@ -1,20 +1,23 @@
-// The command line.
+// The command line, and what can be run by it.
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
-
-typedef enum { mode_load, mode_vanish, mode_slow, mode_survive, mode_fanout, mode_storm, mode_multiplex } run_mode;
 
 typedef struct {
-    run_mode mode;
-    const char *host, *json, *keep, *tokens, *feature;
-    uint16_t port;
-    uint64_t seed;
-    unsigned streams, connections, clients, rounds, sessions, active, features, at_once, pid;
+    const char *json, *keep, *tokens, *feature;
+    unsigned port, seed, streams, connections, clients, rounds, sessions, active, features, pid;
     double rate, seconds, warmup, drain;
     bool may_conflate, expect_overflow, nchan;
 } options;
 
-/// Ends the process with 2 and the usage if the arguments are wrong, with 0 for --help.
-options options_parse(int count, char *arguments[]);
+typedef struct {
+    const char *name, *summary;
+    options defaults;
+    /// Returns the process's exit code.
+    int (*run)(const options *options);
+} mode;
+
+/// What this program has, ending in null: script/bench and script/trial each build it with modes of their own.
+extern const mode *const modes[];
+
+extern const mode load_mode;

@@ -1,8 +1,6 @@
 // A keep-alive connection: one request under way at a time, its answer handed over whole.
 #pragma once
 
-#include "common.h"
-#include "http.h"
 #include "json.h"
 #include "net.h"
 #include "tally.h"
@@ -13,24 +11,27 @@ typedef struct poster poster;
 typedef void (*poster_handler)(poster *poster, int status, json body);
 
 struct poster {
-    source source;
-    network *network;
+    connection connection;
     tally *tally;
-    buffer out, body;
-    http_response response;
+    buffer body;
     poster_handler handler;
     /// The caller's: what the request under way is about.
     void *owner, *item;
     uint64_t intended_ns;
     /// Header lines more; null for none.
     const char *fields;
-    bool busy, writing;
+    bool busy;
+    /// Set where the client is to cut the connection once its request is sent; called then.
+    void (*sent)(poster *poster);
 };
 
-void poster_open(poster *poster, network *network, tally *tally, void *owner);
+void poster_open(poster *poster, tally *tally, void *owner);
 
 /// Sends a request; the poster must be free.
 void poster_send(
     poster *poster, const char *method, const char *path, const char *token, const char *body, poster_handler handler);
+
+/// Sends the request that its connection holds, once more; false if there is no way to connect.
+bool poster_send_again(poster *poster, poster_handler handler);
 
 void poster_close(poster *poster);

@@ -1,8 +1,6 @@
 #include "session.h"
 
-#include <string.h>
-
-#include "common.h"
+#include <stdio.h>
 
 static unsigned window = 16;
 
@@ -10,19 +8,13 @@ void sessions_set_window(unsigned wanted) {
     while (window < wanted) window *= 2;
 }
 
-static bool copy(char *to, size_t room, json from) {
-    json text;
-    if (!json_plain_string(from, &text) || text.length == 0 || text.length >= room) return false;
-    memcpy(to, text.bytes, text.length);
-    to[text.length] = 0;
-    return true;
-}
-
 bool session_take(session *session, json answer) {
-    static const char *const names[] = {"id", "token"};
-    json values[2];
-    return json_members(answer, names, values, 2) && copy(session->id, sizeof session->id, values[0])
-        && copy(session->token, sizeof session->token, values[1]);
+    json id, token;
+    if (!json_read(answer, "id:s token:s", &id, &token) || !id.length || id.length >= sizeof session->id
+        || !token.length || token.length >= sizeof session->token) return false;
+    snprintf(session->id, sizeof session->id, "%.*s", (int)id.length, id.bytes);
+    snprintf(session->token, sizeof session->token, "%.*s", (int)token.length, token.bytes);
+    return true;
 }
 
 static pending_intent *slot(session *session, uint64_t version) {
@@ -34,9 +26,9 @@ static pending_intent *slot(session *session, uint64_t version) {
 }
 
 static void meet(pending_intent *slot, tally *tally) {
+    if (!slot->answered || !slot->shown) return;
     tally->matched++;
-    uint64_t latency = slot->shown_ns > slot->intended_ns ? slot->shown_ns - slot->intended_ns : 0;
-    histogram_record(&tally->event, latency);
+    histogram_record(&tally->event, slot->shown_ns > slot->intended_ns ? slot->shown_ns - slot->intended_ns : 0);
 }
 
 void session_answered(session *session, tally *tally, uint64_t version, uint64_t intent, uint64_t intended_ns) {
@@ -49,7 +41,7 @@ void session_answered(session *session, tally *tally, uint64_t version, uint64_t
     pending->answered = true;
     pending->intent = intent;
     pending->intended_ns = intended_ns;
-    if (pending->shown) meet(pending, tally);
+    meet(pending, tally);
 }
 
 void session_shown(session *session, tally *tally, uint64_t version, uint64_t intent, uint64_t shown_ns) {
@@ -62,5 +54,5 @@ void session_shown(session *session, tally *tally, uint64_t version, uint64_t in
     pending->shown = true;
     pending->intent = intent;
     pending->shown_ns = shown_ns;
-    if (pending->answered) meet(pending, tally);
+    meet(pending, tally);
 }

@@ -2,52 +2,34 @@
 
 #include <string.h>
 
-static bool is_number(json text) {
-    for (size_t i = 0; i < text.length; i++) {
-        if (text.bytes[i] < '0' || text.bytes[i] > '9') return false;
+// Puts the line's field into its place in the event, once; returns what is wrong with it.
+static const char *take_line(sse_event *event, const char *line, size_t length) {
+    if (length == 0) return "an empty line inside an event";
+    if (memchr(line, '\r', length) || memchr(line, 0, length)) return "CR or NUL in a line";
+    if (line[0] == ':') return NULL;
+    const char *colon = memchr(line, ':', length);
+    if (!colon) return "a line without a colon";
+    json name = {line, (size_t)(colon - line)}, value = {colon + 1, length - name.length - 1};
+    if (value.length && value.bytes[0] == ' ') value = (json){value.bytes + 1, value.length - 1};
+    if (json_equals(name, "retry")) {
+        int64_t milliseconds;
+        return json_integer(value, &milliseconds) && milliseconds >= 0 ? NULL : "a retry that is no number";
     }
-    return text.length > 0;
-}
-
-// Puts the field into `into`, once.
-static const char *set(json *into, json value, const char *twice) {
-    if (into->bytes) return twice;
-    *into = value;
+    json *field = json_equals(name, "data") ? &event->data : json_equals(name, "event") ? &event->event
+        : json_equals(name, "id") ? &event->id : NULL;
+    if (!field) return "a field that is none of data, event, id, retry";
+    if (field->bytes) return "a field twice in one event";
+    if (field == &event->id && value.length == 0) return "an empty id";
+    *field = value;
     return NULL;
 }
 
-static const char *take_line(sse_parser *parser, sse_event *event, const char *line, size_t length) {
-    if (length == 0) return "an empty line inside an event";
-    if (memchr(line, '\r', length) || memchr(line, 0, length)) return "CR or NUL in a line";
-    if (line[0] == ':') {
-        parser->comments++;
-        return NULL;
-    }
-    const char *colon = memchr(line, ':', length);
-    if (!colon) return "a line without a colon";
-    json name = {line, (size_t)(colon - line)};
-    json value = {colon + 1, length - name.length - 1};
-    if (value.length && value.bytes[0] == ' ') value = (json){value.bytes + 1, value.length - 1};
-    if (json_equals(name, "data")) return set(&event->data, value, "two data lines in one event");
-    if (json_equals(name, "event")) return set(&event->event, value, "two event lines in one event");
-    if (json_equals(name, "id")) {
-        return value.length == 0 ? "an empty id" : set(&event->id, value, "two id lines in one event");
-    }
-    if (json_equals(name, "retry")) {
-        parser->retries++;
-        return is_number(value) ? NULL : "a retry that is no number";
-    }
-    return "a field that is none of data, event, id, retry";
-}
-
-static const char *take_block(
-    sse_parser *parser, const char *block, size_t length, sse_handler handler, void *context
-) {
+static const char *take_block(const char *block, size_t length, sse_handler handler, void *context) {
     sse_event event = {0};
     for (const char *line = block, *end = block + length; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         size_t line_length = (size_t)((newline ? newline : end) - line);
-        const char *error = take_line(parser, &event, line, line_length);
+        const char *error = take_line(&event, line, line_length);
         if (error) return error;
         line += line_length + 1;
     }
@@ -67,7 +49,7 @@ static size_t take_blocks(sse_parser *parser, const char *bytes, size_t length, 
         const char *end = memmem(bytes + taken, length - taken, "\n\n", 2);
         if (!end) break;
         size_t block = (size_t)(end - bytes) - taken;
-        parser->error = take_block(parser, bytes + taken, block, handler, context);
+        parser->error = take_block(bytes + taken, block, handler, context);
         taken += block + 2;
     }
     return taken;

@@ -2,7 +2,6 @@
 // that end in LF, and no empty id.
 #pragma once
 
-#include "common.h"
 #include "json.h"
 
 typedef struct {
@@ -12,7 +11,6 @@ typedef struct {
 
 typedef struct {
     buffer pending;
-    uint64_t comments, retries;
     /// Why the bytes are no stream of the contract; null while they are.
     const char *error;
 } sse_parser;

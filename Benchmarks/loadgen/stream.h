@@ -1,38 +1,32 @@
 // An open stream of a feature, or of several.
 #pragma once
 
-#include "check.h"
-#include "http.h"
 #include "net.h"
+#include "session.h"
+#include "sse.h"
 
-typedef struct stream {
-    source source;
-    network *network;
+typedef struct stream stream;
+
+/// Why it is over: cut off, closed with a last chunk, answered with another status, or not what a stream should be.
+typedef enum { stream_cut, stream_closed, stream_refused, stream_broken } stream_end;
+
+/// All zero but for `session`, `tally`, `event` and what else is wanted is one that was not opened yet.
+struct stream {
+    connection connection;
+    sse_parser parser;
     session *session;
     tally *tally;
-    http_response response;
-    sse_parser parser;
-    checker checker;
-    /// Where its events go instead of to the checker; null for the checker.
-    sse_handler handler;
-    void *context;
-    /// The request: null for the session's feature; header lines more.
-    const char *path, *fields;
+    void (*event)(stream *stream, const sse_event *event);
+    /// Null where an end is a violation. It may open the stream again.
+    void (*ended)(stream *stream, stream_end end, const char *why);
+    /// Its request is sent; bytes have come and were shown. Null where nobody asks.
+    void (*sent)(stream *stream), (*read)(stream *stream);
     /// A body that ends with the connection is as good as chunks.
     bool may_be_unframed;
-    /// Latencies are taken from it.
-    bool measured;
-    bool requested, paused, finished;
-    uint64_t read_ns, bytes;
-} stream;
+    bool finished;
+};
 
-void stream_open(stream *stream, network *network, session *session, tally *tally, socket_kind kind);
-
-/// The same with what was set in handler, context, path, fields and may_be_unframed.
-void stream_open_as_set(stream *stream, network *network, session *session, tally *tally, socket_kind kind);
-
-/// Stops reading; the kernel's buffers fill up, then the server's.
-void stream_pause(stream *stream);
-void stream_resume(stream *stream);
+/// `path`: null for the session's feature. `fields`: header lines more. Where there is no way to connect it ends as cut.
+void stream_open(stream *stream, const char *path, const char *fields);
 
 void stream_close(stream *stream);

@@ -1,9 +1,19 @@
 #include "tally.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 
-typedef unsigned long long u64;
+#include "net.h"
+
+static struct {
+    const char *name, *unit;
+    double value;
+} figures[64];
+static unsigned figure_count;
 
 void tally_violation(tally *tally, const char *format, ...) {
     if (tally->violations++ >= 10) return;
@@ -20,99 +30,102 @@ void tally_forget_latencies(tally *tally) {
     memset(&tally->event, 0, sizeof tally->event);
 }
 
-uint64_t tally_faults(const tally *t, int may_conflate) {
+uint64_t tally_faults(const tally *t, bool may_conflate) {
     return (may_conflate ? 0 : t->skipped) + t->http_errors + t->duplicated + t->reordered + t->mismatched
         + t->labels_missing + t->labels_duplicated + t->labels_reordered + t->replayed + t->cut + t->violations;
 }
 
-static const struct {
-    const char *name;
-    double quantile;
-} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}};
+void note(const char *name, double value, const char *unit) {
+    if (figure_count == sizeof figures / sizeof *figures) fail("no room for the figure %s", name);
+    figures[figure_count].name = name;
+    figures[figure_count].unit = unit;
+    figures[figure_count++].value = value;
+}
 
-static void print_latency(const char *name, const histogram *histogram, FILE *file) {
-    fprintf(file, "%-16s", name);
+static double seconds_of(clockid_t clock) {
+    struct timespec time;
+    if (clock_gettime(clock, &time) != 0) fail("--pid: there is no such process any more");
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+usage usage_now(unsigned pid) {
+    // All threads of the server's, the ended ones too, to the nanosecond.
+    clockid_t server = CLOCK_PROCESS_CPUTIME_ID;
+    if (pid && clock_getcpuclockid((pid_t)pid, &server) != 0) fail("--pid %u: there is no such process", pid);
+    // Since 1970, to match a sampler's times.
+    return (usage){seconds_of(CLOCK_REALTIME), seconds_of(CLOCK_PROCESS_CPUTIME_ID), pid ? seconds_of(server) : 0};
+}
+
+usage usage_since(usage before, unsigned pid) {
+    usage now = usage_now(pid);
+    note("startedAt", before.at, "unix s");
+    note("endedAt", now.at, "unix s");
+    return (usage){now.at - before.at, now.generator - before.generator, now.server - before.server};
+}
+
+void note_usage(usage used, const char *each, double count) {
+    note("generatorCores", used.generator / used.at, "");
+    note("serverCores", used.server / used.at, "");
+    note(each, count > 0 ? used.server * 1e6 / count : 0, "us of the server's");
+}
+
+uint64_t server_kib(unsigned pid, bool settled) {
+    char path[64], line[256];
+    u64 kib = 0;
+    for (uint64_t until = settled ? after(0.5) : 0; now_ns() < until;) network_turn(until);
+    if (pid == 0) return 0;
+    snprintf(path, sizeof path, "/proc/%u/smaps_rollup", pid);
+    FILE *file = fopen(path, "r");
+    if (!file) fail("--pid %u: cannot read %s", pid, path);
+    while (fgets(line, sizeof line, file) && sscanf(line, "Rss: %llu kB", &kib) != 1) {}
+    fclose(file);
+    return kib;
+}
+
+static double ms(const histogram *histogram, double quantile) {
+    return (double)histogram_quantile(histogram, quantile) / 1e6;
+}
+
+static void show_latency(const char *name, const histogram *histogram, FILE *file) {
+    static const struct { const char *name; double quantile; } quantiles[] = {
+        {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"max", 1},
+    };
+    if (histogram->count) printf("%-24s", name);
+    if (file) fprintf(file, ",\"%s\":{\"count\":%llu", name, (u64)histogram->count);
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
-        fprintf(
-            file, "  %s %8.3f ms", quantiles[i].name,
-            (double)histogram_quantile(histogram, quantiles[i].quantile) / 1e6);
+        double value = ms(histogram, quantiles[i].quantile);
+        if (histogram->count) printf(" %s %.3f ", quantiles[i].name, value);
+        if (file) fprintf(file, ",\"%s\":%.6f", quantiles[i].name, value);
     }
-    fprintf(file, "  max %8.3f ms  (%llu)\n", (double)histogram->maximum / 1e6, (u64)histogram->count);
-}
-
-void tally_print_answers(const tally *t, FILE *file) {
-    for (int status = 0; status < 600; status++) {
-        if (t->statuses[status]) fprintf(file, "                 %llu answers %d\n", (u64)t->statuses[status], status);
-    }
-}
-
-void tally_print(const tally *t, FILE *file) {
-    fprintf(
-        file, "intents          %llu posted, %llu accepted, %llu HTTP errors, %llu reconnects\n", (u64)t->posted,
-        (u64)t->accepted, (u64)t->http_errors, (u64)t->reconnects);
-    tally_print_answers(t, file);
-    fprintf(
-        file, "states           %llu shown, %llu matched, %llu skipped, %llu duplicated, %llu out of order, %llu mismatched\n",
-        (u64)t->states, (u64)t->matched, (u64)t->skipped, (u64)t->duplicated, (u64)t->reordered, (u64)t->mismatched);
-    fprintf(
-        file, "labels           %llu shown, %llu missing, %llu duplicated, %llu out of order, %llu replayed\n",
-        (u64)t->labels, (u64)t->labels_missing, (u64)t->labels_duplicated, (u64)t->labels_reordered,
-        (u64)t->replayed);
-    fprintf(
-        file, "streams          %llu resets (%llu labels lost to them), %llu goaways, %llu pings, %llu cut, %llu other violations\n",
-        (u64)t->resets, (u64)t->labels_lost, (u64)t->goaways, (u64)t->pings, (u64)t->cut, (u64)t->violations);
-    if (t->answer.count) print_latency("POST to answer", &t->answer, file);
-    if (t->event.count) print_latency("POST to event", &t->event, file);
-}
-
-static void write_latency(const char *name, const histogram *histogram, FILE *file) {
-    fprintf(file, ",\"%s\":{\"count\":%llu", name, (u64)histogram->count);
-    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
-        fprintf(
-            file, ",\"%s\":%.6f", quantiles[i].name,
-            (double)histogram_quantile(histogram, quantiles[i].quantile) / 1e6);
-    }
-    fprintf(file, ",\"max\":%.6f,\"curve\":[", (double)histogram->maximum / 1e6);
+    if (histogram->count) puts("");
+    if (!file) return;
     // For a plot, eight even steps for each digit of what is beyond: 1, ..., 1/10, ..., 1/100,000.
+    fputs(",\"curve\":[", file);
     double beyond = 1;
     for (int step = 0; histogram->count && step <= 40; step++, beyond *= 0.7498942093324559) {
-        fprintf(
-            file, "%s[%.7f,%.6f]", step ? "," : "", 1 - beyond,
-            (double)histogram_quantile(histogram, 1 - beyond) / 1e6);
+        fprintf(file, "%s[%.7f,%.6f]", step ? "," : "", 1 - beyond, ms(histogram, 1 - beyond));
     }
     fputs("]}", file);
 }
 
-void tally_write_json(const tally *t, FILE *file) {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } counts[] = {
-        {"posted", t->posted},
-        {"accepted", t->accepted},
-        {"httpErrors", t->http_errors},
-        {"reconnects", t->reconnects},
-        {"states", t->states},
-        {"matched", t->matched},
-        {"skipped", t->skipped},
-        {"duplicated", t->duplicated},
-        {"outOfOrder", t->reordered},
-        {"mismatched", t->mismatched},
-        {"labels", t->labels},
-        {"labelsMissing", t->labels_missing},
-        {"labelsDuplicated", t->labels_duplicated},
-        {"labelsOutOfOrder", t->labels_reordered},
-        {"labelsLostToResets", t->labels_lost},
-        {"replayed", t->replayed},
-        {"resets", t->resets},
-        {"goaways", t->goaways},
-        {"pings", t->pings},
-        {"cut", t->cut},
-        {"violations", t->violations},
-    };
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        fprintf(file, "%s\"%s\":%llu", i ? "," : "", counts[i].name, (u64)counts[i].value);
+int report(const char *mode, const tally *tally, const char *path, bool passed) {
+#define COUNT(name) if (tally->name) note(#name, (double)tally->name, "");
+    TALLY_COUNTS(COUNT)
+#undef COUNT
+    FILE *file = path ? fopen(path, "w") : NULL;
+    if (path && !file) fail("cannot write %s: %s", path, strerror(errno));
+    if (file) fprintf(file, "{\"mode\":\"%s\",\"passed\":%s", mode, passed ? "true" : "false");
+    for (unsigned i = 0; i < figure_count; i++) {
+        double value = figures[i].value;
+        printf("%-24s %.*f %s\n", figures[i].name, value == (double)(int64_t)value ? 0 : 3, value, figures[i].unit);
+        if (file) fprintf(file, ",\"%s\":%.6f", figures[i].name, value);
     }
-    write_latency("answerMs", &t->answer, file);
-    write_latency("eventMs", &t->event, file);
+    for (int status = 0; status < 600; status++) {
+        if (tally->statuses[status]) printf("%-24d %llu answers\n", status, (u64)tally->statuses[status]);
+    }
+    show_latency("answerMs", &tally->answer, file);
+    show_latency("eventMs", &tally->event, file);
+    printf("%s: %s\n", mode, passed ? "everything held" : "FAILED");
+    if (file && (fputs("}\n", file) < 0 || fclose(file) != 0)) fail("cannot write %s: %s", path, strerror(errno));
+    return passed ? 0 : 1;
 }

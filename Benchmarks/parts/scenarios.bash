@@ -77,7 +77,7 @@ timing() { echo "--seconds $seconds --warmup $warmup"; }
     }
 
     scenario_multiplex() {
-        in_turns multiplex all "limit mvi-sized hummingbird node" multiplex --rate 0 --connections 64 \
+        in_turns multiplex all "limit mvi-sized hummingbird node" load --rate 0 --connections 64 \
             --streams "$(or 1000 200)" --feature sized:200 --features 10 $(timing)
     }
 }

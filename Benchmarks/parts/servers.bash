@@ -33,7 +33,7 @@ build() {
         swift build "${released[@]}" --product "$product" >&2
     done
     tools=$work
-    compile_loadgen "$tools/loadgen"
+    compile "$tools/loadgen" "$root"/Benchmarks/{loadgen,modes}/*.c
     compile "$tools/limit" "$root"/Benchmarks/limit/*.c -lmicrohttpd
     swift build "${peer[@]}" >&2
     bin=$(swift build "${released[@]}" --show-bin-path)

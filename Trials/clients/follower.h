@@ -2,28 +2,21 @@
 // it was shown before.
 #pragma once
 
-#include "http.h"
-#include "net.h"
-#include "sse.h"
+#include "../../Benchmarks/loadgen/stream.h"
 #include "subject.h"
 
-typedef struct {
-    source source;
-    network *network;
+typedef struct follower {
+    stream stream;
     subject *subject;
     unsigned number;
-    http_response response;
-    sse_parser parser;
     /// The last id, as it goes into Last-Event-ID; its number; the one that this connection began with.
     char cursor[160], epoch[64];
     uint64_t last_id, resumed_from, versions[feature_count];
     uint64_t wake_ns, random;
-    bool requested, hello, stopped;
+    bool hello, stopped;
 } follower;
 
-void follower_open(follower *follower, network *network, subject *subject, unsigned number, uint64_t seed);
+void follower_open(follower *follower, subject *subject, unsigned number, uint64_t seed);
 
 /// Does what is due by now; returns when it must be called again at the latest.
 uint64_t follower_tick(follower *follower, uint64_t now);
-
-void follower_close(follower *follower);

@@ -3,10 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
-
 #define VIOLATION(...) tally_violation(history->found->tally, "session %u: " __VA_ARGS__)
-typedef unsigned long long u64;
 
 // A version is the number of a turn, and the session's other stores have turns as well: versions that no intent of this
 // store was told belong to those, unless a stream showed another count there.
@@ -120,7 +117,7 @@ void history_finish(history *history, unsigned streams, uint64_t version, int64_
                 "stream %u: the milestone of version %llu (%lld) %s", history->index, stream, (u64)v, (long long)sum,
                 came ? "came, and there is none" : "never came");
             if (came) found->corrupt++;
-            else found->labels_lost++;
+            else found->labels_never_shown++;
         }
     }
     if (!unknown && sum != count) {

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "survival.h"
-#include "json.h"
 
 typedef struct {
     /// What the intent added; 0: nobody was told this version.

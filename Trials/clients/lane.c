@@ -3,20 +3,63 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "request.h"
-
-#define VIOLATION(...) tally_violation(lane->call.found->tally, __VA_ARGS__)
+#define VIOLATION(...) tally_violation(lane->found->tally, __VA_ARGS__)
 static const uint64_t millisecond = 1000000;
 
-static void take_answer(call *call, int status, json body);
+static const uint64_t patience = 15000 * millisecond;
+
+static void take_answer(poster *poster, int status, json body);
+
+// Sends what the lane's connection holds, so long from now.
+static void send_in(lane *lane, uint64_t pause_ns, poster_handler handler) {
+    lane->handler = handler;
+    lane->idle = false;
+    lane->wake_ns = now_ns() + pause_ns;
+    lane->deadline_ns = lane->wake_ns + patience;
+}
+
+// A moment later, on another connection: the server may be down for a while.
+static void send_again(lane *lane) {
+    lane->found->repeats++;
+    lane->wake_ns = now_ns() + millisecond * (2 + next_random(&lane->random) % 14);
+}
+
+static void take_any(poster *poster, int status, json body) {
+    lane *lane = poster->owner;
+    if (status == 0) return send_again(lane);
+    lane->idle = true;
+    lane->handler(poster, status, body);
+}
+
+uint64_t lane_tick(lane *lane, uint64_t now) {
+    if (lane->idle) return UINT64_MAX;
+    if (lane->wake_ns && lane->wake_ns <= now) {
+        lane->wake_ns = 0;
+        if (!poster_send_again(&lane->poster, take_any)) send_again(lane);
+    } else if (!lane->wake_ns && lane->deadline_ns <= now) {
+        lane->deadline_ns = now + patience;
+        VIOLATION("no answer in 15 s, and the connection is still open");
+        connection_close(&lane->poster.connection, false);
+        send_again(lane);
+    }
+    return lane->wake_ns ? lane->wake_ns : lane->deadline_ns;
+}
+
+static void take_sent(poster *poster) {
+    lane *lane = poster->owner;
+    if (!lane->drop) return;
+    lane->drop = false;
+    lane->found->dropped++;
+    connection_close(&poster->connection, next_random(&lane->random) & 1);
+    lane->wake_ns = now_ns() + 1 + millisecond * (next_random(&lane->random) % 4);
+}
 
 static uint64_t pause(lane *lane) {
     return lane->think_ns ? next_random(&lane->random) % (2 * lane->think_ns) : 0;
 }
 
 static void next(lane *lane) {
-    lane->idle = *lane->stopping || lane->subject->gone;
-    if (!lane->idle) lane_begin(lane);
+    if (!*lane->stopping && !lane->subject->gone) lane_begin(lane);
 }
 
 // `prefer`: a header line more.
@@ -35,27 +78,22 @@ static void ask(lane *lane, uint64_t pause_ns, const char *prefer) {
     }
     if (feature == feature_counter) snprintf(body, sizeof body, "{\"type\":\"add\",\"amount\":%u}", lane->amount);
     else snprintf(body, sizeof body, "{\"type\":\"%s\"}", lane->tap ? "tapOpenMaps" : "refreshAllData");
-    lane->call.request.length = 0;
-    request_append_with(&lane->call.request, "POST", path, lane->subject->session.token, fields, body);
-    call_send(&lane->call, pause_ns, take_answer);
-}
-
-// The same request once more; the call still holds it.
-static void again(lane *lane) {
-    lane->call.found->refused++;
-    call_send(&lane->call, millisecond * (2 + next_random(&lane->random) % 10), lane->call.handler);
+    connection_ask(&lane->poster.connection, "POST", path, lane->subject->session.token, fields, body);
+    send_in(lane, pause_ns, take_answer);
 }
 
 static bool refused(lane *lane, int status, json body) {
-    if (status == 503) lane->call.found->unavailable++;
-    else if (status == 507) lane->call.found->full++;
+    if (status == 503) lane->found->unavailable++;
+    else if (status == 507) lane->found->full++;
     else if (status != 409 && status != 429) return false;
     if (memmem(body.bytes, body.length, "receipt-expired", 15)) {
         VIOLATION("session %u: the receipt of an intent is gone", lane->subject->index);
-        lane->call.found->lost++;
+        lane->found->lost++;
         next(lane);
     } else {
-        again(lane);
+        // The same request once more.
+        lane->found->refused++;
+        send_in(lane, millisecond * (2 + next_random(&lane->random) % 10), lane->handler);
     }
     return true;
 }
@@ -65,41 +103,33 @@ static void take_version(lane *lane, uint64_t version, uint64_t intent) {
     subject *subject = lane->subject;
     if (lane->confirming && lane->version && lane->version != version) {
         VIOLATION("session %u: an intent's second answer names another version", subject->index);
-        lane->call.found->corrupt++;
+        lane->found->corrupt++;
     }
     if (lane->kind == lane_work) return;
     if (lane->tap) subject_tapped(subject, intent);
     else history_acknowledged(&subject->counter, version, lane->amount, intent);
 }
 
-static void take_answer(call *call, int status, json body) {
-    static const char *const names[] = {"intent", "version"}, *const count_name[] = {"count"};
-    lane *lane = call->owner;
-    survival *found = call->found;
-    json values[2], intent;
+static void take_answer(poster *poster, int status, json body) {
+    lane *lane = poster->owner;
+    survival *found = lane->found;
+    const http_response *response = &poster->connection.response;
+    json intent;
     int64_t version, count;
-    if (lane->subject->gone) {
-        lane->idle = true;
-        return;
-    }
-    if (status == 404) {
-        subject_gone(lane->subject);
-        lane->idle = true;
-        return;
-    }
+    if (lane->subject->gone) return;
+    if (status == 404) return subject_gone(lane->subject);
     if (refused(lane, status, body)) return;
-    if (call->response.replayed) found->replayed++;
-    if (status == 200 && json_members(body, count_name, values, 1) && json_integer(values[0], &count)) {
+    if (response->replayed) found->answered_by_receipt++;
+    if (status == 200 && json_read(body, "count:i", &count)) {
         found->acknowledged++;
         // A replay shows the state of now, not of then; which version the intent made, the receipt says.
-        lane->version = call->response.replayed ? 0 : call->response.version;
+        lane->version = response->replayed ? 0 : response->version;
         if (lane->version) history_shown(&lane->subject->counter, lane->version, count);
         lane->confirming = true;
         ask(lane, 0, "");
         return;
     }
-    if (status != 202 || !json_members(body, names, values, 2) || !json_plain_string(values[0], &intent)
-        || !json_integer(values[1], &version)) {
+    if (status != 202 || !json_read(body, "intent:s version:i", &intent, &version)) {
         VIOLATION("session %u: an intent is answered with %d: %.*s", lane->subject->index, status, (int)body.length, body.bytes);
         return next(lane);
     }
@@ -107,7 +137,7 @@ static void take_answer(call *call, int status, json body) {
         found->acknowledged++;
     } else {
         found->confirmed++;
-        if (lane->kind != lane_sequence && !call->response.replayed) {
+        if (lane->kind != lane_sequence && !response->replayed) {
             VIOLATION("session %u: an answered intent ran again", lane->subject->index);
             found->doubled++;
         }
@@ -125,45 +155,37 @@ static void take_answer(call *call, int status, json body) {
 
 // --- The short sessions ---
 
-static void take_short(call *call, int status, json body);
+static void take_short(poster *poster, int status, json body);
 
 static void ask_short(lane *lane, uint64_t pause_ns) {
-    enum { posts = 3 };
+    static const char *const deeds[][2] = {
+        {"POST", "/sessions"}, {"POST", "/features/counter/intents"}, {"POST", "/features/counter/intents"},
+        {"POST", "/features/counter/intents"}, {"GET", "/features/counter/state"}, {"DELETE", "/sessions/current"},
+    };
+    bool posts = lane->step >= 1 && lane->step <= 3;
     char fields[64];
-    buffer *out = &lane->call.request;
-    out->length = 0;
-    if (lane->step == 0) {
-        request_append(out, "POST", "/sessions", NULL, NULL);
-    } else if (lane->step <= posts) {
-        snprintf(fields, sizeof fields, "Idempotency-Key: \"%u\"\r\n", lane->step);
-        request_append_with(
-            out, "POST", "/features/counter/intents", lane->own.token, fields, "{\"type\":\"increment\"}");
-    } else if (lane->step == posts + 1) {
-        request_append(out, "GET", "/features/counter/state", lane->own.token, NULL);
-    } else {
-        request_append(out, "DELETE", "/sessions/current", lane->own.token, NULL);
-    }
-    lane->call.drop = next_random(&lane->random) % 50 == 0;
-    call_send(&lane->call, pause_ns, take_short);
+    snprintf(fields, sizeof fields, "Idempotency-Key: \"%u\"\r\n", lane->step);
+    connection_ask(
+        &lane->poster.connection, deeds[lane->step][0], deeds[lane->step][1], lane->step ? lane->own.token : NULL,
+        posts ? fields : NULL, posts ? "{\"type\":\"increment\"}" : NULL);
+    lane->drop = next_random(&lane->random) % 50 == 0;
+    send_in(lane, pause_ns, take_short);
 }
 
-static void take_short(call *call, int status, json body) {
-    static const char *const version_name[] = {"version"}, *const count_name[] = {"count"};
-    lane *lane = call->owner;
-    survival *found = call->found;
-    json text;
+static void take_short(poster *poster, int status, json body) {
+    lane *lane = poster->owner;
+    survival *found = lane->found;
     int64_t number;
     bool fine = false;
     if (refused(lane, status, body)) return;
-    if (call->response.replayed) found->replayed++;
+    if (poster->connection.response.replayed) found->answered_by_receipt++;
     if (lane->step == 0) {
         fine = status == 201 && session_take(&lane->own, body);
     } else if (lane->step <= 3) {
-        fine = status == 202 && json_members(body, version_name, &text, 1) && json_integer(text, &number)
-            && number == lane->step + 1;
+        fine = status == 202 && json_read(body, "version:i", &number) && number == lane->step + 1;
         if (fine) found->acknowledged++;
     } else if (lane->step == 4) {
-        fine = status == 200 && json_members(body, count_name, &text, 1) && json_integer(text, &number);
+        fine = status == 200 && json_read(body, "count:i", &number);
         if (fine && number > 3) found->doubled++;
         if (fine && number < 3) found->lost++;
         fine = fine && number == 3;
@@ -177,72 +199,62 @@ static void take_short(call *call, int status, json body) {
         if (status == 404) found->sessions_lost++;
     }
     lane->step = fine ? (lane->step + 1) % 6 : 0;
-    lane->idle = *lane->stopping;
-    if (!lane->idle) ask_short(lane, pause(lane));
+    if (!*lane->stopping) ask_short(lane, pause(lane));
 }
 
 // --- The end ---
 
-static void take_state(call *call, int status, json body) {
-    static const char *const names[] = {"count"};
-    lane *lane = call->owner;
+static void read_state(lane *lane, const char *path);
+
+static void take_state(poster *poster, int status, json body) {
+    lane *lane = poster->owner;
     subject *subject = lane->subject;
-    json text;
-    lane->idle = true;
     if (status == 404) return subject_gone(subject);
-    bool order = lane->reading;
-    if (status != 200 || (order && memmem(body.bytes, body.length, "\"loading\"", 9))) {
-        if (status != 200) call->found->refused++;
-        lane->idle = false;
-        call_send(call, 20 * millisecond, take_state);
-        return;
+    if (status != 200 || (lane->reading && memmem(body.bytes, body.length, "\"loading\"", 9))) {
+        if (status != 200) lane->found->refused++;
+        return send_in(lane, 20 * millisecond, take_state);
     }
-    if (order) {
+    if (lane->reading) {
         subject->closed = true;
-        return;
-    }
-    if (!json_members(body, names, &text, 1) || !json_integer(text, &subject->last_count)) {
+    } else if (!json_read(body, "count:i", &subject->last_count)) {
         VIOLATION("session %u: a state without a count: %.*s", subject->index, (int)body.length, body.bytes);
-        return;
+    } else {
+        subject->last_version = poster->connection.response.version;
+        lane->reading = true;
+        read_state(lane, "/features/order-detail:42/state");
     }
-    subject->last_version = call->response.version;
-    lane->reading = true;
-    lane->idle = false;
-    call->request.length = 0;
-    request_append(&call->request, "GET", "/features/order-detail:42/state", subject->session.token, NULL);
-    call_send(call, 0, take_state);
+}
+
+static void read_state(lane *lane, const char *path) {
+    connection_ask(&lane->poster.connection, "GET", path, lane->subject->session.token, NULL, NULL);
+    send_in(lane, 0, take_state);
 }
 
 void lane_read_states(lane *lane) {
-    lane->idle = false;
     lane->reading = false;
-    lane->call.request.length = 0;
-    request_append(
-        &lane->call.request, "GET", "/features/counter/state", lane->subject->session.token, NULL);
-    call_send(&lane->call, 0, take_state);
+    read_state(lane, "/features/counter/state");
 }
 
-void lane_open(
-    lane *lane, network *network, subject *subject, survival *found, lane_kind kind, unsigned index, uint64_t seed
-) {
+void lane_open(lane *lane, subject *subject, survival *found, lane_kind kind, unsigned index, uint64_t seed) {
     memset(lane, 0, sizeof *lane);
     lane->random = seed | 1;
     lane->kind = kind;
     lane->subject = subject;
     lane->index = index;
     lane->idle = true;
-    call_open(&lane->call, network, found, lane, seed * 31 + 7);
+    lane->found = found;
+    poster_open(&lane->poster, found->tally, lane);
+    lane->poster.sent = take_sent;
 }
 
 void lane_begin(lane *lane) {
-    lane->idle = false;
     if (lane->kind == lane_short) return ask_short(lane, pause(lane));
     lane->number = lane->kind == lane_sequence ? ++lane->subject->last_sequence : lane->number + 1;
     lane->amount = 1 + (uint32_t)(next_random(&lane->random) % 3);
     lane->tap = lane->kind != lane_work && next_random(&lane->random) % 8 == 0;
     lane->confirming = false;
     lane->version = 0;
-    lane->call.drop = next_random(&lane->random) % 50 == 0;
+    lane->drop = next_random(&lane->random) % 50 == 0;
     bool whole = lane->kind == lane_keys && !lane->tap && next_random(&lane->random) % 8 == 0;
     ask(lane, pause(lane), whole ? "Prefer: return=representation\r\n" : "");
 }

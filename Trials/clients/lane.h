@@ -1,7 +1,7 @@
 // One client that does one thing after the other: it asks, repeats until it is answered, thinks, and asks the next.
 #pragma once
 
-#include "call.h"
+#include "../../Benchmarks/loadgen/poster.h"
 #include "subject.h"
 
 typedef enum {
@@ -18,22 +18,30 @@ typedef enum {
 typedef struct lane lane;
 
 struct lane {
-    call call;
+    poster poster;
     lane_kind kind;
     subject *subject;
+    survival *found;
     uint64_t random, number, version;
+    /// When it asks (again); until when there must be an answer.
+    uint64_t wake_ns, deadline_ns;
+    poster_handler handler;
     unsigned index, step;
     uint32_t amount;
     bool tap, confirming, idle, reading;
     /// Set by the run: how long it thinks on average; that the intent under way is the last.
     uint64_t think_ns;
     const bool *stopping;
+    /// Cuts the connection once, right after the request: the client does not learn what became of it.
+    bool drop;
     /// lane_short: its own session.
     session own;
 };
 
-void lane_open(
-    lane *lane, network *network, subject *subject, survival *found, lane_kind kind, unsigned index, uint64_t seed);
+void lane_open(lane *lane, subject *subject, survival *found, lane_kind kind, unsigned index, uint64_t seed);
+
+/// Does what is due by now; returns when it must be called again at the latest.
+uint64_t lane_tick(lane *lane, uint64_t now);
 
 /// Asks the first.
 void lane_begin(lane *lane);

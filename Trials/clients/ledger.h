@@ -1,7 +1,7 @@
 // A hash table from the hash of an id to what is known of it.
 #pragma once
 
-#include "common.h"
+#include "../../Benchmarks/loadgen/base.h"
 
 typedef struct {
     /// 0: free.

@@ -3,124 +3,103 @@
 // it, in order; the other stream must not have noticed.
 #include <stdio.h>
 
-#include "common.h"
+#include "../../Benchmarks/loadgen/check.h"
+#include "../../Benchmarks/loadgen/fleet.h"
 #include "modes.h"
-#include "pacer.h"
-#include "report.h"
-#include "stream.h"
 
-static void open_stream(fleet *fleet, stream *stream, tally *tally, socket_kind kind) {
-    stream_open(stream, &fleet->network, &fleet->sessions[0], tally, kind);
-    uint64_t deadline = now_ns() + 10000000000ull;
-    while (!stream->checker.started && !stream->finished) {
-        if (now_ns() > deadline) fail("a stream showed no state within 10 s");
-        network_turn(&fleet->network, deadline);
-    }
-    if (stream->finished) fail("a stream ended at once");
+// The reading stream's findings with the intents', and the slow one's apart.
+static tally found, slow_found;
+static viewer reading, slow;
+static fleet all;
+
+static bool has_started(unsigned index) { return viewer_started(index ? &slow : &reading); }
+static bool is_complete(unsigned index) { return viewer_complete(index ? &slow : &reading); }
+
+static void open_one(unsigned index) { viewer_open(index ? &slow : &reading, all.sessions, 1, index ? &slow_found : &found); }
+
+// Intents for a third of the time, until the first `streams` of the two show what these led to; false if they do not.
+static bool post(const options *options, unsigned streams) {
+    uint64_t latest_ns;
+    if (!pacer_run(&all, options->rate, options->seconds / 3, &latest_ns)) fail("intents were not answered within 30 s");
+    return wait_for_each(streams, is_complete, options->drain);
 }
 
-static void post_for(fleet *fleet, double rate, double seconds) {
-    pacer pacer;
-    pacer_start(&pacer, fleet, rate, seconds);
-    uint64_t deadline = pacer.end_ns + 30000000000ull;
-    while (pacer_turn(&pacer, deadline)) {
-        if (now_ns() > deadline) fail("intents were not answered within 30 s");
-    }
-    pacer_free(&pacer);
-}
+static double p99_ms(void) { return (double)histogram_quantile(&found.event, 0.99) / 1e6; }
 
-static double p99_ms(const tally *tally) {
-    return (double)histogram_quantile(&tally->event, 0.99) / 1e6;
-}
-
-static bool drain(fleet *fleet, const stream *stream, double seconds) {
-    uint64_t deadline = now_ns() + (uint64_t)(seconds * 1e9);
-    while (!stream->finished && !check_complete(&stream->checker, stream->session)) {
-        if (now_ns() > deadline) return false;
-        network_turn(&fleet->network, deadline);
-    }
-    return !stream->finished;
-}
-
-int run_slow(const options *options) {
-    // The reading stream's findings with the intents', and the slow one's apart.
-    static tally tally, slow_tally;
-    static stream reading, slow;
-    fleet fleet;
+static int run_slow(const options *options) {
+    const sequence *slow_versions;
     sessions_set_window(1 << 16);
-    fleet_open(&fleet, options, &tally, 1, 2);
-    fleet_make_sessions(&fleet);
-    open_stream(&fleet, &reading, &tally, ordinary_socket);
-    reading.measured = true;
-    open_stream(&fleet, &slow, &slow_tally, narrow_socket);
+    fleet_open(&all, options, &found, 1, 2);
+    fleet_make_sessions(&all);
+    reading.measured = slow.stream.connection.narrow = true;
+    open_each(2, 1, open_one, has_started);
+    if (found.cut + slow_found.cut) fail("a stream ended at once");
+    slow_versions = &slow.checkers->versions;
 
-    post_for(&fleet, options->rate, options->seconds / 3);
-    drain(&fleet, &reading, options->drain);
-    double before = p99_ms(&tally);
-    tally_forget_latencies(&tally);
+    post(options, 1);
+    double before = p99_ms();
+    tally_forget_latencies(&found);
 
-    stream_pause(&slow);
-    uint64_t slow_bytes = slow.bytes, states_before = slow_tally.states, labels_before = slow_tally.labels;
-    uint64_t skipped_before = slow.checker.skipped;
+    connection_pause(&slow.stream.connection, true);
+    uint64_t bytes = slow.stream.connection.received, states = slow_found.states, labels = slow_found.labels;
+    uint64_t skipped = slow.checkers->skipped;
     fprintf(stderr, "loadgen: one stream stops reading\n");
-    post_for(&fleet, options->rate, options->seconds / 3);
-    bool reading_kept_up = drain(&fleet, &reading, options->drain);
-    double during = p99_ms(&tally);
-    uint64_t missed_version = reading.checker.versions.last;
+    if (!post(options, 1)) tally_violation(&found, "the reading stream did not keep up");
+    double during = p99_ms();
+    uint64_t missed_version = reading.checkers->versions.last;
 
     fprintf(stderr, "loadgen: it reads again\n");
-    uint64_t resumed = now_ns();
-    stream_resume(&slow);
-    bool caught_up = drain(&fleet, &slow, options->drain);
-    double catching_up = (double)(now_ns() - resumed) / 1e6;
-    uint64_t labels_after_pause = slow_tally.labels - labels_before;
-    uint64_t skipped = slow.checker.skipped - skipped_before;
-    slow_bytes = slow.bytes - slow_bytes;
+    uint64_t again = now_ns();
+    connection_pause(&slow.stream.connection, false);
+    bool caught_up = wait_for_each(2, is_complete, options->drain) && slow_versions->last >= missed_version;
+    double catching_up = (double)(now_ns() - again) / 1e6;
+    bytes = slow.stream.connection.received - bytes;
+    skipped = slow.checkers->skipped - skipped;
+    labels = slow_found.labels - labels;
     if (!caught_up) {
         tally_violation(
-            &slow_tally, "the slow stream is at version %llu of %llu, %.1f s after it read again",
-            (unsigned long long)slow.checker.versions.last, (unsigned long long)missed_version, catching_up / 1e3);
+            &slow_found, "the slow stream is at version %llu of %llu, %.1f s after it read again",
+            (u64)slow_versions->last, (u64)missed_version, catching_up / 1e3);
     }
 
     // Both go on as if nothing had been.
-    post_for(&fleet, options->rate, options->seconds / 3);
-    drain(&fleet, &reading, options->drain);
-    drain(&fleet, &slow, options->drain);
-    check_finish(&reading.checker, &fleet.sessions[0], &tally);
-    check_finish(&slow.checker, &fleet.sessions[0], &slow_tally);
-
+    post(options, 2);
+    viewer_finish(&reading);
+    viewer_finish(&slow);
     // The pause proves something only if the server had to hold back.
     if (skipped == 0) {
-        tally_violation(&slow_tally, "the slow stream skipped no state: the pause was too short to block it, raise --rate");
+        tally_violation(&slow_found, "the slow stream skipped no state: the pause was too short to block it, raise --rate");
     }
-    if (!reading_kept_up) tally_violation(&tally, "the reading stream did not keep up");
     if (during > 10 * before + 20) {
-        tally_violation(&tally, "POST-to-event p99 of the reading stream went from %.1f to %.1f ms", before, during);
+        tally_violation(&found, "POST-to-event p99 of the reading stream went from %.1f to %.1f ms", before, during);
     }
-    if (options->expect_overflow && slow_tally.labels_lost == 0) {
-        tally_violation(&slow_tally, "the outbox should have overflowed and no reset said that labels were lost");
+    if (options->expect_overflow && slow_found.labels_lost == 0) {
+        tally_violation(&slow_found, "the outbox should have overflowed and no reset said that labels were lost");
     }
-    stream_close(&reading);
-    stream_close(&slow);
-    fleet_delete_sessions(&fleet);
+    viewer_close(&reading);
+    viewer_close(&slow);
+    fleet_delete_sessions(&all);
 
-    figure figures[] = {
-        {"eventP99BeforeMs", before, "of the reading stream"},
-        {"eventP99DuringMs", during, "while the other does not read"},
-        {"slowStates", (double)(slow_tally.states - states_before), "shown to the slow one from its pause on"},
-        {"slowSkipped", (double)skipped, "states that it rightly skipped"},
-        {"slowLabels", (double)labels_after_pause, "shown to it from its pause until it had caught up"},
-        {"slowBytes", (double)slow_bytes, "B, the same"},
-        {"slowCatchUpMs", catching_up, "from reading again to the newest state and label"},
-        {"slowResets", (double)slow_tally.resets, ""},
-        {"slowLabelsMissing", (double)slow_tally.labels_missing, "without a reset that says so"},
-        {"slowLabelsLost", (double)slow_tally.labels_lost, "that a reset spoke of"},
-        {"slowFaults", (double)tally_faults(&slow_tally, true), ""},
-    };
-    bool passed = tally_faults(&tally, true) + tally.resets + tally.goaways == 0
-        && tally_faults(&slow_tally, true) + slow_tally.goaways == 0
-        && (options->expect_overflow || slow_tally.resets == 0);
-    int code = report(options, &tally, figures, sizeof figures / sizeof *figures, passed);
-    fleet_close(&fleet);
+    note("eventP99BeforeMs", before, "of the reading stream");
+    note("eventP99DuringMs", during, "while the other does not read");
+    note("slowStates", (double)(slow_found.states - states), "shown to the slow one from its pause on");
+    note("slowSkipped", (double)skipped, "states that it rightly skipped");
+    note("slowLabels", (double)labels, "shown to it from its pause until it had caught up");
+    note("slowBytes", (double)bytes, "B, the same");
+    note("slowCatchUpMs", catching_up, "from reading again to the newest state and label");
+    note("slowResets", (double)slow_found.resets, "");
+    note("slowLabelsMissing", (double)slow_found.labels_missing, "without a reset that says so");
+    note("slowLabelsLost", (double)slow_found.labels_lost, "that a reset spoke of");
+    note("slowFaults", (double)tally_faults(&slow_found, true), "");
+    bool passed = tally_faults(&found, true) + found.resets + found.goaways == 0
+        && tally_faults(&slow_found, true) + slow_found.goaways == 0
+        && (options->expect_overflow || slow_found.resets == 0);
+    int code = report("slow", &found, options->json, passed);
+    fleet_close(&all);
     return code;
 }
+
+const mode slow_mode = {
+    "slow", "one session with two streams, one of which stops reading for a while",
+    {.connections = 8, .rate = 4000, .seconds = 12, .drain = 10, .feature = "counter"}, run_slow,
+};

@@ -5,10 +5,8 @@
 const char *const subject_features[feature_count] = {"counter", "lesson-detail:7", "order-detail:42"};
 
 subject_feature subject_feature_of(json id) {
-    json plain;
-    if (!json_plain_string(id, &plain)) return feature_count;
     unsigned feature = 0;
-    while (feature < feature_count && !json_equals(plain, subject_features[feature])) feature++;
+    while (feature < feature_count && !json_equals(id, subject_features[feature])) feature++;
     return feature;
 }
 
@@ -24,7 +22,7 @@ void subject_label(subject *subject, unsigned stream, uint64_t label, uint64_t c
     }
     entry->value = content;
     entry->shown |= (uint8_t)(1u << stream);
-    subject->found->labels++;
+    subject->found->labels_shown++;
 }
 
 void subject_tap_label(subject *subject, unsigned stream, uint64_t intent, uint64_t label) {
@@ -75,7 +73,7 @@ void subject_finish(subject *subject) {
         for (unsigned stream = 0; stream < subject->streams; stream++) {
             if (tap->shown & 1u << stream) continue;
             VIOLATION("stream %u: the label of an acknowledged intent never came", subject->index, stream);
-            subject->found->labels_lost++;
+            subject->found->labels_never_shown++;
         }
     }
 }

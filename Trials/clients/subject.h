@@ -1,9 +1,9 @@
 // One session of a run over crashes: what its lanes were answered and what its streams showed.
 #pragma once
 
+#include "../../Benchmarks/loadgen/session.h"
 #include "history.h"
 #include "ledger.h"
-#include "session.h"
 #include "survival.h"
 
 typedef enum { feature_counter, feature_lesson, feature_order, feature_count } subject_feature;

@@ -4,11 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fleet.h"
+#include "../../Benchmarks/loadgen/fleet.h"
 #include "follower.h"
 #include "lane.h"
 #include "modes.h"
-#include "report.h"
 
 enum { lanes_each = 3, short_lanes = 4 };
 
@@ -33,14 +32,14 @@ static void stop(int number) {
 static void turn(run *run, uint64_t deadline_ns) {
     uint64_t now = now_ns(), next = deadline_ns;
     for (unsigned i = 0; i < run->lane_count; i++) {
-        uint64_t due = call_tick(&run->lanes[i].call, now);
+        uint64_t due = lane_tick(&run->lanes[i], now);
         if (due < next) next = due;
     }
     for (unsigned i = 0; i < run->follower_count; i++) {
         uint64_t due = follower_tick(&run->followers[i], now);
         if (due < next) next = due;
     }
-    network_turn(&run->fleet.network, next);
+    network_turn(next);
 }
 
 // Two streams in every fourth session; lanes of one kind, or of two that count on the same counter.
@@ -64,7 +63,7 @@ static void set_up(run *run, const options *options) {
         subject *subject = brief ? &nobody : &run->subjects[i / lanes_each];
         lane *lane = &run->lanes[i];
         lane_kind kind = brief ? lane_short : kinds[(i / lanes_each) % 4][i % lanes_each];
-        lane_open(lane, &run->fleet.network, subject, &run->found, kind, i, next_random(&random));
+        lane_open(lane, subject, &run->found, kind, i, next_random(&random));
         lane->think_ns = (uint64_t)think * (kind == lane_work ? 10 : kind == lane_short ? 2 : 1);
         lane->stopping = &run->stopping;
     }
@@ -75,8 +74,7 @@ static void set_up(run *run, const options *options) {
         subject->found = subject->counter.found = &run->found;
         subject->streams = i % 4 == 0 ? 2 : 1;
         for (unsigned number = 0; number < subject->streams; number++) {
-            follower_open(
-                &run->followers[run->follower_count++], &run->fleet.network, subject, number, next_random(&random));
+            follower_open(&run->followers[run->follower_count++], subject, number, next_random(&random));
         }
     }
 }
@@ -116,7 +114,7 @@ static bool all_complete(const run *run) {
 }
 
 static void wait_for(run *run, bool (*done)(const struct run *), double seconds, const char *what) {
-    uint64_t deadline = now_ns() + (uint64_t)(seconds * 1e9);
+    uint64_t deadline = after(seconds);
     while (!done(run) && !all_gone(run)) {
         if (now_ns() > deadline) {
             tally_violation(&run->tally, "%s within %.0f s", what, seconds);
@@ -126,39 +124,20 @@ static void wait_for(run *run, bool (*done)(const struct run *), double seconds,
     }
 }
 
-static int finish(run *run, const options *options, double seconds, double cpu) {
-    survival *f = &run->found;
+static int finish(run *run, const options *options, double seconds) {
+    const survival *f = &run->found;
     for (unsigned i = 0; i < run->subject_count; i++) subject_finish(&run->subjects[i]);
-    figure figures[] = {
-        {"sessions", run->subject_count, ""},
-        {"seconds", seconds, "s"},
-        {"acknowledged", (double)f->acknowledged, "intents"},
-        {"repeats", (double)f->repeats, "sent again, the connection was lost"},
-        {"dropped", (double)f->dropped, "connections cut by the client before the answer"},
-        {"refused", (double)f->refused, "answers 409, 429, 503, 507"},
-        {"unavailable", (double)f->unavailable, "answers 503"},
-        {"full", (double)f->full, "answers 507"},
-        {"replayed", (double)f->replayed, "answered from a receipt"},
-        {"confirmed", (double)f->confirmed, "asked again after the answer"},
-        {"shortSessions", (double)f->short_lived, "made, used, deleted"},
-        {"connects", (double)f->connects, "streams opened or resumed"},
-        {"statesShown", (double)f->states, ""},
-        {"labelsShown", (double)f->labels, ""},
-        {"redelivered", (double)f->redelivered, "labels shown twice to one stream, as at least once allows"},
-        {"lost", (double)f->lost, "intents"},
-        {"doubled", (double)f->doubled, "intents"},
-        {"corrupt", (double)f->corrupt, "contradictions"},
-        {"labelsNeverShown", (double)f->labels_lost, ""},
-        {"labelsDoubled", (double)f->labels_doubled, ""},
-        {"sessionsLost", (double)f->sessions_lost, ""},
-        {"generatorCPU", cpu, "s"},
-    };
+    note("sessions", run->subject_count, "");
+    note("seconds", seconds, "s");
+#define COUNT(name, unit) note(#name, (double)f->name, unit);
+    SURVIVAL_COUNTS(COUNT)
+#undef COUNT
     bool passed = f->acknowledged > 0 && run->tally.violations == 0
-        && f->lost + f->doubled + f->corrupt + f->labels_lost + f->labels_doubled + f->sessions_lost == 0;
-    return report(options, &run->tally, figures, sizeof figures / sizeof *figures, passed);
+        && f->lost + f->doubled + f->corrupt + f->labels_never_shown + f->labels_doubled + f->sessions_lost == 0;
+    return report("survive", &run->tally, options->json, passed);
 }
 
-int run_survive(const options *options) {
+static int run_survive(const options *options) {
     static run run;
     run.found.tally = &run.tally;
     signal(SIGTERM, stop);
@@ -171,7 +150,7 @@ int run_survive(const options *options) {
     for (unsigned i = 0; i < run.lane_count; i++) lane_begin(&run.lanes[i]);
     fprintf(stderr, "loadgen: %u sessions count\n", run.subject_count);
 
-    uint64_t started = now_ns(), end = started + (uint64_t)(options->seconds * 1e9);
+    uint64_t started = now_ns(), end = after(options->seconds);
     while (!asked_to_stop && now_ns() < end && !all_gone(&run)) turn(&run, end);
     double seconds = (double)(now_ns() - started) / 1e9;
     run.stopping = true;
@@ -182,9 +161,17 @@ int run_survive(const options *options) {
     }
     wait_for(&run, all_idle, options->drain, "a state could not be read at the end, or its work never ended");
     wait_for(&run, all_complete, options->drain, "a stream does not show what it owes");
-    int code = finish(&run, options, seconds, own_cpu_seconds());
-    for (unsigned i = 0; i < run.lane_count; i++) call_close(&run.lanes[i].call);
-    for (unsigned i = 0; i < run.follower_count; i++) follower_close(&run.followers[i]);
+    int code = finish(&run, options, seconds);
+    for (unsigned i = 0; i < run.lane_count; i++) poster_close(&run.lanes[i].poster);
+    for (unsigned i = 0; i < run.follower_count; i++) stream_close(&run.followers[i].stream);
     for (unsigned i = 0; i < run.subject_count; i++) subject_free(&run.subjects[i]);
     return code;
 }
+
+const mode survive_mode = {
+    "survive",
+    "sessions that count on while the server is killed and started again, until SIGTERM: every intent is repeated until "
+    "it is answered, every stream comes back, and in the end all must fit together",
+    {.connections = 8, .rate = 1500, .seconds = 3600, .drain = 30, .sessions = 32, .seed = 1, .feature = "counter"},
+    run_survive,
+};

@@ -27,7 +27,7 @@ build() {
     swift build --package-path "$root" -c "$configuration" --product mvi-server >&2
     server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/mvi-server
     loadgen=$work/loadgen
-    compile_loadgen "$loadgen"
+    compile "$loadgen" "$root"/Benchmarks/loadgen/*.c "$root"/Trials/clients/*.c
 }
 
 build_disk() {

@@ -21,9 +21,3 @@ compile() {
     compiler=$(command -v clang || command -v cc) || die "no C compiler on the PATH; Swift's toolchain has clang"
     "$compiler" -std=c17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -pthread -o "$output" "$@"
 }
-
-# compile_loadgen OUTPUT: the load tool with all its modes.
-compile_loadgen() {
-    compile "$1" -I"$root/Benchmarks/loadgen" -I"$root/Trials/clients" "$root"/Benchmarks/{loadgen,modes}/*.c \
-        "$root"/Trials/clients/*.c
-}

@@ -1,5 +1,6 @@
-#include "common.h"
+#include "base.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,9 @@
 void fail(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fputs("loadgen: ", stderr);
+    fprintf(stderr, "%s: ", program_invocation_short_name);
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
-    va_end(arguments);
     exit(2);
 }
 
@@ -22,11 +22,7 @@ uint64_t now_ns(void) {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-double unix_seconds(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_REALTIME, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
+uint64_t after(double seconds) { return now_ns() + (uint64_t)(seconds * 1e9); }
 
 void *allocate(size_t count, size_t size) {
     void *memory = calloc(count ? count : 1, size);
@@ -34,17 +30,34 @@ void *allocate(size_t count, size_t size) {
     return memory;
 }
 
+static void make_room(buffer *buffer, size_t length) {
+    if (buffer->length + length <= buffer->capacity) return;
+    if (!buffer->capacity) buffer->capacity = 256;
+    while (buffer->capacity < buffer->length + length) buffer->capacity *= 2;
+    buffer->bytes = realloc(buffer->bytes, buffer->capacity);
+    if (!buffer->bytes) fail("out of memory: %zu bytes", buffer->capacity);
+}
+
 void buffer_append(buffer *buffer, const void *bytes, size_t length) {
     if (length == 0) return;
-    if (buffer->length + length > buffer->capacity) {
-        size_t capacity = buffer->capacity ? buffer->capacity : 256;
-        while (capacity < buffer->length + length) capacity *= 2;
-        buffer->bytes = realloc(buffer->bytes, capacity);
-        if (!buffer->bytes) fail("out of memory: %zu bytes", capacity);
-        buffer->capacity = capacity;
-    }
+    make_room(buffer, length);
     memcpy(buffer->bytes + buffer->length, bytes, length);
     buffer->length += length;
+}
+
+void buffer_print(buffer *buffer, const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    size_t room = buffer->capacity - buffer->length;
+    int length = vsnprintf(buffer->bytes ? buffer->bytes + buffer->length : NULL, room, format, arguments);
+    if ((size_t)length >= room) {
+        make_room(buffer, (size_t)length + 1);
+        vsnprintf(buffer->bytes + buffer->length, (size_t)length + 1, format, again);
+    }
+    buffer->length += (size_t)length;
+    va_end(arguments);
+    va_end(again);
 }
 
 void buffer_consume(buffer *buffer, size_t length) {

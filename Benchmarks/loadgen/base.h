@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+typedef unsigned long long u64;
+
 /// Ends the process with 2: it could not be run, which says nothing about the server.
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/// Nanoseconds of the monotonic clock.
+/// Nanoseconds of the monotonic clock, now and so many seconds on.
 uint64_t now_ns(void);
-
-/// Seconds since 1970, to match a sampler's times.
-double unix_seconds(void);
+uint64_t after(double seconds);
 
 /// Bytes that grow; all zero is an empty one.
 typedef struct {
@@ -21,6 +21,7 @@ typedef struct {
 } buffer;
 
 void buffer_append(buffer *buffer, const void *bytes, size_t length);
+void buffer_print(buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buffer_consume(buffer *buffer, size_t length);
 void buffer_free(buffer *buffer);
 

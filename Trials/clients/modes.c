@@ -1,0 +1,5 @@
+#include "modes.h"
+
+#include <stddef.h>
+
+const mode *const modes[] = {&load_mode, &vanish_mode, &slow_mode, &survive_mode, NULL};
