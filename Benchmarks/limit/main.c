@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "intent.h"
+#include "../loadgen/json.h"
 #include "reactor.h"
 
 enum { body_room = 1024, most_features = 64 };
@@ -67,8 +67,10 @@ static enum MHD_Result take_intent(
 ) {
     // Each thread's own, so that formatting allocates nothing.
     static _Thread_local text events, body;
+    json type;
     int64_t amount;
-    if (!intent_parse(request->body, request->length, &amount)) return refuse(connection, 422);
+    if (!json_read((json){request->body, request->length}, "type:s amount:i", &type, &amount)
+        || !json_equals(type, "add")) return refuse(connection, 422);
     events.length = body.length = 0;
     pthread_mutex_lock(&session->lock);
     int index = session_store(session, feature, length);
@@ -77,11 +79,11 @@ static enum MHD_Result take_intent(
         session_add(session, store, amount, &events);
         reactor_show(session, (unsigned)index, &events);
         text_string(&body, "{\"intent\":\"");
-        text_bytes(&body, store->intent, 16);
+        buffer_append(&body, store->intent, 16);
         text_string(&body, "\",\"session\":\"");
-        text_bytes(&body, session->id, 16);
+        buffer_append(&body, session->id, 16);
         text_string(&body, "\",\"feature\":\"");
-        text_bytes(&body, feature, length);
+        buffer_append(&body, feature, length);
         text_string(&body, "\",\"version\":");
         text_number(&body, (int64_t)store->version);
         text_string(&body, "}");
@@ -103,7 +105,7 @@ static ssize_t hand_over(void *context, uint64_t position, char *buffer, size_t 
     opening *opening = context;
     session *session = opening->session;
     int fd = dup(MHD_get_connection_info(opening->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd);
-    if (fd < 0) fail("limit: dup");
+    if (fd < 0) fail("dup: %m");
     const char *last = MHD_lookup_connection_value(opening->connection, MHD_HEADER_KIND, "Last-Event-ID");
     uint64_t shows = 0;
     for (unsigned i = 0; i < opening->count; i++) shows |= 1ull << opening->stores[i];
@@ -131,7 +133,7 @@ static enum MHD_Result take_query(void *context, enum MHD_ValueKind kind, const 
 static enum MHD_Result open_stream(
     struct MHD_Connection *connection, session *session, const char *feature, size_t length
 ) {
-    opening *opening = allocate(sizeof *opening);
+    opening *opening = allocate(1, sizeof *opening);
     opening->connection = connection;
     opening->session = session;
     pthread_mutex_lock(&session->lock);
@@ -230,7 +232,7 @@ int main(int count, char *arguments[]) {
         MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_SOCK_ADDR, &address, MHD_OPTION_CONNECTION_LIMIT, 38000u,
         MHD_OPTION_LISTEN_BACKLOG_SIZE, 4096u, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL,
         threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, MHD_OPTION_END);
-    if (!daemon) fail("limit: the daemon did not start");
+    if (!daemon) fail("the daemon did not start");
     int received;
     sigwait(&stops, &received);
     return 0;

@@ -17,7 +17,7 @@ static const uint32_t gone = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
 
 static void watch(int operation, stream *stream, uint32_t events) {
     struct epoll_event event = {.events = events, .data.ptr = stream};
-    if (epoll_ctl(epoll, operation, stream->fd, &event) != 0) fail("limit: epoll_ctl");
+    if (epoll_ctl(epoll, operation, stream->fd, &event) != 0) fail("epoll_ctl: %m");
 }
 
 // One event as a chunk. What the socket does not take waits for the reactor.
@@ -39,16 +39,16 @@ static void write_chunk(stream *stream, const text *events) {
     size_t skip = (size_t)sent;
     for (int i = 0; i < 3; i++) {
         size_t skipped = skip < parts[i].iov_len ? skip : parts[i].iov_len;
-        text_bytes(&stream->backlog, (char *)parts[i].iov_base + skipped, parts[i].iov_len - skipped);
+        buffer_append(&stream->backlog, (char *)parts[i].iov_base + skipped, parts[i].iov_len - skipped);
         skip -= skipped;
     }
 }
 
 void reactor_add(session *session, int fd, uint64_t shows, const text *events) {
-    stream *added = allocate(sizeof *added);
+    stream *added = allocate(1, sizeof *added);
     *added = (stream){.session = session, .fd = fd, .shows = shows};
     session->streams = realloc(session->streams, (session->stream_count + 1) * sizeof *session->streams);
-    if (!session->streams) fail("limit: out of memory");
+    if (!session->streams) fail("out of memory");
     session->streams[session->stream_count++] = added;
     int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -124,7 +124,7 @@ static void *run(void *unused) {
             session_each(ping_quiet);
         }
         int count = epoll_wait(epoll, events, 256, (int)(due - now > 0 ? due - now : 0));
-        if (count < 0 && errno != EINTR) fail("limit: epoll_wait");
+        if (count < 0 && errno != EINTR) fail("epoll_wait: %m");
         for (int i = 0; i < count; i++) {
             if (events[i].events & gone) drop(events[i].data.ptr);
             else flush(events[i].data.ptr);
@@ -135,8 +135,8 @@ static void *run(void *unused) {
 
 void reactor_start(void) {
     epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll < 0) fail("limit: epoll_create1");
+    if (epoll < 0) fail("epoll_create1: %m");
     pthread_t thread;
-    if (pthread_create(&thread, NULL, run, NULL) != 0) fail("limit: pthread_create");
+    if (pthread_create(&thread, NULL, run, NULL) != 0) fail("pthread_create: %m");
     pthread_detach(thread);
 }

@@ -15,7 +15,7 @@ static size_t slot_of(const char *token) {
 }
 
 session *session_make(void) {
-    session *made = allocate(sizeof *made);
+    session *made = allocate(1, sizeof *made);
     pthread_mutex_init(&made->lock, NULL);
     random_digits(made->id, 8);
     random_digits(made->token, 32);
@@ -46,7 +46,7 @@ static void make_rest(store *store, size_t text_length) {
     text_string(&rest, ",\"isLoading\":false");
     if (text_length) {
         text_string(&rest, ",\"text\":\"");
-        for (size_t i = 0; i < text_length; i++) text_bytes(&rest, "x", 1);
+        for (size_t i = 0; i < text_length; i++) buffer_append(&rest, "x", 1);
         text_string(&rest, "\"");
     }
     text_string(&rest, "}");
@@ -70,7 +70,7 @@ int session_store(session *session, const char *feature, size_t length) {
     }
     unsigned index = session->store_count++;
     session->stores = realloc(session->stores, session->store_count * sizeof *session->stores);
-    if (!session->stores) fail("limit: out of memory");
+    if (!session->stores) fail("out of memory");
     store *made = &session->stores[index];
     *made = (store){.version = 1};
     memcpy(made->feature, feature, length);
@@ -80,7 +80,7 @@ int session_store(session *session, const char *feature, size_t length) {
 
 static void append_id(const session *session, uint64_t sequence, text *events) {
     text_string(events, "id: ");
-    text_bytes(events, session->epoch, 16);
+    buffer_append(events, session->epoch, 16);
     text_string(events, ".");
     text_number(events, (int64_t)sequence);
     text_string(events, "\n");
@@ -93,7 +93,7 @@ static void append_head(const store *store, uint64_t version, const char *intent
     text_number(events, (int64_t)version);
     if (intent[0]) {
         text_string(events, ",\"intent\":\"");
-        text_bytes(events, intent, 16);
+        buffer_append(events, intent, 16);
         text_string(events, "\"");
     }
 }
@@ -103,7 +103,7 @@ static void append_state(const store *store, text *events) {
     append_head(store, store->version, store->intent, events);
     text_string(events, ",\"state\":{\"count\":");
     text_number(events, store->count);
-    text_bytes(events, store->rest, store->rest_length);
+    buffer_append(events, store->rest, store->rest_length);
     text_string(events, "}\n\n");
 }
 
@@ -112,7 +112,7 @@ static void append_label(const session *session, const label *label, uint64_t id
     text_string(events, "event: label");
     append_head(&session->stores[label->store], label->version, label->intent, events);
     text_string(events, ",\"id\":\"");
-    text_bytes(events, session->epoch, 16);
+    buffer_append(events, session->epoch, 16);
     text_string(events, ".");
     text_number(events, (int64_t)label->sequence);
     text_string(events, replay ? ".0\",\"replay\":true" : ".0\",\"replay\":false");
@@ -125,7 +125,7 @@ static void keep_label(session *session, const label *label) {
     if (session->label_count == session->label_room && session->label_room < kept_labels) {
         session->label_room = session->label_room ? 2 * session->label_room : 4;
         session->labels = realloc(session->labels, session->label_room * sizeof *session->labels);
-        if (!session->labels) fail("limit: out of memory");
+        if (!session->labels) fail("out of memory");
     }
     session->labels[session->next_label % kept_labels] = *label;
     session->next_label++;

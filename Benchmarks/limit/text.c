@@ -1,35 +1,10 @@
 #include "text.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-void fail(const char *what) {
-    perror(what);
-    exit(2);
-}
-
-void *allocate(size_t size) {
-    void *memory = calloc(1, size);
-    if (!memory) fail("limit: out of memory");
-    return memory;
-}
-
-void text_bytes(text *text, const char *bytes, size_t length) {
-    if (text->length + length > text->capacity) {
-        size_t capacity = text->capacity ? text->capacity : 512;
-        while (capacity < text->length + length) capacity *= 2;
-        text->bytes = realloc(text->bytes, capacity);
-        if (!text->bytes) fail("limit: out of memory");
-        text->capacity = capacity;
-    }
-    memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
-}
-
 void text_string(text *text, const char *string) {
-    text_bytes(text, string, strlen(string));
+    buffer_append(text, string, strlen(string));
 }
 
 void text_number(text *text, int64_t number) {
@@ -38,7 +13,7 @@ void text_number(text *text, int64_t number) {
     do *--first = (char)('0' + rest % 10);
     while (rest /= 10);
     if (number < 0) *--first = '-';
-    text_bytes(text, first, (size_t)(digits + sizeof digits - first));
+    buffer_append(text, first, (size_t)(digits + sizeof digits - first));
 }
 
 void random_digits(char *digits, size_t bytes) {
@@ -47,7 +22,7 @@ void random_digits(char *digits, size_t bytes) {
     static _Thread_local size_t used = 512;
     for (size_t i = 0; i < bytes; i += 8) {
         if (used == 512) {
-            if (getrandom(state, sizeof state, 0) != sizeof state) fail("limit: getrandom");
+            if (getrandom(state, sizeof state, 0) != sizeof state) fail("getrandom failed");
             used = 0;
         }
         uint64_t word = state[used++];

@@ -34,7 +34,7 @@ build() {
     done
     tools=$work
     compile "$tools/loadgen" "$root"/Benchmarks/{loadgen,modes}/*.c
-    compile "$tools/limit" "$root"/Benchmarks/limit/*.c -lmicrohttpd
+    compile "$tools/limit" "$root"/Benchmarks/limit/*.c "$root"/Benchmarks/loadgen/{base,json}.c -lmicrohttpd
     swift build "${peer[@]}" >&2
     bin=$(swift build "${released[@]}" --show-bin-path)
     hummingbird=$(swift build "${peer[@]}" --show-bin-path)/hummingbird-peer

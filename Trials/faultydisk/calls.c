@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../Benchmarks/loadgen/base.h"
 #include "disk.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -121,12 +122,6 @@ EXPORT int posix_fallocate(int fd, off_t offset, off_t length) {
 }
 
 EXPORT int posix_fallocate64(int fd, off_t offset, off_t length) { return posix_fallocate(fd, offset, length); }
-
-static uint64_t now_ns(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 static void note_time(uint64_t nanoseconds) {
     static int fd = -1;

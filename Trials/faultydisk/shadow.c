@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../Benchmarks/loadgen/base.h"
 #include "disk.h"
 
 typedef struct {
@@ -155,13 +156,6 @@ void shadow_begin(void) {
 typedef struct { unsigned long files, unsynced, kept, removed; } cut_report;
 
 enum { sector = 512 };
-
-static uint64_t next_random(uint64_t *state) {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * 0x2545f4914f6cdd1du;
-}
 
 // Takes some of the sectors that the live file has otherwise than its shadow over into the shadow.
 static void keep_some(const char *shadow, const char *live, bool torn, uint64_t *random, cut_report *report) {

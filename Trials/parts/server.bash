@@ -31,7 +31,8 @@ build() {
 }
 
 build_disk() {
-    compile "$work/faultydisk.so" -fPIC -shared -fvisibility=hidden "$root"/Trials/faultydisk/*.c -ldl
+    compile "$work/faultydisk.so" -fPIC -shared -fvisibility=hidden "$root"/Trials/faultydisk/*.c \
+        "$root/Benchmarks/loadgen/base.c" -ldl
 }
 
 # disk_with NAME=VALUE...: the next server has its data on such a disk (Trials/faultydisk/disk.h).
