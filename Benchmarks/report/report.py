@@ -329,7 +329,7 @@ def machine_section(machine, results):
         "CPU is the server process's own, user and kernel, all threads. Memory is resident (smaps_rollup). The generator "
         "checks that each event came once and in order; † marks a server of which a run did not pass that check.", "",
     ]
-    if float(machine["load"]) > machine["cores"] / 2:
+    if float(machine["load"]) > int(machine["cores"]) / 2:
         lines = ["**Others used the machine meanwhile: provisional.**", ""] + lines
     if machine["short"]:
         lines = ["**A short run to see that everything works: its figures mean nothing.**", ""] + lines
@@ -341,7 +341,8 @@ def main():
     results = Results(source)
     if not results.runs:
         sys.exit(f"report: no results in {source}")
-    machine = json.loads((source / "machine.json").read_text())
+    lines = (source / "machine.txt").read_text().splitlines()
+    machine = {name: value for name, _, value in (line.partition(" ") for line in lines)}
     draw(results, target / "plots")
     lines = ["# Benchmarks", "", "Written by `script/bench`; do not edit.", ""]
     lines += target_section(results) + machine_section(machine, results)

@@ -2,46 +2,31 @@
 # shellcheck disable=SC2034,SC2154  # the parts of script/trial share their variables
 # Trials of a disk that is slow, and of one that is full or fails.
 
-# answer_ms QUANTILE: of the generator's last report, in milliseconds.
-answer_ms() { sed -nE "s/.*\"answerMs\":\{[^}]*\"$1\":([0-9.]+).*/\1/p" "$work/report.json"; }
-
 # sync_ms: the median of the syncs' times.
-sync_ms() { sort -n "$work/syncs" | awk '{ time[NR] = $1 } END { printf "%.3f", NR ? time[int((NR + 1) / 2)] / 1e6 : 0 }'; }
-
-# load_on_disk SECONDS NAME=VALUE...: 1,000 intents a second over 200 sessions with a stream each.
-load_on_disk() {
-    local seconds=$1
-    shift
-    new_server
-    : >"$work/syncs"
-    disk_with DISK_SYNC_TIMES="$work/syncs" "$@"
-    run_server
-    await_ready
-    run_load $((seconds + 120)) load --streams 200 --connections 256 --rate 1000 --seconds "$seconds" --may-conflate \
-        >"$work/load.out" || cat "$work/load.out"
-    disk=()
-    stop_server
-}
+sync_ms() { awk -v ns="$(median "$(cat "$work/syncs")")" 'BEGIN { printf "%.3f", ns / 1e6 }'; }
 
 trial_slow_disk() {
-    local seconds=$1 added sync p50
-    faults=0
-    build_disk
+    local seconds=$1 added sync p50 p99 rate
     for added in 0 2000; do
-        load_on_disk "$seconds" DISK_SYNC_DELAY_US="$added"
-        sync=$(sync_ms) p50=$(answer_ms p50)
+        new_server
+        : >"$work/syncs"
+        disk_with DISK_SYNC_TIMES="$work/syncs" DISK_SYNC_DELAY_US="$added"
+        run_server
+        await_ready
+        # 1,000 intents a second over 200 sessions with a stream each.
+        quiet_load $((seconds + 120)) load --streams 200 --connections 256 --rate 1000 --seconds "$seconds" --may-conflate
+        disk=()
+        stop_server
+        sync=$(sync_ms) p50=$(answer_ms p50) p99=$(answer_ms p99) rate=$(reported intentsPerSecond)
         echo "- each sync $((added / 1000)) ms longer"
         echo "a sync                   $sync ms (median of $(wc -l <"$work/syncs"))"
-        echo "POST to answer           p50 $p50 ms, p99 $(answer_ms p99) ms"
-        awk -v p50="$p50" -v p99="$(answer_ms p99)" -v sync="$sync" -v rate="$(reported intentsPerSecond)" 'BEGIN {
-            if (sync > 0) printf "in syncs                 p50 %.2f, p99 %.2f\n", p50 / sync, p99 / sync
-            printf "throughput               %.0f intents/s of 1000\n", rate
-        }'
+        echo "POST to answer           p50 $p50 ms, p99 $p99 ms"
+        awk "BEGIN { if ($sync > 0) printf \"in syncs                 p50 %.2f, p99 %.2f\n\", $p50 / $sync, $p99 / $sync }"
+        echo "throughput               ${rate%.*} intents/s of 1000"
     done
     (($(wc -l <"$work/syncs") >= 20 * seconds)) || fault "the intents were not synced"
-    awk -v p50="$p50" -v sync="$sync" 'BEGIN { exit !(p50 <= 3 * sync) }' || fault "an answer takes more than 3 syncs"
-    awk -v rate="$(reported intentsPerSecond)" 'BEGIN { exit !(rate >= 980) }' || fault "the throughput was not held"
-    verdict_of slow-disk
+    holds "$p50 <= 3 * $sync" || fault "an answer takes more than 3 syncs"
+    holds "$rate >= 980" || fault "the throughput was not held"
 }
 
 # --- Full ---
@@ -74,7 +59,6 @@ full_once() {
     errors) echo "- calls that all answer EIO" ;;
     esac
     new_server
-    disk=()
     if [[ $kind == tmpfs ]]; then
         mount -t tmpfs -o size=48m tmpfs "$data"
         mounted=$data
@@ -140,15 +124,11 @@ full_once() {
 }
 
 trial_full() {
-    local hold=$1
-    faults=0
-    build_disk
     # Root may mount; elsewhere the calls' answers must do.
     if ((EUID == 0)) && mkdir -p "$work/probe" && mount -t tmpfs -o size=1m tmpfs "$work/probe" 2>/dev/null; then
         umount "$work/probe"
-        full_once tmpfs "$hold"
+        full_once tmpfs "$1"
     fi
-    full_once calls "$hold"
-    full_once errors "$hold"
-    verdict_of full
+    full_once calls "$1"
+    full_once errors "$1"
 }
