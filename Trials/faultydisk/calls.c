@@ -55,35 +55,31 @@ static void remember(disk_file *file, off_t from, off_t to) {
     file->ranges[file->range_count++] = (disk_range){from, to};
 }
 
-EXPORT ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset) {
+// `offset`: -1 for where the file stands.
+static ssize_t write_at(int fd, const void *bytes, size_t length, off_t offset) {
     struct stat status;
     disk_file *file = disk_file_of(fd, &status);
-    if (!real_pwrite) disk_resolve();
-    if (!file) return real_pwrite(fd, bytes, length, offset);
+    bool here = offset < 0;
+    if (!file) return here ? real_write(fd, bytes, length) : real_pwrite(fd, bytes, length, offset);
+    if (here) offset = fcntl(fd, F_GETFL) & O_APPEND ? status.st_size : lseek(fd, 0, SEEK_CUR);
     if (!may_reach(&status, offset + (off_t)length)) return -1;
     pthread_mutex_lock(&file->lock);
-    ssize_t written = real_pwrite(fd, bytes, length, offset);
+    ssize_t written = here ? real_write(fd, bytes, length) : real_pwrite(fd, bytes, length, offset);
     if (written > 0) remember(file, offset, offset + written);
     pthread_mutex_unlock(&file->lock);
     return written;
+}
+
+EXPORT ssize_t write(int fd, const void *bytes, size_t length) { return write_at(fd, bytes, length, -1); }
+
+EXPORT ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset) {
+    if (offset >= 0) return write_at(fd, bytes, length, offset);
+    errno = EINVAL;
+    return -1;
 }
 
 EXPORT ssize_t pwrite64(int fd, const void *bytes, size_t length, off_t offset) {
     return pwrite(fd, bytes, length, offset);
-}
-
-EXPORT ssize_t write(int fd, const void *bytes, size_t length) {
-    struct stat status;
-    disk_file *file = disk_file_of(fd, &status);
-    if (!real_write) disk_resolve();
-    if (!file) return real_write(fd, bytes, length);
-    off_t offset = fcntl(fd, F_GETFL) & O_APPEND ? status.st_size : lseek(fd, 0, SEEK_CUR);
-    if (!may_reach(&status, offset + (off_t)length)) return -1;
-    pthread_mutex_lock(&file->lock);
-    ssize_t written = real_write(fd, bytes, length);
-    if (written > 0) remember(file, offset, offset + written);
-    pthread_mutex_unlock(&file->lock);
-    return written;
 }
 
 // Part by part: nobody is promised that the parts are written as one.
@@ -101,7 +97,6 @@ EXPORT ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offse
 EXPORT int ftruncate(int fd, off_t length) {
     struct stat status;
     disk_file *file = disk_file_of(fd, &status);
-    if (!real_ftruncate) disk_resolve();
     if (!file) return real_ftruncate(fd, length);
     if (!may_reach(&status, length)) return -1;
     pthread_mutex_lock(&file->lock);
@@ -134,11 +129,12 @@ static void note_time(uint64_t nanoseconds) {
     if (fd < 0 || real_write(fd, line, (size_t)length) != length) disk_fail("cannot write", disk.times);
 }
 
-static int sync_by(int (*sync)(int), int fd) {
+// By the address of the call, which may not be found yet.
+static int sync_by(int (**sync)(int), int fd) {
     struct stat status;
     disk_file *file = disk_file_of(fd, &status);
     if (!file) {
-        int result = sync(fd);
+        int result = (*sync)(fd);
         if (result == 0 && disk.shadow && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) shadow_sync_folder(fd);
         return result;
     }
@@ -148,7 +144,7 @@ static int sync_by(int (*sync)(int), int fd) {
     }
     uint64_t before = now_ns();
     pthread_mutex_lock(&file->lock);
-    int result = sync(fd);
+    int result = (*sync)(fd);
     if (result == 0 && disk.shadow) shadow_sync_file(file, fd);
     pthread_mutex_unlock(&file->lock);
     if (disk.delay_us) {
@@ -159,19 +155,11 @@ static int sync_by(int (*sync)(int), int fd) {
     return result;
 }
 
-EXPORT int fsync(int fd) {
-    if (!real_fsync) disk_resolve();
-    return sync_by(real_fsync, fd);
-}
-
-EXPORT int fdatasync(int fd) {
-    if (!real_fdatasync) disk_resolve();
-    return sync_by(real_fdatasync, fd);
-}
+EXPORT int fsync(int fd) { return sync_by(&real_fsync, fd); }
+EXPORT int fdatasync(int fd) { return sync_by(&real_fdatasync, fd); }
 
 EXPORT int unlink(const char *path) {
     disk_file *file = disk_file_at(path);
-    if (!real_unlink) disk_resolve();
     int result = real_unlink(path);
     if (result == 0 && file) file->unlinked = true;
     return result;
@@ -179,7 +167,6 @@ EXPORT int unlink(const char *path) {
 
 EXPORT int rename(const char *from, const char *to) {
     disk_file *replaced = disk_file_at(to), *moved = disk_file_at(from);
-    if (!real_rename) disk_resolve();
     int result = real_rename(from, to);
     if (result == 0 && replaced && replaced != moved) replaced->unlinked = true;
     return result;

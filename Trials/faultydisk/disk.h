@@ -35,17 +35,18 @@ typedef struct {
 
 extern disk_settings disk;
 
-/// The C library's own, there after `disk_resolve`.
-extern ssize_t (*real_write)(int, const void *, size_t);
-extern ssize_t (*real_pwrite)(int, const void *, size_t, off_t);
-extern int (*real_fsync)(int);
-extern int (*real_fdatasync)(int);
-extern int (*real_ftruncate)(int, off_t);
-extern int (*real_unlink)(const char *);
-extern int (*real_rename)(const char *, const char *);
-
-/// Finds the C library's calls: a library's start may write before this one's.
-void disk_resolve(void);
+/// The C library's own calls, as `real_write` and so on.
+#define REAL_CALLS(CALL) \
+    CALL(ssize_t, write, (int, const void *, size_t)) \
+    CALL(ssize_t, pwrite, (int, const void *, size_t, off_t)) \
+    CALL(int, fsync, (int)) \
+    CALL(int, fdatasync, (int)) \
+    CALL(int, ftruncate, (int, off_t)) \
+    CALL(int, unlink, (const char *)) \
+    CALL(int, rename, (const char *, const char *))
+#define CALL(result, name, arguments) extern result(*real_##name) arguments;
+REAL_CALLS(CALL)
+#undef CALL
 
 /// Ends the process: a disk that cannot be emulated proves nothing.
 _Noreturn void disk_fail(const char *what, const char *path);
@@ -68,7 +69,8 @@ typedef struct disk_file {
     disk_range ranges[disk_ranges];
 } disk_file;
 
-/// The file behind a descriptor if it is one of the folder's; `found` gets its fstat.
+/// The file behind a descriptor if it is one of the folder's; `found` gets its fstat. Here and at a path the C library's
+/// calls are found first: a library's start may write before this one's.
 disk_file *disk_file_of(int fd, struct stat *found);
 
 /// The file at a path, if it is known.
@@ -93,9 +95,6 @@ void shadow_sync_folder(int fd);
 
 /// Makes the folder what the shadow says, `torn` or not.
 void shadow_restore(bool torn, uint64_t seed);
-
-/// A small file read or written whole.
-void copy_file(const char *from, const char *to);
 
 /// Calls `each` for every surviving file under `path`.
 void walk(const char *path, void (*each)(const char *path, const struct stat *status, void *context), void *context);

@@ -9,13 +9,9 @@
 #include "disk.h"
 
 disk_settings disk;
-ssize_t (*real_write)(int, const void *, size_t);
-ssize_t (*real_pwrite)(int, const void *, size_t, off_t);
-int (*real_fsync)(int);
-int (*real_fdatasync)(int);
-int (*real_ftruncate)(int, off_t);
-int (*real_unlink)(const char *);
-int (*real_rename)(const char *, const char *);
+#define CALL(result, name, arguments) result(*real_##name) arguments;
+REAL_CALLS(CALL)
+#undef CALL
 
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 static disk_file *files;
@@ -30,6 +26,14 @@ bool disk_holds(const char *path) {
     size_t length = strlen(path);
     return disk.folder && strncmp(path, disk.folder, disk.folder_length) == 0 && path[disk.folder_length] == '/'
         && !(length > 4 && strcmp(path + length - 4, "-shm") == 0);
+}
+
+static void resolve(void) {
+    if (real_rename) return;  // the last of them
+#define CALL(result, name, arguments) \
+    if (!(*(void **)&real_##name = dlsym(RTLD_NEXT, #name))) disk_fail("the C library has no", #name);
+    REAL_CALLS(CALL)
+#undef CALL
 }
 
 static disk_file *find(const struct stat *status) {
@@ -53,6 +57,7 @@ static disk_file *make(const struct stat *status) {
 }
 
 disk_file *disk_file_of(int fd, struct stat *found) {
+    resolve();
     if (!disk.folder || fstat(fd, found) != 0 || !S_ISREG(found->st_mode)) return NULL;
     pthread_mutex_lock(&files_lock);
     disk_file *file = find(found);
@@ -73,6 +78,7 @@ disk_file *disk_file_of(int fd, struct stat *found) {
 
 disk_file *disk_file_at(const char *path) {
     struct stat status;
+    resolve();
     if (!disk.folder || lstat(path, &status) != 0 || !S_ISREG(status.st_mode)) return NULL;
     pthread_mutex_lock(&files_lock);
     disk_file *file = find(&status);
@@ -96,24 +102,8 @@ void walk(const char *path, void (*each)(const char *path, const struct stat *st
     closedir(folder);
 }
 
-static void *real(const char *name) {
-    void *function = dlsym(RTLD_NEXT, name);
-    if (!function) disk_fail("the C library has no", name);
-    return function;
-}
-
-void disk_resolve(void) {
-    *(void **)&real_write = real("write");
-    *(void **)&real_pwrite = real("pwrite");
-    *(void **)&real_fsync = real("fsync");
-    *(void **)&real_fdatasync = real("fdatasync");
-    *(void **)&real_ftruncate = real("ftruncate");
-    *(void **)&real_unlink = real("unlink");
-    *(void **)&real_rename = real("rename");
-}
-
 __attribute__((constructor)) static void begin(void) {
-    disk_resolve();
+    resolve();
     const char *delay = getenv("DISK_SYNC_DELAY_US"), *cut = getenv("DISK_CUT"), *seed = getenv("DISK_SEED");
     const char *folder = getenv("DISK_FOLDER");
     if (!folder) return;

@@ -48,7 +48,7 @@ static off_t size_of(int fd) {
     return fstat(fd, &status) == 0 ? status.st_size : 0;
 }
 
-void copy_file(const char *from, const char *to) {
+static void copy_file(const char *from, const char *to) {
     int source = open_or_fail(from, O_RDONLY), target = open_or_fail(to, O_WRONLY | O_CREAT | O_TRUNC);
     copy_range(source, target, 0, size_of(source));
     close(source);
