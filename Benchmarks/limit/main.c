@@ -22,13 +22,24 @@ typedef struct request {
     char body[body_room];
 } request;
 
+/// Of an answer, and of a stream.
+static const char *const answer_fields[][2] = {
+    {"Content-Type", "application/json"}, {"Cache-Control", "no-store"},
+    {"Vary", "Authorization, Cookie, Origin, Prefer"}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL},
+}, *const stream_fields[][2] = {
+    {"Connection", "close"}, {"Content-Type", "text/event-stream; charset=utf-8"},
+    {"Cache-Control", "no-store, no-transform"}, {"X-Accel-Buffering", "no"},
+    {"Vary", "Authorization, Cookie, Origin"}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL},
+};
+
+static struct MHD_Response *with(struct MHD_Response *response, const char *const fields[][2]) {
+    for (; **fields; fields++) MHD_add_response_header(response, fields[0][0], fields[0][1]);
+    return response;
+}
+
 static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const text *body) {
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(body->length, body->bytes, MHD_RESPMEM_MUST_COPY);
-    MHD_add_response_header(response, "Content-Type", "application/json");
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    MHD_add_response_header(response, "Vary", "Authorization, Cookie, Origin, Prefer");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+        with(MHD_create_response_from_buffer(body->length, body->bytes, MHD_RESPMEM_MUST_COPY), answer_fields);
     enum MHD_Result result = MHD_queue_response(connection, status, response);
     MHD_destroy_response(response);
     return result;
@@ -42,11 +53,9 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
 static enum MHD_Result make_session(struct MHD_Connection *connection) {
     session *made = session_make();
     text body = {0};
-    text_string(&body, "{\"id\":\"");
-    text_string(&body, made->id);
-    text_string(&body, "\",\"token\":\"");
-    text_string(&body, made->token);
-    text_string(&body, "\",\"expiresAt\":\"2100-01-01T00:00:00Z\"}");
+    text_strings(
+        &body,
+        "{\"id\":\"", made->id, "\",\"token\":\"", made->token, "\",\"expiresAt\":\"2100-01-01T00:00:00Z\"}", NULL);
     enum MHD_Result result = answer(connection, MHD_HTTP_CREATED, &body);
     free(body.bytes);
     return result;
@@ -78,15 +87,12 @@ static enum MHD_Result take_intent(
         store *store = &session->stores[index];
         session_add(session, store, amount, &events);
         reactor_show(session, (unsigned)index, &events);
-        text_string(&body, "{\"intent\":\"");
-        buffer_append(&body, store->intent, 16);
-        text_string(&body, "\",\"session\":\"");
-        buffer_append(&body, session->id, 16);
-        text_string(&body, "\",\"feature\":\"");
+        text_strings(
+            &body, "{\"intent\":\"", store->intent, "\",\"session\":\"", session->id, "\",\"feature\":\"", NULL);
         buffer_append(&body, feature, length);
-        text_string(&body, "\",\"version\":");
+        text_strings(&body, "\",\"version\":", NULL);
         text_number(&body, (int64_t)store->version);
-        text_string(&body, "}");
+        text_strings(&body, "}", NULL);
     }
     pthread_mutex_unlock(&session->lock);
     return index >= 0 ? answer(connection, MHD_HTTP_ACCEPTED, &body) : refuse(connection, 404);
@@ -145,13 +151,7 @@ static enum MHD_Result open_stream(
         return refuse(connection, 404);
     }
     struct MHD_Response *response =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, hand_over, opening, free);
-    MHD_add_response_header(response, "Connection", "close");
-    MHD_add_response_header(response, "Content-Type", "text/event-stream; charset=utf-8");
-    MHD_add_response_header(response, "Cache-Control", "no-store, no-transform");
-    MHD_add_response_header(response, "X-Accel-Buffering", "no");
-    MHD_add_response_header(response, "Vary", "Authorization, Cookie, Origin");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+        with(MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 1024, hand_over, opening, free), stream_fields);
     // A connection that ended so is cleaned up when its thread next walks the list it is in: soon where it has a timeout
     // of its own, but in the common list only behind connections that are idle for longer.
     MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT, 1u);

@@ -118,9 +118,9 @@ static void *run(void *unused) {
         if (now >= due) {
             due = now + 20000;
             ping.length = 0;
-            text_string(&ping, "event: ping\ndata: {\"t\":");
+            text_strings(&ping, "event: ping\ndata: {\"t\":", NULL);
             text_number(&ping, now_ms(CLOCK_REALTIME));
-            text_string(&ping, "}\n\n");
+            text_strings(&ping, "}\n\n", NULL);
             session_each(ping_quiet);
         }
         int count = epoll_wait(epoll, events, 256, (int)(due - now > 0 ? due - now : 0));

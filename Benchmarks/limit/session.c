@@ -43,13 +43,13 @@ void session_each(void (*visit)(session *session)) {
 
 static void make_rest(store *store, size_t text_length) {
     text rest = {0};
-    text_string(&rest, ",\"isLoading\":false");
+    text_strings(&rest, ",\"isLoading\":false", NULL);
     if (text_length) {
-        text_string(&rest, ",\"text\":\"");
+        text_strings(&rest, ",\"text\":\"", NULL);
         for (size_t i = 0; i < text_length; i++) buffer_append(&rest, "x", 1);
-        text_string(&rest, "\"");
+        text_strings(&rest, "\"", NULL);
     }
-    text_string(&rest, "}");
+    text_strings(&rest, "}", NULL);
     store->rest = rest.bytes;
     store->rest_length = rest.length;
 }
@@ -79,46 +79,40 @@ int session_store(session *session, const char *feature, size_t length) {
 }
 
 static void append_id(const session *session, uint64_t sequence, text *events) {
-    text_string(events, "id: ");
-    buffer_append(events, session->epoch, 16);
-    text_string(events, ".");
+    text_strings(events, "id: ", session->epoch, ".", NULL);
     text_number(events, (int64_t)sequence);
-    text_string(events, "\n");
+    text_strings(events, "\n", NULL);
 }
 
 static void append_head(const store *store, uint64_t version, const char *intent, text *events) {
-    text_string(events, "\ndata: {\"feature\":\"");
-    text_string(events, store->feature);
-    text_string(events, "\",\"version\":");
+    text_strings(events, "\ndata: {\"feature\":\"", store->feature, "\",\"version\":", NULL);
     text_number(events, (int64_t)version);
     if (intent[0]) {
-        text_string(events, ",\"intent\":\"");
-        buffer_append(events, intent, 16);
-        text_string(events, "\"");
+        text_strings(events, ",\"intent\":\"", intent, "\"", NULL);
     }
 }
 
 static void append_state(const store *store, text *events) {
-    text_string(events, "event: state");
+    text_strings(events, "event: state", NULL);
     append_head(store, store->version, store->intent, events);
-    text_string(events, ",\"state\":{\"count\":");
+    text_strings(events, ",\"state\":{\"count\":", NULL);
     text_number(events, store->count);
     buffer_append(events, store->rest, store->rest_length);
-    text_string(events, "}\n\n");
+    text_strings(events, "}\n\n", NULL);
 }
 
 static void append_label(const session *session, const label *label, uint64_t id, bool replay, text *events) {
     append_id(session, id, events);
-    text_string(events, "event: label");
+    text_strings(events, "event: label", NULL);
     append_head(&session->stores[label->store], label->version, label->intent, events);
-    text_string(events, ",\"id\":\"");
-    buffer_append(events, session->epoch, 16);
-    text_string(events, ".");
+    text_strings(events, ",\"id\":\"", session->epoch, ".", NULL);
     text_number(events, (int64_t)label->sequence);
-    text_string(events, replay ? ".0\",\"replay\":true" : ".0\",\"replay\":false");
-    text_string(events, ",\"label\":{\"type\":\"milestone\",\"count\":");
+    text_strings(
+        events,
+        replay ? ".0\",\"replay\":true" : ".0\",\"replay\":false", ",\"label\":{\"type\":\"milestone\",\"count\":",
+        NULL);
     text_number(events, label->count);
-    text_string(events, "}}\n\n");
+    text_strings(events, "}}\n\n", NULL);
 }
 
 static void keep_label(session *session, const label *label) {
@@ -162,24 +156,19 @@ static uint64_t start_of(const session *session, const char *cursor, bool *resum
 void session_open(session *session, const unsigned stores[], unsigned count, const char *last_event_id, text *events) {
     bool resumed;
     uint64_t start = start_of(session, last_event_id, &resumed), shows = 0;
-    text_string(events, ": ok\nretry: 2750\n\n");
+    text_strings(events, ": ok\nretry: 2750\n\n", NULL);
     append_id(session, start, events);
-    text_string(events, "event: hello\ndata: {\"session\":\"");
-    text_string(events, session->id);
-    text_string(events, "\",\"epoch\":\"");
-    text_string(events, session->epoch);
-    text_string(events, resumed ? "\",\"resumed\":true,\"cursor\":\"" : "\",\"resumed\":false,\"cursor\":\"");
-    text_string(events, session->epoch);
-    text_string(events, ".");
+    text_strings(
+        events, "event: hello\ndata: {\"session\":\"", session->id, "\",\"epoch\":\"", session->epoch,
+        resumed ? "\",\"resumed\":true,\"cursor\":\"" : "\",\"resumed\":false,\"cursor\":\"", session->epoch, ".",
+        NULL);
     text_number(events, (int64_t)start);
-    text_string(events, "\",\"heartbeat\":20,\"features\":[");
+    text_strings(events, "\",\"heartbeat\":20,\"features\":[", NULL);
     for (unsigned i = 0; i < count; i++) {
         shows |= 1ull << stores[i];
-        text_string(events, i ? ",\"" : "\"");
-        text_string(events, session->stores[stores[i]].feature);
-        text_string(events, "\"");
+        text_strings(events, i ? ",\"" : "\"", session->stores[stores[i]].feature, "\"", NULL);
     }
-    text_string(events, "]}\n\n");
+    text_strings(events, "]}\n\n", NULL);
     const label *replayed[kept_labels];
     unsigned replays = 0;
     for (unsigned i = session->next_label - session->label_count; i != session->next_label; i++) {

@@ -1,10 +1,14 @@
 #include "text.h"
 
+#include <stdarg.h>
 #include <string.h>
 #include <sys/random.h>
 
-void text_string(text *text, const char *string) {
-    buffer_append(text, string, strlen(string));
+void text_strings(text *text, ...) {
+    va_list strings;
+    va_start(strings, text);
+    for (const char *string; (string = va_arg(strings, const char *));) buffer_append(text, string, strlen(string));
+    va_end(strings);
 }
 
 void text_number(text *text, int64_t number) {

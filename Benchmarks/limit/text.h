@@ -5,7 +5,8 @@
 
 typedef buffer text;
 
-void text_string(text *text, const char *string);
+/// Appends the strings, which end in a null.
+void text_strings(text *text, ...) __attribute__((sentinel));
 void text_number(text *text, int64_t number);
 
 /// Hexadecimal digits of so many random bytes, a multiple of 8, and NUL.

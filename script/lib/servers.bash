@@ -55,7 +55,8 @@ compile() {
     local compiler output=$1
     shift
     compiler=$(command -v clang || command -v cc) || die "no C compiler on the PATH; Swift's toolchain has clang"
-    "$compiler" -std=c17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -pthread -o "$output" "$@"
+    "$compiler" -std=c17 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -pthread -o "$output" "$@" \
+        || die "$(basename "$output") could not be compiled (the compiler's words are above)"
 }
 
 # A port and an empty data folder, for as many runs as follow.
