@@ -146,26 +146,41 @@ def target_section(results):
     return ["## Targets", ""] + table(("target", "bound", "measured", ""), rows)
 
 
-def load_rows(results, scenario, variant, servers=None):
+def figures(results, scenario, variant, columns):
+    """A table with a row for each server. `columns`: (header, figure, how), which is text()'s digits, "spread" or "of C"."""
     rows = []
-    for server in servers or results.servers(scenario, variant):
-        where = (scenario, variant, server)
-        limit = results.median(scenario, variant, "limit", "intentsPerSecond")
-        rate = results.median(*where, "intentsPerSecond")
-        rows.append((
-            NAMES[server] + ("" if results.all_held(*where) else " †"),
-            with_spread(results, *where, "intentsPerSecond"),
-            text(ratio(rate, limit), 2),
-            with_spread(results, *where, "cpuPerIntent"),
-            text(results.median(*where, "serverCores"), 2),
-            text(results.median(*where, "generatorCores"), 2),
-            *(text(results.median(*where, f"{which}Ms/{q}"), 2) for which in ("answer", "event") for q in ("p50", "p99")),
-        ))
-    return rows
+    for server in results.servers(scenario, variant):
+        where, row = (scenario, variant, server), []
+        for _, figure, how in columns:
+            if how == "spread":
+                row.append(with_spread(results, *where, figure))
+            elif how == "of C":
+                row.append(text(ratio(results.median(*where, figure), results.median(scenario, variant, "limit", figure)), 2))
+            else:
+                row.append(text(results.median(*where, figure), how))
+        rows.append((NAMES[server] + ("" if results.all_held(*where) else " †"), *row))
+    return table(("server", *(header for header, _, _ in columns)), rows)
 
 
-LOAD_HEADER = (
-    "server", "intents/s", "of C", "CPU µs an intent", "its cores", "generator's", "answer p50 ms", "p99", "event p50 ms", "p99",
+def streams_of(results, scenario):
+    servers = results.servers(scenario, "all")
+    return f"{results.median(scenario, 'all', servers[0], 'streams'):,.0f}" if servers else None
+
+
+LOAD = (
+    ("intents/s", "intentsPerSecond", "spread"), ("of C", "intentsPerSecond", "of C"),
+    ("CPU µs an intent", "cpuPerIntent", "spread"), ("its cores", "serverCores", 2), ("generator's", "generatorCores", 2),
+    ("answer p50 ms", "answerMs/p50", 2), ("p99", "answerMs/p99", 2), ("event p50 ms", "eventMs/p50", 2),
+    ("p99", "eventMs/p99", 2),
+)
+FANOUT = (
+    ("events/s", "eventsPerSecond", "spread"), ("of C", "eventsPerSecond", "of C"),
+    ("CPU µs an event", "cpuPerEvent", "spread"), ("to the last stream p50 ms", "lastP50", None), ("p99", "lastP99", None),
+    ("generator's cores", "generatorCores", 2),
+)
+STORM = (
+    ("s until all are back", "secondsUntilAllAreBack", "spread"), ("streams/s", "streamsPerSecond", "spread"),
+    ("CPU µs a stream", "cpuPerStream", "spread"), ("p50 ms", "eventMs/p50", None), ("p99 ms", "eventMs/p99", None),
 )
 
 
@@ -179,40 +194,25 @@ def closed_section(results, plots):
         f"![Throughput against streams]({plots}/throughput.svg)", "",
     ]
     for variant in variants:
-        lines += [f"### {int(variant):,} streams", ""] + table(LOAD_HEADER, load_rows(results, "closed", variant))
+        lines += [f"### {int(variant):,} streams", ""] + figures(results, "closed", variant, LOAD)
     return lines
 
 
 def steady_section(results, plots):
-    if not results.variants("steady"):
-        return []
-    streams = results.median("steady", "all", results.servers("steady", "all")[0], "streams")
+    streams = streams_of(results, "steady")
     return [
         "## 2,000 intents a second", "",
-        f"Over {streams:,.0f} streams. Each intent is sent when it is due whatever became of those before it, and its latency counts from then.", "",
+        f"Over {streams} streams. Each intent is sent when it is due whatever became of those before it, and its latency counts from then.", "",
         f"![Latency from the POST to the event]({plots}/latency.svg)", "",
-    ] + table(LOAD_HEADER, load_rows(results, "steady", "all"))
+    ] + figures(results, "steady", "all", LOAD) if streams else []
 
 
 def fanout_section(results, _):
-    rows = []
-    for server in results.servers("fanout", "all"):
-        where = ("fanout", "all", server)
-        rows.append((
-            NAMES[server] + ("" if results.all_held(*where) else " †"),
-            with_spread(results, *where, "eventsPerSecond"),
-            text(ratio(results.median(*where, "eventsPerSecond"), results.median("fanout", "all", "limit", "eventsPerSecond")), 2),
-            with_spread(results, *where, "cpuPerEvent"),
-            text(results.median(*where, "lastP50")), text(results.median(*where, "lastP99")),
-            text(results.median(*where, "generatorCores"), 2),
-        ))
-    if not rows:
-        return []
-    streams = results.median("fanout", "all", results.servers("fanout", "all")[0], "streams")
+    streams = streams_of(results, "fanout")
     return [
         "## Fan-out", "",
-        f"One session with {streams:,.0f} streams; the next intent is sent when all have shown the one before. nchan only forwards what is posted.", "",
-    ] + table(("server", "events/s", "of C", "CPU µs an event", "to the last stream p50 ms", "p99", "generator's cores"), rows)
+        f"One session with {streams} streams; the next intent is sent when all have shown the one before. nchan only forwards what is posted.", "",
+    ] + figures(results, "fanout", "all", FANOUT) if streams else []
 
 
 def idle_section(results, plots):
@@ -239,40 +239,27 @@ def idle_section(results, plots):
 
 
 def storm_section(results, _):
-    rows = []
-    for server in results.servers("storm", "all"):
-        where = ("storm", "all", server)
-        rows.append((
-            NAMES[server] + ("" if results.all_held(*where) else " †"),
-            with_spread(results, *where, "secondsUntilAllAreBack"), with_spread(results, *where, "streamsPerSecond"),
-            with_spread(results, *where, "cpuPerStream"),
-            *(text(results.median(*where, f"eventMs/{q}")) for q in ("p50", "p99")),
-        ))
-    if not rows:
-        return []
-    streams = results.median("storm", "all", results.servers("storm", "all")[0], "streams")
+    streams = streams_of(results, "storm")
     return [
         "## Reconnecting", "",
-        f"{streams:,.0f} streams come back at once with `Last-Event-ID`; each must resume, show its newest state and the one label that it missed. Times from the first connect.", "",
-    ] + table(("server", "s until all are back", "streams/s", "CPU µs a stream", "p50 ms", "p99 ms"), rows)
+        f"{streams} streams come back at once with `Last-Event-ID`; each must resume, show its newest state and the one label that it missed. Times from the first connect.", "",
+    ] + figures(results, "storm", "all", STORM) if streams else []
 
 
 def size_section(results, _):
     lines = []
     for variant in results.variants("size"):
-        lines += [f"### {int(variant):,} bytes", ""] + table(LOAD_HEADER, load_rows(results, "size", variant))
+        lines += [f"### {int(variant):,} bytes", ""] + figures(results, "size", variant, LOAD)
     if not lines:
         return []
     return ["## State sizes", "", "Closed loop over 100 streams; streams may skip states here, as slow readers are allowed to.", ""] + lines
 
 
 def multiplex_section(results, _):
-    if not results.variants("multiplex"):
-        return []
-    streams = results.median("multiplex", "all", results.servers("multiplex", "all")[0], "streams")
+    streams = streams_of(results, "multiplex")
     return [
-        "## Multiplexed", "", f"{streams:,.0f} sessions with a stream of ten features each, states of 200 bytes, closed loop.", "",
-    ] + table(LOAD_HEADER, load_rows(results, "multiplex", "all"))
+        "## Multiplexed", "", f"{streams} sessions with a stream of ten features each, states of 200 bytes, closed loop.", "",
+    ] + figures(results, "multiplex", "all", LOAD) if streams else []
 
 
 def draw(results, folder):
