@@ -72,11 +72,11 @@ static void take_id(checker *checker, tally *tally, json id) {
     checker->last_id = number;
 }
 
-// Versions and counts go side by side because these sessions have no turns but those of their intents, each of which
-// adds one. A version is the number of its session's turn: another store's turn, or a feature's own work, would take
+// Each intent adds one, so counts come without gaps. Versions do only in sessions whose only turns are those of this
+// feature's intents: a version is the number of its session's turn, and another feature's turns, or work of its own, take
 // numbers that leave the count as it is (Trials/clients/history.c reads such sessions).
 static bool is_beside(const checker *checker, int64_t version, int64_t count) {
-    return count - checker->first_count == version - (int64_t)checker->first_version;
+    return !checker->alone || count - checker->first_count == version - (int64_t)checker->first_version;
 }
 
 static void take_state(checker *checker, tally *tally, const sse_event *event, const uint64_t *shown_ns) {
@@ -91,17 +91,19 @@ static void take_state(checker *checker, tally *tally, const sse_event *event, c
     checker->intent = intent.bytes ? hash_bytes(intent.bytes, intent.length) : 0;
     if (!checker->started) {
         checker->started = true;
-        checker->first_version = (uint64_t)version;
+        checker->first_version = checker->version = (uint64_t)version;
         checker->first_count = count;
-        checker->versions = (sequence){(uint64_t)version, 1};
+        checker->counts = (sequence){(uint64_t)count, 1};
         checker->milestones = (sequence){(uint64_t)milestone_of(count), 1};
         return;
     }
     if (!is_beside(checker, version, count)) VIOLATION("version %lld shows count %lld", (long long)version, (long long)count);
-    if (checker->after_reset && (uint64_t)version == checker->versions.last) return;
+    if (checker->after_reset && (uint64_t)version == checker->version) return;
     uint64_t gap;
-    switch (sequence_take(&checker->versions, (uint64_t)version, &gap)) {
+    switch (sequence_take(&checker->counts, (uint64_t)count, &gap)) {
     case in_order:
+        if ((uint64_t)version <= checker->version) VIOLATION("version %lld does not grow", (long long)version);
+        checker->version = (uint64_t)version;
         tally->skipped += gap;
         checker->skipped += gap;
         break;
@@ -127,9 +129,9 @@ static void take_label(checker *checker, tally *tally, const sse_event *event) {
     }
     tally->labels++;
     if (!json_equals(replay, "false")) tally->replayed++;
-    if (!checker->started || (uint64_t)version > checker->versions.last) {
+    if (!checker->started || (uint64_t)version > checker->version) {
         VIOLATION("the label of version %lld comes before its state", (long long)version);
-    } else if ((uint64_t)version == checker->versions.last && hash_bytes(intent.bytes, intent.length) != checker->intent) {
+    } else if ((uint64_t)version == checker->version && hash_bytes(intent.bytes, intent.length) != checker->intent) {
         VIOLATION("the label of version %lld names another intent than its state", (long long)version);
     }
     if (count % 10 != 0 || !is_beside(checker, version, count)) {
@@ -216,6 +218,7 @@ void viewer_open(viewer *viewer, session *topics, unsigned count, tally *tally) 
     viewer->count = count;
     for (unsigned i = 0; i < count; i++) {
         viewer->checkers[i].session = &topics[i];
+        viewer->checkers[i].alone = count == 1;
         buffer_print(&path, "%s=%s", i ? "&feature" : "/events?feature", topics[i].feature);
     }
     viewer->stream.session = topics;
@@ -231,25 +234,24 @@ bool viewer_started(const viewer *viewer) {
     return started == viewer->count || viewer->stream.finished;
 }
 
-// The milestones that the newest answer or state stands for.
+// The milestones up to the newest state that were not shown.
 static uint64_t owed(const checker *checker) {
-    uint64_t version = checker->session->answered_version;
-    if (version < checker->versions.last) version = checker->versions.last;
-    return (uint64_t)milestone_of(checker->first_count + (int64_t)(version - checker->first_version));
+    uint64_t all = (uint64_t)milestone_of((int64_t)checker->counts.last);
+    return all > checker->milestones.last ? all - checker->milestones.last : 0;
 }
 
 bool viewer_complete(const viewer *viewer) {
     if (viewer->stream.finished) return true;
     for (unsigned i = 0; i < viewer->count; i++) {
         const checker *checker = &viewer->checkers[i];
-        if (!checker->started || checker->versions.last < checker->session->answered_version) return false;
-        if (!checker->labels_lost && checker->milestones.last < owed(checker)) return false;
+        if (!checker->started || checker->version < checker->session->answered_version) return false;
+        if (!checker->labels_lost && owed(checker)) return false;
     }
     return true;
 }
 
 static void check_finish(checker *checker, tally *tally) {
-    uint64_t answered = checker->session->answered_version, shown = checker->versions.last;
+    uint64_t answered = checker->session->answered_version, shown = checker->version;
     if (!checker->started) {
         VIOLATION("its stream never showed a state");
         return;
@@ -257,10 +259,9 @@ static void check_finish(checker *checker, tally *tally) {
     if (shown < answered) {
         // The newest state is owed to every stream, whatever it skipped on the way.
         VIOLATION("the newest state shown is version %llu, the newest answered %llu", (u64)shown, (u64)answered);
-        tally->skipped += answered - shown;
+        tally->skipped++;
     }
-    if (owed(checker) <= checker->milestones.last) return;
-    *(checker->labels_lost ? &tally->labels_lost : &tally->labels_missing) += owed(checker) - checker->milestones.last;
+    *(checker->labels_lost ? &tally->labels_lost : &tally->labels_missing) += owed(checker);
 }
 
 void viewer_finish(viewer *viewer) {

@@ -1,4 +1,4 @@
-// Streams held against the contract: hello first, every version once and in order, every milestone once and in order,
+// Streams held against the contract: hello first, every count once and in order, every milestone once and in order,
 // ids that only grow. The generator adds 1 with each intent, so what must come is known.
 #pragma once
 
@@ -13,12 +13,14 @@ typedef struct {
 /// One feature of a stream.
 typedef struct {
     session *session;
-    bool hello, started, after_reset, labels_lost;
+    /// `alone`: the stream's only feature.
+    bool alone, hello, started, after_reset, labels_lost;
     char epoch[32];
-    /// `intent`: of the newest state, the hash of its intent's. `skipped`: states that this stream left out.
-    uint64_t last_id, first_version, intent, label_sequence, label_number, skipped;
+    /// `version`, `intent`: of the newest state, and the hash of its intent's. `skipped`: states that this stream left
+    /// out.
+    uint64_t last_id, first_version, version, intent, label_sequence, label_number, skipped;
     int64_t first_count;
-    sequence versions, milestones;
+    sequence counts, milestones;
 } checker;
 
 /// A stream and its features.

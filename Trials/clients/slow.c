@@ -27,14 +27,12 @@ static bool post(const options *options, unsigned streams) {
 static double p99_ms(void) { return (double)histogram_quantile(&found.event, 0.99) / 1e6; }
 
 static int run_slow(const options *options) {
-    const sequence *slow_versions;
     sessions_set_window(1 << 16);
     fleet_open(&all, options, &found, 1, 2);
     fleet_make_sessions(&all);
     reading.measured = slow.stream.connection.narrow = true;
     open_each(2, 1, open_one, has_started);
     if (found.cut + slow_found.cut) fail("a stream ended at once");
-    slow_versions = &slow.checkers->versions;
 
     post(options, 1);
     double before = p99_ms();
@@ -46,12 +44,12 @@ static int run_slow(const options *options) {
     fprintf(stderr, "loadgen: one stream stops reading\n");
     if (!post(options, 1)) tally_violation(&found, "the reading stream did not keep up");
     double during = p99_ms();
-    uint64_t missed_version = reading.checkers->versions.last;
+    uint64_t missed_version = reading.checkers->version;
 
     fprintf(stderr, "loadgen: it reads again\n");
     uint64_t again = now_ns();
     connection_pause(&slow.stream.connection, false);
-    bool caught_up = wait_for_each(2, is_complete, options->drain) && slow_versions->last >= missed_version;
+    bool caught_up = wait_for_each(2, is_complete, options->drain) && slow.checkers->version >= missed_version;
     double catching_up = (double)(now_ns() - again) / 1e6;
     bytes = slow.stream.connection.received - bytes;
     skipped = slow.checkers->skipped - skipped;
@@ -59,7 +57,7 @@ static int run_slow(const options *options) {
     if (!caught_up) {
         tally_violation(
             &slow_found, "the slow stream is at version %llu of %llu, %.1f s after it read again",
-            (u64)slow_versions->last, (u64)missed_version, catching_up / 1e3);
+            (u64)slow.checkers->version, (u64)missed_version, catching_up / 1e3);
     }
 
     // Both go on as if nothing had been.
