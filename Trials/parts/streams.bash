@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154  # the parts of script/trial share their variables
+# shellcheck disable=SC2016,SC2034,SC2154  # the parts of script/trial share their variables; awk has its own
 # Trials of the streams: 10,000 of them, clients that vanish, one that does not read.
 
 trial_streams() {

@@ -58,7 +58,8 @@ need_sqlite() {
 next_cut() {
     [[ $1 == power ]] || return 0
     cuts=$((cuts + 1))
-    disk_with DISK_SHADOW="$work/shadow" DISK_REPORT="$work/cuts" "${lies[@]}"
+    disk_with DISK_SHADOW="$work/shadow" DISK_REPORT="$work/cuts"
+    [[ -z $lies ]] || disk+=(DISK_LIES=1)
     # The first one finds nothing to cut.
     ((cuts == 1)) || disk+=(DISK_CUT="$( ((cuts % 2)) && echo torn || echo cut)" DISK_SEED="$((seed + cuts))")
 }
@@ -120,7 +121,7 @@ trial_power() {
         END { printf "power cuts               %d: %d unsynced sectors, of which %d happened to survive; %d unsynced names\n",
             NR, unsynced, kept, names }' "$work/cuts"
     stop_server
-    ((${#lies[@]})) || return 0
+    [[ -n $lies ]] || return 0
     # The disk said that it had written and had not: a trial that finds nothing then finds nothing ever.
     lost=$(reported lost) faults=0
     echo "on a disk that lies      ${lost%.*} lost intents were found"
