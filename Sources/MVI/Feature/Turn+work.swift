@@ -5,9 +5,7 @@ extension Turn {
     /// Starts `operation` once this turn is committed, as a child of the store: it is cancelled with it.
     ///
     /// `id` names the work inside this store; `policy` says what happens when work of that id is running already.
-    public mutating func launch(
-        id: WorkID? = nil, policy: WorkPolicy = .parallel, _ operation: @escaping Operation
-    ) {
+    public mutating func launch(id: WorkID? = nil, policy: WorkPolicy = .parallel, _ operation: @escaping Operation) {
         effects.append(.launch(request(id, policy, operation)))
     }
 
@@ -15,7 +13,7 @@ extension Turn {
     private func request(
         _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool = true, _ operation: @escaping Operation
     ) -> WorkRequest {
-        WorkRequest(id: id, policy: policy, isCounted: isCounted) { [runner] context in
+        WorkRequest(intentID: intentID, id: id, policy: policy, isCounted: isCounted) { [runner] context in
             try await operation(Work(runner: runner, context: context))
         }
     }

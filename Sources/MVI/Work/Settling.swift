@@ -1,58 +1,42 @@
 /// How much work of each intent runs or waits, and who wants to know when there is none.
 struct Settling {
-    private struct Waiter {
-        let id: UInt64
-        let action: @Sendable () -> Void
-    }
-
     private var counts: [IntentID: Int] = [:]
-    private var waiters: [IntentID: [Waiter]] = [:]
-    /// Intents with waiters whose last work ended since waiters were last taken; they may have launched more since.
-    private var candidates: [IntentID] = []
+    /// Each waits for an intent that had work when it came.
+    private var waiters: [(intentID: IntentID, id: UInt64, action: @Sendable () -> Void)] = []
 
     var hasWaiters: Bool { !waiters.isEmpty }
 
     /// Whether no work of any intent is running, and nobody is to be told so.
-    var isDone: Bool { counts.isEmpty && candidates.isEmpty }
+    var isDone: Bool { counts.isEmpty && waiters.isEmpty }
 
     func isSettled(_ intentID: IntentID) -> Bool { counts[intentID] == nil }
 
-    mutating func count(_ intentID: IntentID) { counts[intentID, default: 0] += 1 }
+    mutating func count(_ request: WorkRequest) {
+        if request.isCounted { counts[request.intentID, default: 0] += 1 }
+    }
 
-    mutating func uncount(_ isCounted: Bool, _ intentID: IntentID) {
-        guard isCounted, let count = counts[intentID] else { return }
-        counts[intentID] = count == 1 ? nil : count - 1
-        if count == 1, waiters[intentID] != nil { candidates.append(intentID) }
+    mutating func uncount(_ request: WorkRequest) {
+        guard request.isCounted, let count = counts[request.intentID] else { return }
+        counts[request.intentID] = count == 1 ? nil : count - 1
     }
 
     mutating func wait(for intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
-        guard counts[intentID] != nil else { return false }
-        waiters[intentID, default: []].append(Waiter(id: id, action: action))
+        guard !isSettled(intentID) else { return false }
+        waiters.append((intentID, id, action))
         return true
     }
 
-    /// Returns what was to be called, so that it dies after the lock.
-    mutating func stopWaiting(for intentID: IntentID, id: UInt64) -> [@Sendable () -> Void] {
-        guard let all = waiters.removeValue(forKey: intentID) else { return [] }
-        let others = all.filter { $0.id != id }
-        if !others.isEmpty { waiters[intentID] = others }
-        return all.filter { $0.id == id }.map { $0.action }
-    }
-
-    /// The waiters whose intent has no work left.
+    /// Takes the waiters whose intent has no work left.
     mutating func takeSettled() -> [@Sendable () -> Void] {
-        guard !candidates.isEmpty else { return [] }
-        var actions: [@Sendable () -> Void] = []
-        for intentID in candidates where counts[intentID] == nil {
-            actions += waiters.removeValue(forKey: intentID)?.map { $0.action } ?? []
-        }
-        candidates = []
-        return actions
+        if waiters.isEmpty { return [] }
+        let counts = counts
+        return take { intentID, _ in counts[intentID] == nil }
     }
 
-    mutating func removeAll() -> [@Sendable () -> Void] {
-        let actions = waiters.values.flatMap { $0.map { $0.action } }
-        self = Settling()
-        return actions
+    /// Takes the waiters of which the condition holds, for the caller to call, or to let die after the lock.
+    mutating func take(where isTaken: (_ intentID: IntentID, _ id: UInt64) -> Bool) -> [@Sendable () -> Void] {
+        let taken = waiters.filter { isTaken($0.intentID, $0.id) }
+        waiters.removeAll { isTaken($0.intentID, $0.id) }
+        return taken.map(\.action)
     }
 }

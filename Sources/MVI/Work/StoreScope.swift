@@ -39,15 +39,13 @@ package final class StoreScope: Sendable {
         return (result, change.started)
     }
 
-    // MARK: After a commit
-
     /// Takes a committed turn's effects; returns the work to begin.
     func apply(_ result: JobResult) -> [WorkStart] {
         guard let effects = result.turn?.effects else { return [] }
         var change = WorkChange()
         state.withLock { state in
             if state.isEnded { return }
-            state.work.apply(effects, of: result.intentID, isBootstrap: result.isBootstrap, &change)
+            state.work.apply(effects, isBootstrap: result.isBootstrap, &change)
         }
         for task in change.cancelled { task.cancel() }
         // A later turn of the batch may launch more for an intent that is settled now.
@@ -85,8 +83,8 @@ package final class StoreScope: Sendable {
     }
 
     private func begin(_ start: WorkStart, on host: any StoreHost) {
-        let context = WorkContext(host: host, token: start.token, intentID: start.intentID)
-        let operation = start.operation
+        let context = WorkContext(host: host, token: start.token, intentID: start.request.intentID)
+        let operation = start.request.operation
         let task = Task(executorPreference: environment.executor) { [self] in
             // Cancelled before it began: it must not begin.
             guard isLive(start.token) else { return ended(context) }
@@ -145,8 +143,6 @@ package final class StoreScope: Sendable {
     /// bootstrap, and no request waits for any. Calls nothing, so that it may be asked under a lock.
     package var isDormant: Bool { state.withLock { $0.work.isDormant } }
 
-    // MARK: Settling
-
     /// Calls `action` once when no work that the intent launched is running: false, and no call, if that is so now.
     package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
         state.withLock { $0.work.settling.wait(for: intentID, id: id, action) }
@@ -154,11 +150,9 @@ package final class StoreScope: Sendable {
 
     /// Takes `whenSettled` back. The call may be under way already.
     package func stopWaiting(for intentID: IntentID, id: UInt64) {
-        let actions = state.withLock { $0.work.settling.stopWaiting(for: intentID, id: id) }
+        let actions = state.withLock { state in state.work.settling.take { $0 == intentID && $1 == id } }
         withExtendedLifetime(actions) {}
     }
-
-    // MARK: Watching
 
     /// One more watcher: work that runs `whileWatched` starts with the first. False, and nothing happens, after the end.
     @discardableResult

@@ -1,13 +1,6 @@
 /// Who watches a store is only counted; what runs meanwhile is registered here.
 struct Watching {
-    private struct Registered {
-        let grace: Duration
-        let request: WorkRequest
-        let intentID: IntentID
-        let isOfBootstrap: Bool
-    }
-
-    private var registered: [WorkID: Registered] = [:]
+    private var registered: [WorkID: (grace: Duration, request: WorkRequest, isOfBootstrap: Bool)] = [:]
     private var watchers = 0
     /// Grows with each arrival of a first watcher, so that an old grace period knows it is void.
     private var generation: UInt64 = 0
@@ -21,11 +14,9 @@ struct Watching {
 
     /// Returns what was registered under that id before, so that it dies after the lock.
     mutating func register(
-        _ request: WorkRequest, id: WorkID, intentID: IntentID, grace: Duration, isOfBootstrap: Bool
+        _ request: WorkRequest, id: WorkID, grace: Duration, isOfBootstrap: Bool
     ) -> WorkRequest? {
-        registered.updateValue(
-            Registered(grace: grace, request: request, intentID: intentID, isOfBootstrap: isOfBootstrap), forKey: id)?
-            .request
+        registered.updateValue((grace, request, isOfBootstrap), forKey: id)?.request
     }
 
     var count: Int { registered.count }
@@ -36,13 +27,13 @@ struct Watching {
     mutating func forget(_ id: WorkID) -> WorkRequest? { registered.removeValue(forKey: id)?.request }
 
     /// One more watcher: what to launch if it is the first, and the grace periods to call off.
-    mutating func begin(graces cancelled: inout [Task<Void, Never>]) -> [(WorkRequest, IntentID)] {
+    mutating func begin(graces cancelled: inout [Task<Void, Never>]) -> [WorkRequest] {
         watchers += 1
         guard watchers == 1 else { return [] }
         generation += 1
         cancelled += graces
         graces = []
-        return registered.values.map { ($0.request, $0.intentID) }
+        return requests
     }
 
     /// One watcher less: the grace periods that begin if it was the last. One that never began is ignored.

@@ -32,6 +32,7 @@ package typealias WorkOperation = @Sendable (WorkContext) async throws -> Void
 /// Work that a turn asked for.
 @usableFromInline
 package struct WorkRequest: Sendable {
+    let intentID: IntentID
     let id: WorkID?
     let policy: WorkPolicy
     /// Whether an intent is settled only after this work.

@@ -7,8 +7,7 @@ package struct WorkToken: Hashable, Sendable {
 /// Work to be started.
 struct WorkStart: Sendable {
     let token: WorkToken
-    let intentID: IntentID
-    let operation: WorkOperation
+    let request: WorkRequest
 }
 
 /// Which work runs, waits or is registered, and for which intent. A pure state machine: it says what to start and to
@@ -16,17 +15,10 @@ struct WorkStart: Sendable {
 struct WorkTable {
     private struct Running {
         let request: WorkRequest
-        let intentID: IntentID
         /// For the interval of a `throttle`, which is not work of the author's: the id that it holds back.
         var window: WorkID?
         /// Nil between the decision to start and the task's existence.
         var task: Task<Void, Never>?
-    }
-
-    private struct Waiting {
-        let token: WorkToken
-        let request: WorkRequest
-        let intentID: IntentID
     }
 
     private var lastToken: UInt64 = 0
@@ -35,7 +27,7 @@ struct WorkTable {
     private var cancelled: Set<WorkToken> = []
     /// The running work of each id.
     private var active: [WorkID: [WorkToken]] = [:]
-    private var queues: [WorkID: [Waiting]] = [:]
+    private var queues: [WorkID: [WorkStart]] = [:]
     private var queuedCount = 0
     /// Throttled ids whose interval has not passed.
     private var throttled: [WorkID: WorkToken] = [:]
@@ -74,28 +66,21 @@ struct WorkTable {
     mutating func simulate(_ effects: [Effect]) -> Int {
         var change = WorkChange()
         let before = cancelled
-        apply(effects, of: .bootstrap, &change)
+        apply(effects, isBootstrap: false, &change)
         cancelled = before
         return change.started.count
     }
 
-    // MARK: Starting and cancelling
-
-    mutating func apply(
-        _ effects: [Effect], of intentID: IntentID, isBootstrap: Bool = false, _ change: inout WorkChange
-    ) {
+    mutating func apply(_ effects: [Effect], isBootstrap: Bool, _ change: inout WorkChange) {
         for effect in effects {
             switch effect {
-            case .launch(let request):
-                launch(request, intentID, &change)
-            case .throttle(let interval, let request):
-                throttle(interval, request, intentID, &change)
+            case .launch(let request): launch(request, &change)
+            case .throttle(let interval, let request): throttle(interval, request, &change)
             case .whileWatched(let grace, let request):
                 guard let id = request.id else { break }
-                let before = watching.register(
-                    request, id: id, intentID: intentID, grace: grace, isOfBootstrap: isBootstrap)
+                let before = watching.register(request, id: id, grace: grace, isOfBootstrap: isBootstrap)
                 if let before { change.released.append(before) }
-                if watching.isWatched { launch(request, intentID, &change) }
+                if watching.isWatched { launch(request, &change) }
             case .cancel(let id):
                 if let request = watching.forget(id) { change.released.append(request) }
                 cancelAll(id, &change)
@@ -103,52 +88,48 @@ struct WorkTable {
         }
     }
 
-    private mutating func launch(_ request: WorkRequest, _ intentID: IntentID, _ change: inout WorkChange) {
+    private mutating func launch(_ request: WorkRequest, _ change: inout WorkChange) {
         let token = newToken()
         let isActive = request.id.map { active[$0] != nil } ?? false
         if isActive, request.policy == .keepPrevious { return }
         if request.policy == .cancelPrevious, let id = request.id { cancelAll(id, &change) }
-        if request.isCounted { settling.count(intentID) }
+        settling.count(request)
+        let work = WorkStart(token: token, request: request)
         if isActive, request.policy == .queue, let id = request.id {
-            queues[id, default: []].append(Waiting(token: token, request: request, intentID: intentID))
+            queues[id, default: []].append(work)
             queuedCount += 1
         } else {
-            start(token, request, intentID, &change)
+            start(work, &change)
         }
     }
 
-    private mutating func start(
-        _ token: WorkToken, _ request: WorkRequest, _ intentID: IntentID, window: WorkID? = nil,
-        _ change: inout WorkChange
-    ) {
-        running[token] = Running(request: request, intentID: intentID, window: window, task: nil)
-        if let id = request.id { active[id, default: []].append(token) }
-        change.started.append(WorkStart(token: token, intentID: intentID, operation: request.operation))
+    private mutating func start(_ work: WorkStart, window: WorkID? = nil, _ change: inout WorkChange) {
+        running[work.token] = Running(request: work.request, window: window)
+        if let id = work.request.id { active[id, default: []].append(work.token) }
+        change.started.append(work)
     }
 
-    private mutating func throttle(
-        _ interval: Duration, _ request: WorkRequest, _ intentID: IntentID, _ change: inout WorkChange
-    ) {
+    private mutating func throttle(_ interval: Duration, _ request: WorkRequest, _ change: inout WorkChange) {
         guard let id = request.id, throttled[id] == nil else { return }
-        let window = WorkRequest(id: nil, policy: .parallel, isCounted: false) { context in
+        let window = WorkRequest(intentID: request.intentID, id: nil, policy: .parallel, isCounted: false) { context in
             try await context.sleep(for: interval)
         }
         let token = newToken()
         throttled[id] = token
-        start(token, window, intentID, window: id, &change)
-        launch(request, intentID, &change)
+        start(WorkStart(token: token, request: window), window: id, &change)
+        launch(request, &change)
     }
 
     mutating func cancelAll(_ id: WorkID, _ change: inout WorkChange) {
         for waiting in queues.removeValue(forKey: id) ?? [] {
-            settling.uncount(waiting.request.isCounted, waiting.intentID)
+            settling.uncount(waiting.request)
             change.released.append(waiting.request)
             queuedCount -= 1
         }
         let window = throttled.removeValue(forKey: id).map { [$0] } ?? []
         for token in (active.removeValue(forKey: id) ?? []) + window {
             guard let entry = running.removeValue(forKey: token) else { continue }
-            settling.uncount(entry.request.isCounted, entry.intentID)
+            settling.uncount(entry.request)
             change.released.append(entry.request)
             if let task = entry.task { change.cancelled.append(task) }
             cancelled.insert(token)
@@ -176,7 +157,7 @@ struct WorkTable {
         change.released.append(entry.request)
         if let id = entry.window { throttled[id] = nil }
         if let id = entry.request.id { free(id, of: token, &change) }
-        settling.uncount(entry.request.isCounted, entry.intentID)
+        settling.uncount(entry.request)
     }
 
     private mutating func free(_ id: WorkID, of token: WorkToken, _ change: inout WorkChange) {
@@ -187,12 +168,12 @@ struct WorkTable {
         let next = queue.removeFirst()
         queues[id] = queue.isEmpty ? nil : queue
         queuedCount -= 1
-        start(next.token, next.request, next.intentID, &change)
+        start(next, &change)
     }
 
     /// One more watcher.
     mutating func beginWatching(_ change: inout WorkChange) {
-        for (request, intentID) in watching.begin(graces: &change.cancelled) { launch(request, intentID, &change) }
+        for request in watching.begin(graces: &change.cancelled) { launch(request, &change) }
     }
 
     /// The end of all work. What does not listen runs on.
@@ -200,7 +181,7 @@ struct WorkTable {
         change.cancelled += running.values.compactMap { $0.task } + watching.graces
         change.released +=
             running.values.map { $0.request } + queues.values.joined().map { $0.request } + watching.requests
-        change.settled += settling.removeAll()
+        change.settled += settling.take { _, _ in true }
         let cancelled = cancelled.union(running.keys)
         self = WorkTable()
         self.cancelled = cancelled
