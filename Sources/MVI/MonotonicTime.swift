@@ -14,3 +14,11 @@ func monotonicNanoseconds() -> UInt64 {
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
 }
+
+extension Duration {
+    /// Whole nanoseconds, none if it is negative.
+    @usableFromInline var nanoseconds: UInt64 {
+        UInt64(clamping: components.seconds) &* 1_000_000_000
+            &+ UInt64(clamping: components.attoseconds / 1_000_000_000)
+    }
+}

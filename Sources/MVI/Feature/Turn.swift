@@ -8,7 +8,6 @@ public struct Turn<F: Feature>: ~Copyable {
     public let intentID: IntentID
 
     @usableFromInline let runner: TurnRunner<F>
-    @usableFromInline let isObserved: Bool
     @usableFromInline package var hasMessages = false
     @usableFromInline package var labels: [F.Label] = []
     @usableFromInline package var observations: [Observation<F>.Event] = []
@@ -20,7 +19,6 @@ public struct Turn<F: Feature>: ~Copyable {
         self.runner = runner
         current = state
         self.intentID = intentID
-        isObserved = runner.observers != nil || runner.environment.isRecording
     }
 
     /// The state, with every message dispatched so far in it.
@@ -30,7 +28,7 @@ public struct Turn<F: Feature>: ~Copyable {
     @inlinable
     public mutating func dispatch(_ message: F.Message) {
         hasMessages = true
-        guard isObserved else {
+        guard runner.isObserved else {
             runner.feature.reduce(&current, message)
             return
         }
@@ -43,7 +41,7 @@ public struct Turn<F: Feature>: ~Copyable {
     @inlinable
     public mutating func publish(_ label: F.Label) {
         labels.append(label)
-        if isObserved { observations.append(.label(label)) }
+        if runner.isObserved { observations.append(.label(label)) }
     }
 
     /// Asks the feature to `perform` an action after the running handler returned, as part of this turn. Actions run
@@ -55,7 +53,7 @@ public struct Turn<F: Feature>: ~Copyable {
 
     @inlinable
     mutating func observe(_ event: @autoclosure () -> Observation<F>.Event) {
-        if isObserved { observations.append(event()) }
+        if runner.isObserved { observations.append(event()) }
     }
 
     @inlinable var hasActions: Bool { !actions.isEmpty }

@@ -13,34 +13,18 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         @Sendable (_ turn: borrowing Turn<F>, _ view: F.ViewState, _ isViewChanged: Bool) throws(StoreError) ->
         TurnOutput
 
-    @usableFromInline
-    struct Values {
-        @usableFromInline var state: F.State
-        @usableFromInline var view: F.ViewState
-
-        @inlinable
-        init(state: F.State, view: F.ViewState) {
-            self.state = state
-            self.view = view
-        }
-    }
-
-    @usableFromInline
-    struct Copies {
-        @usableFromInline var head: Values
-        /// With the turns of the batch that runs; nil between batches.
-        @usableFromInline var working: Values?
-
-        @inlinable
-        init(head: Values) { self.head = head }
-    }
+    @usableFromInline typealias Values = (state: F.State, view: F.ViewState)
 
     @usableFromInline package let feature: F
     @usableFromInline let middleware: Middleware<F>
     @usableFromInline let observers: ObserverQueue<F>?
     @usableFromInline let environment: StoreEnvironment
     @usableFromInline let output: Output
-    @usableFromInline let copies: Lock<Copies>
+    /// Whether turns keep what happens in them.
+    @usableFromInline let isObserved: Bool
+    @usableFromInline let slowTurnNanoseconds: UInt64
+    /// The working copy is the head with the turns of the batch that runs; nil between batches.
+    @usableFromInline let copies: Lock<(head: Values, working: Values?)>
 
     /// - Parameters:
     ///   - middleware: what is installed for all features; the feature's own comes after it.
@@ -56,7 +40,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         let all = Self.combine(middleware, feature)
         self.middleware = all
         observers = all.observers.isEmpty ? nil : ObserverQueue(all.observers)
-        copies = Lock(Copies(head: Values(state: state, view: feature.view(state))))
+        isObserved = observers != nil || environment.isRecording
+        slowTurnNanoseconds = environment.slowTurn.nanoseconds
+        copies = Lock((head: (state, feature.view(state)), working: nil))
     }
 
     @usableFromInline
@@ -70,8 +56,6 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     /// What clients see of the committed state.
     @inlinable package var view: F.ViewState { copies.withLock { $0.head.view } }
-
-    // MARK: Turns
 
     /// The turn of an intent, as it can be run on the store of any host.
     @inlinable
@@ -127,7 +111,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             checkDuration(since: start, context)
             return threw(error, context, stage: stage, cause: cause, judged: judged)
         }
-        var after = Values(state: turn.state, view: before.view)
+        var after = (state: turn.state, view: before.view)
         var isViewChanged = false
         if turn.hasMessages {
             after.view = feature.view(turn.state)
@@ -170,7 +154,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// Takes another writer's state for the head.
     @usableFromInline
     package func adopt(_ state: F.State) {
-        setWorking(Values(state: state, view: feature.view(state)))
+        setWorking((state, feature.view(state)))
         commit()
     }
 
@@ -224,10 +208,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @inlinable
     func checkDuration(since start: UInt64, _ context: TurnContext) {
         let duration = monotonicNanoseconds() &- start
-        if duration > environment.slowTurnNanoseconds { context.scope.tookLong(duration, context.intentID) }
+        if duration > slowTurnNanoseconds { context.scope.tookLong(duration, context.intentID) }
     }
-
-    // MARK: Observers
 
     @inlinable
     func telling(_ events: [Observation<F>.Event], _ intentID: IntentID) -> (@Sendable () -> Void)? {

@@ -1,29 +1,36 @@
-/// What a store needs of the world, so that a test can give it another.
+/// What a store needs of the world, so that a test can give it another: its names, and its `Settings`.
 ///
-/// Copies share all but the names until one is changed: a server has one environment for very many stores.
+/// Copies share the settings until one is changed: a server has one environment for very many stores.
+@dynamicMemberLookup
 public struct StoreEnvironment: Sendable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     public var instance: String
     /// Whose store it is: the id of the session, empty outside a server.
     public var session: String
-    @usableFromInline var shared: Shared
+    private var shared: Shared
 
-    @usableFromInline
-    final class Shared: Sendable {
-        @usableFromInline let values: Values
-        init(_ values: Values) { self.values = values }
+    private final class Shared: Sendable {
+        let settings: Settings
+        init(_ settings: Settings) { self.settings = settings }
     }
 
-    @usableFromInline
-    struct Values: Sendable {
-        var clock: any Clock<Duration>
-        var executor: (any TaskExecutor)?
-        var queueLimit: Int
-        var workLimit: Int
-        var slowTurn: Duration
-        @usableFromInline var slowTurnNanoseconds: UInt64
-        @usableFromInline var isRecording: Bool
-        var report: @Sendable (StoreReport) -> Void
+    /// All but the names. They are read and set as members of the environment.
+    public struct Settings: Sendable {
+        /// What `debounce`, `throttle`, `timer` and `Work.sleep` wait on.
+        public var clock: any Clock<Duration>
+        /// Where launched work runs; nil for the global pool.
+        public var executor: (any TaskExecutor)?
+        /// How many intents may wait while others run; one more is refused as `busy`.
+        public var queueLimit: Int
+        /// How much work a store may have: pieces that run, wait in a queue or are registered for watchers. A turn that
+        /// asks for more fails as if it had thrown.
+        public var workLimit: Int
+        /// A turn that takes longer, with its interceptors and `view`, is reported.
+        public var slowTurn: Duration
+        /// Records the events of each turn even if nobody observes.
+        public var isRecording: Bool
+        /// Told of what should be in somebody's log. Called from any thread, never under a lock; must not block.
+        public var report: @Sendable (StoreReport) -> Void
     }
 
     /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 50 ms.
@@ -36,73 +43,19 @@ public struct StoreEnvironment: Sendable {
         self.instance = instance
         self.session = session
         shared = Shared(
-            Values(
-                clock: clock, executor: executor, queueLimit: queueLimit, workLimit: workLimit,
-                slowTurn: slowTurn, slowTurnNanoseconds: Self.nanoseconds(slowTurn), isRecording: isRecording,
-                report: report))
+            Settings(
+                clock: clock, executor: executor, queueLimit: queueLimit, workLimit: workLimit, slowTurn: slowTurn,
+                isRecording: isRecording, report: report))
     }
 
-    private mutating func change(_ body: (inout Values) -> Void) {
-        var values = shared.values
-        body(&values)
-        shared = Shared(values)
-    }
-}
-
-extension StoreEnvironment {
-    /// What `debounce`, `throttle`, `timer` and `Work.sleep` wait on.
-    public var clock: any Clock<Duration> {
-        get { shared.values.clock }
-        set { change { $0.clock = newValue } }
-    }
-
-    /// Where launched work runs; nil for the global pool.
-    public var executor: (any TaskExecutor)? {
-        get { shared.values.executor }
-        set { change { $0.executor = newValue } }
-    }
-
-    /// How many intents may wait while others run; one more is refused as `busy`.
-    public var queueLimit: Int {
-        get { shared.values.queueLimit }
-        set { change { $0.queueLimit = newValue } }
-    }
-
-    /// How much work a store may have: pieces that run, wait in a queue or are registered for watchers. A turn that asks
-    /// for more fails as if it had thrown.
-    public var workLimit: Int {
-        get { shared.values.workLimit }
-        set { change { $0.workLimit = newValue } }
-    }
-
-    /// A turn that takes longer, with its interceptors and `view`, is reported.
-    public var slowTurn: Duration {
-        get { shared.values.slowTurn }
+    /// One of the settings.
+    public subscript<Value>(dynamicMember setting: WritableKeyPath<Settings, Value>) -> Value {
+        get { shared.settings[keyPath: setting] }
         set {
-            change {
-                $0.slowTurn = newValue
-                $0.slowTurnNanoseconds = Self.nanoseconds(newValue)
-            }
+            var settings = shared.settings
+            settings[keyPath: setting] = newValue
+            shared = Shared(settings)
         }
-    }
-
-    @inlinable var slowTurnNanoseconds: UInt64 { shared.values.slowTurnNanoseconds }
-
-    private static func nanoseconds(_ duration: Duration) -> UInt64 {
-        let (seconds, attoseconds) = duration.components
-        return UInt64(clamping: seconds) &* 1_000_000_000 &+ UInt64(clamping: attoseconds / 1_000_000_000)
-    }
-
-    /// Records the events of each turn even if nobody observes.
-    public var isRecording: Bool {
-        @inlinable get { shared.values.isRecording }
-        set { change { $0.isRecording = newValue } }
-    }
-
-    /// Told of what should be in somebody's log. Called from any thread, never under a lock; must not block.
-    public var report: @Sendable (StoreReport) -> Void {
-        get { shared.values.report }
-        set { change { $0.report = newValue } }
     }
 }
 
@@ -141,18 +94,13 @@ public struct StoreDiagnostics: Sendable {
     public var runningWork = 0
 
     package init() {}
-}
 
-extension StoreDiagnostics {
     /// Adds another store's.
     package mutating func add(_ other: StoreDiagnostics) {
         bootstrapFailure = bootstrapFailure ?? other.bootstrapFailure
-        slowTurns += other.slowTurns
-        failures += other.failures
-        droppedFailures += other.droppedFailures
-        droppedAfterEnd += other.droppedAfterEnd
-        missedObservations += other.missedObservations
-        observerFailures += other.observerFailures
-        runningWork += other.runningWork
+        for count in [
+            \Self.slowTurns, \.failures, \.droppedFailures, \.droppedAfterEnd, \.missedObservations,
+            \.observerFailures, \.runningWork,
+        ] { self[keyPath: count] += other[keyPath: count] }
     }
 }
