@@ -51,11 +51,6 @@ public struct Turn<F: Feature>: ~Copyable {
         actions.append(action)
     }
 
-    @inlinable
-    mutating func observe(_ event: @autoclosure () -> Observation<F>.Event) {
-        if runner.isObserved { observations.append(event()) }
-    }
-
     @inlinable var hasActions: Bool { !actions.isEmpty }
 
     /// Runs the actions sent so far and those that they send, in order.
@@ -65,7 +60,7 @@ public struct Turn<F: Feature>: ~Copyable {
         while next < actions.count {
             let action = actions[next]
             next += 1
-            observe(.action(action))
+            if runner.isObserved { observations.append(.action(action)) }
             try runner.feature.perform(action, &self)
         }
     }

@@ -103,11 +103,4 @@ public struct Observation<F: Feature>: Sendable {
     public let intentID: IntentID
     /// The feature instance, such as `counter` or `order-detail:42`.
     public let instance: String
-
-    @usableFromInline
-    init(event: Event, intentID: IntentID, instance: String) {
-        self.event = event
-        self.intentID = intentID
-        self.instance = instance
-    }
 }

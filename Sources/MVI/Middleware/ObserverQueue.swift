@@ -26,10 +26,11 @@ final class ObserverQueue<F: Feature>: Sendable {
     var counts: (missed: Int, failures: Int) { state.withLock { ($0.missed, $0.failures) } }
 
     @usableFromInline
-    func append(_ observations: [Observation<F>]) {
+    func append(_ events: [Observation<F>.Event], _ intentID: IntentID, _ instance: String) {
+        let observations = events.map { Observation(event: $0, intentID: intentID, instance: instance) }
         let isFirst = state.withLock { state -> Bool in
             let room = max(0, Self.limit - state.waiting.count)
-            state.waiting.append(contentsOf: observations.prefix(room))
+            state.waiting += observations.prefix(room)
             state.missed += max(0, observations.count - room)
             guard !state.isDelivering, !state.waiting.isEmpty else { return false }
             state.isDelivering = true

@@ -21,7 +21,6 @@ package protocol StoreRunner: AnyObject, Sendable {
     /// Forgets the batch's working copy.
     func rollBack()
     /// Tells observers what is no part of a turn.
-    func observe(started reason: StartReason)
     func observe(failure: Failure)
     func observeEnd()
     func addObserverCounts(to diagnostics: inout StoreDiagnostics)

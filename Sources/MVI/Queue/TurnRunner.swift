@@ -78,15 +78,16 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             // Interceptors judge an intent once, however often it has to be run.
             judged = { [self, intent] context in run(intent, context, isJudged: true) }
         }
-        return run(context, stage: .execute, cause: intent, since: start, judged: judged) { turn in
-            turn.observe(.intent(intent))
-            try turn.runner.feature.execute(intent, &turn)
+        return run(context, stage: .execute, cause: .intent(intent), since: start, judged: judged) {
+            try $0.runner.feature.execute(intent, &$0)
         }
     }
 
     @usableFromInline
     package func bootstrap(_ reason: StartReason) -> RunTurn {
-        { [self] context in run(context, stage: .bootstrap) { try $0.runner.feature.bootstrap(reason, &$0) } }
+        { [self] context in
+            run(context, stage: .bootstrap, cause: .started(reason)) { try $0.runner.feature.bootstrap(reason, &$0) }
+        }
     }
 
     @usableFromInline
@@ -94,15 +95,17 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         { [self] context in run(context, stage: nil) { $0.runner.feature.onFailure(failure, &$0) } }
     }
 
-    /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say.
+    /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say. Observers are told of
+    /// `cause` first, also if the turn throws.
     @inlinable
     func run(
-        _ context: TurnContext, stage: Failure.Stage?, cause: F.Intent? = nil, since: UInt64? = nil,
+        _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event? = nil, since: UInt64? = nil,
         judged: RunTurn? = nil, _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
         let before = copies.withLock { $0.working ?? $0.head }
         var turn = Turn(runner: self, state: before.state, intentID: context.intentID)
+        if isObserved, let cause { turn.observations.append(cause) }
         do {
             try body(&turn)
             if turn.hasActions { try turn.performActions() }
@@ -163,15 +166,14 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// What is left of a turn that threw: the throw.
     @usableFromInline
     func threw(
-        _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: F.Intent?, judged: RunTurn?
+        _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event?,
+        judged: RunTurn?
     ) -> TurnResult {
         guard let stage else { return TurnResult(TurnTrouble(stepError: error)) }
         let failure = Failure(stage: stage, intentID: context.intentID, error: error)
-        var events = [Observation<F>.Event.failed(failure)]
-        if let cause { events.insert(.intent(cause), at: 0) }
         return TurnResult(
             TurnTrouble(error: StoreError(failure), failure: failure, isHandedToFeature: true),
-            observe: telling(events, context.intentID), judged: judged)
+            observe: telling((cause.map { [$0] } ?? []) + [.failed(failure)], context.intentID), judged: judged)
     }
 
     /// Lets the interceptors rewrite the intent; returns what to tell if one refuses it.
@@ -214,21 +216,14 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @inlinable
     func telling(_ events: [Observation<F>.Event], _ intentID: IntentID) -> (@Sendable () -> Void)? {
         guard let observers, !events.isEmpty else { return nil }
-        return { [instance = environment.instance] in
-            observers.append(events.map { Observation(event: $0, intentID: intentID, instance: instance) })
-        }
+        return { [instance = environment.instance] in observers.append(events, intentID, instance) }
     }
 
-    package func observe(_ event: Observation<F>.Event, _ intentID: IntentID) { telling([event], intentID)?() }
+    @usableFromInline
+    package func observe(failure: Failure) { telling([.failed(failure)], failure.intentID)?() }
 
     @usableFromInline
-    package func observe(started reason: StartReason) { observe(.started(reason), .bootstrap) }
-
-    @usableFromInline
-    package func observe(failure: Failure) { observe(.failed(failure), failure.intentID) }
-
-    @usableFromInline
-    package func observeEnd() { observe(.ended, .end) }
+    package func observeEnd() { telling([.ended], .end)?() }
 
     @usableFromInline
     package func addObserverCounts(to diagnostics: inout StoreDiagnostics) {

@@ -56,7 +56,6 @@ final class StoreCell: StoreHost, TurnQueueOwner {
 
     func start() {
         guard queue.start(with: BootstrapJob(self, isRetried: true)) else { return }
-        runner.observe(started: state.withLock { $0.startReason })
         drive()
     }
 

@@ -37,7 +37,6 @@ extension Session {
 
     private func bootstrap(_ store: SessionStore, _ start: StoreSlot.Start) {
         let reason: StartReason = if case .restored = start { .restored } else { .new }
-        store.runner.observe(started: reason)
         runTurn(StartJob(store), on: store, .bootstrap, after: [], store.runner.bootstrap(reason), start: start)
     }
 

@@ -40,6 +40,28 @@ struct FaultWriterTests {
         }
     }
 
+    @Test("44: a store's start is told once, with the turn that is committed, though another writer was first")
+    func startToldOnce() async throws {
+        let cluster = Cluster()
+        let probe = try #require(FeatureID("probe:a"))
+        let (events, told) = AsyncStream.makeStream(of: String.self)
+        let hooks = Probe.Hooks(observe: { observation in
+            switch observation.event {
+            case .started(let reason): told.yield("started \(reason)")
+            case .intent(let intent): told.yield(intent.text)
+            default: break
+            }
+        })
+        let (first, token) = try cluster.node(Probe.definition()).made(.bearer)
+        try first.told(.put(text: "1"), to: probe)
+        let second = try cluster.node(Probe.definition(hooks)).live(token)
+        try first.told(.put(text: "2"), to: probe)
+        #expect(try second.told(.put(text: "3"), to: probe) == "ran")
+        #expect(try second.entries(of: probe) == ["1", "2", "3"])
+        var seen = events.makeAsyncIterator()
+        #expect(await [seen.next(), seen.next()] == ["started restored", "3"])
+    }
+
     @Test("51: a store of a newer schema that is not in memory answers 503 in an older build, and its state stays")
     func newerStateLoaded() throws {
         let cluster = Cluster()
