@@ -155,11 +155,11 @@ private final class Owner: TurnQueueOwner {
         results.withLock { $0.append(result) }
     }
 
-    func commit(conflicts: Int) -> CommitEnd? {
+    func commit() -> CommitEnd? {
         let outcome = outcomes.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
         return results.withLock { results in
             defer { results = [] }
-            return CommitEnd(outcome, results, conflicts: conflicts)
+            return (outcome, results)
         }
     }
 }
@@ -177,9 +177,6 @@ private final class Job: QueueJob {
         self.resume = resume
         isReady = Lock(resume == nil)
     }
-
-    var lane: JobLane { .intents }
-    var isRetried: Bool { false }
 
     func run() -> Bool {
         guard isReady.withLock({ $0 }) else { return false }

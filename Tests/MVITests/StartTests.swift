@@ -32,6 +32,17 @@ struct StartTests {
         store.dispose()
     }
 
+    @Test("2: a store that never starts keeps what it accepted until it is disposed of, which refuses it")
+    func neverStarted() {
+        let outcomes = Collected<String>()
+        let store = Store(Script())
+        store.accept("a", completion: { outcomes.append($0.text) })
+        #expect(outcomes.all.isEmpty)
+        store.dispose()
+        #expect(outcomes.all == ["disposed"])
+        #expect(store.messages.isEmpty)
+    }
+
     @Test("2: of many threads that start a store at once, bootstrap runs once")
     func startedByMany() async {
         let bootstraps = Collected<StartReason>()

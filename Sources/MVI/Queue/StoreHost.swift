@@ -37,7 +37,6 @@ package protocol TurnJob: QueueJob {
 
 extension TurnJob {
     package var lane: JobLane { .steps }
-    package var isRetried: Bool { true }
     package func run() -> Bool { host.run(self) }
 }
 
@@ -50,9 +49,7 @@ final class StepJob: TurnJob {
     /// Called once: with what the step threw, or nil when it is committed or dropped.
     private let completion: @Sendable ((any Error)?) -> Void
 
-    init(
-        _ context: WorkContext, runTurn: @escaping RunTurn, completion: @escaping @Sendable ((any Error)?) -> Void
-    ) {
+    init(_ context: WorkContext, runTurn: @escaping RunTurn, completion: @escaping @Sendable ((any Error)?) -> Void) {
         host = context.host
         intentID = context.intentID
         token = context.token
@@ -76,6 +73,7 @@ package final class FailureJob: TurnJob {
     package let intentID: IntentID
     package let token: WorkToken?
     package let runTurn: RunTurn
+    package var isFailureTurn: Bool { true }
     private let failure: Failure
     /// Called once, when the turn is over or never will be.
     private let then: (@Sendable () -> Void)?
@@ -99,5 +97,8 @@ package final class FailureJob: TurnJob {
         then?()
     }
 
-    package func end(_ error: StoreError) { then?() }
+    package func end(_ error: StoreError) {
+        if error.code == .busy { host.scope.note { $0.droppedFailures += 1 } }
+        then?()
+    }
 }

@@ -1,19 +1,20 @@
 import DequeModule
 import Locking
 
-/// Which jobs take turns with each other: intents and what is ordered with them, and what nobody outside sent.
+/// Which jobs take turns with each other, and what becomes of one whose batch cannot be committed.
 package enum JobLane: Sendable {
-    /// Intents, and the making and disposing of stores. Bounded: one more is refused as busy.
+    /// Intents, and the making and disposing of stores: they have a caller, who is refused. Bounded: one more is refused
+    /// as busy.
     case intents
-    /// Steps of launched work, turns of failures, bootstraps that are tried again. Each suspends its caller.
+    /// Steps of launched work, turns of failures, bootstraps: they are run again later. Each suspends its caller.
     case steps
 }
 
 /// What a queue runs.
 package protocol QueueJob: AnyObject, Sendable {
     var lane: JobLane { get }
-    /// Whether the job has no caller who could be refused: when its batch fails it is run again later.
-    var isRetried: Bool { get }
+    /// Whether it is a call of `onFailure`: of those a bounded number waits to be run again.
+    var isFailureTurn: Bool { get }
     /// Runs the job as the next one of its owner's batch and adds the result to it; false, and nothing is added, if the
     /// job has to wait for something first. Called by one thread at a time, under no lock.
     func run() -> Bool
@@ -28,9 +29,39 @@ package protocol QueueJob: AnyObject, Sendable {
     func end(_ error: StoreError)
 }
 
+/// What most jobs do.
 extension QueueJob {
-    package func again(after result: JobResult) -> any QueueJob { self }
+    package var lane: JobLane { .intents }
+    package var isFailureTurn: Bool { false }
     package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
+    package func finished(_ result: JobResult, isSettled: Bool) {}
+    package func again(after result: JobResult) -> any QueueJob { self }
+    package func end(_ error: StoreError) {}
+}
+
+/// A job that is a function, which adds its result to the batch itself.
+package final class FunctionJob: QueueJob {
+    package let lane: JobLane
+    private let body: @Sendable (FunctionJob) -> Void
+    private let completion: @Sendable (Result<JobResult, StoreError>) -> Void
+
+    /// - Parameter completion: called once, when the job is finished or has ended.
+    package init(
+        _ lane: JobLane, completion: @escaping @Sendable (Result<JobResult, StoreError>) -> Void = { _ in },
+        _ body: @escaping @Sendable (FunctionJob) -> Void
+    ) {
+        self.lane = lane
+        self.body = body
+        self.completion = completion
+    }
+
+    package func run() -> Bool {
+        body(self)
+        return true
+    }
+
+    package func finished(_ result: JobResult, isSettled: Bool) { completion(.success(result)) }
+    package func end(_ error: StoreError) { completion(.failure(error)) }
 }
 
 /// Jobs that are run and committed together.
@@ -38,8 +69,6 @@ package struct JobBatch {
     /// The first, and those after it: mostly there is one.
     var first: any QueueJob
     var others: ArraySlice<any QueueJob> = []
-    /// How often in a row another writer was faster than this batch.
-    var conflicts = 0
 
     var jobs: [any QueueJob] { [first] + others }
 }
@@ -64,6 +93,8 @@ package final class TurnQueue: Sendable {
         var steps: Deque<any QueueJob> = []
         /// What runs before all else, each as one batch, the last first.
         var again: [JobBatch] = []
+        /// How often in a row another writer was faster than what runs.
+        var conflicts = 0
         /// What could not be committed and waits for its next try.
         var parked: [any QueueJob] = []
         var isTimerSet = false
@@ -131,6 +162,7 @@ package final class TurnQueue: Sendable {
     func next() -> JobBatch? {
         state.withLock { state in
             if let again = state.again.popLast() { return again }
+            state.conflicts = 0
             guard !state.isEmpty else {
                 state.isRunning = false
                 return nil
@@ -155,6 +187,14 @@ package final class TurnQueue: Sendable {
         }
     }
 
+    /// Another writer was faster than what ran; returns how often that was so in a row.
+    func noteConflict() -> Int {
+        state.withLock { state in
+            state.conflicts += 1
+            return state.conflicts
+        }
+    }
+
     /// Whether nothing waits and nothing is in flight.
     package var isIdle: Bool {
         state.withLock { !$0.isRunning && $0.isEmpty && $0.parked.isEmpty && !$0.isTimerSet }
@@ -168,16 +208,9 @@ package final class TurnQueue: Sendable {
         state.withLock { state in
             if let closed = state.closed { return (jobs, closed, false) }
             var dropped: [any QueueJob] = []
-            var failures = state.parked.count { $0 is FailureJob }
             for job in jobs {
-                if job is FailureJob {
-                    guard failures < Self.failureLimit else {
-                        dropped.append(job)
-                        continue
-                    }
-                    failures += 1
-                }
-                state.parked.append(job)
+                let hasRoom = !job.isFailureTurn || state.parked.count(where: \.isFailureTurn) < Self.failureLimit
+                if hasRoom { state.parked.append(job) } else { dropped.append(job) }
             }
             defer { state.isTimerSet = state.isTimerSet || !state.parked.isEmpty }
             return (dropped, nil, !state.isTimerSet && !state.parked.isEmpty)
@@ -209,9 +242,7 @@ package final class TurnQueue: Sendable {
 
     /// Takes nothing any more, and gives up what waits: returns it, to be ended with the error. What is in flight goes on,
     /// then `last` is run, if it is not nil; `isIdle` says that nothing is, and `last` is not run.
-    package func close(
-        _ error: StoreError, last: (any QueueJob)? = nil
-    ) -> (jobs: [any QueueJob], isIdle: Bool) {
+    package func close(_ error: StoreError, last: (any QueueJob)? = nil) -> (jobs: [any QueueJob], isIdle: Bool) {
         let (jobs, timer, isIdle) = state.withLock { state -> ([any QueueJob], Task<Void, Never>?, Bool) in
             guard state.closed == nil else { return ([], nil, !state.isRunning) }
             let jobs = state.again.reversed().flatMap(\.jobs) + state.intents + state.steps + state.parked

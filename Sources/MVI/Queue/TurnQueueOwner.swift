@@ -13,18 +13,8 @@ package enum CommitOutcome: Sendable {
     case unknown(StoreError)
 }
 
-/// A batch that is over.
-package struct CommitEnd: Sendable {
-    package let outcome: CommitOutcome
-    /// The results of its jobs, in order.
-    package let results: ShortList<JobResult>
-    /// How often in a row another writer was faster than this batch.
-    let conflicts: Int
-
-    package init(_ outcome: CommitOutcome, _ results: ShortList<JobResult>, conflicts: Int) {
-        (self.outcome, self.results, self.conflicts) = (outcome, results, conflicts)
-    }
-}
+/// A batch that is over, with the results of its jobs in order.
+package typealias CommitEnd = (outcome: CommitOutcome, results: ShortList<JobResult>)
 
 /// Whose queue it is: a session, or a store on its own. It keeps the working copies of the batch that runs.
 package protocol TurnQueueOwner: AnyObject, Sendable {
@@ -34,8 +24,8 @@ package protocol TurnQueueOwner: AnyObject, Sendable {
     /// Commits what the batch's jobs left. Called by the queue's runner, under no lock.
     ///
     /// Returns the end if it is at hand; else returns nil and calls `ended` later, once, from any thread that may run
-    /// handlers. `conflicts` is for the end.
-    func commit(conflicts: Int) -> CommitEnd?
+    /// handlers.
+    func commit() -> CommitEnd?
 }
 
 extension TurnQueueOwner {
@@ -81,15 +71,13 @@ extension TurnQueueOwner {
         if batch.first.run() {
             for index in batch.others.indices where !batch.others[index].run() {
                 // It has to wait. What ran before it is committed first; then nothing of the queue runs until it may.
-                _ = putBack(
-                    JobBatch(
-                        first: batch.others[index], others: batch.others[(index + 1)...], conflicts: batch.conflicts))
+                _ = putBack(JobBatch(first: batch.others[index], others: batch.others[(index + 1)...]))
                 break
             }
         } else if putBack(batch) {
             return !batch.first.whenReady { [self] in drive() }
         }
-        return commit(conflicts: batch.conflicts).map { finish($0) } ?? false
+        return commit().map { finish($0) } ?? false
     }
 
     /// The end of a batch that was in flight.
@@ -104,15 +92,13 @@ extension TurnQueueOwner {
         return false
     }
 
-    // MARK: The end of a batch
-
     /// Does what follows from a batch's end; false if the queue goes on later.
     private func finish(_ end: CommitEnd) -> Bool {
         switch end.outcome {
         case .committed:
             committed(end.results)
             return true
-        case .conflict: return conflicted(end.results, conflicts: end.conflicts + 1)
+        case .conflict: return conflicted(end.results)
         case .failed(let error): failed(end.results, error, isRetried: true)
         case .unknown(let error): failed(end.results, error, isRetried: false)
         }
@@ -141,7 +127,8 @@ extension TurnQueueOwner {
     private var conflictLimit: Int { 8 }
 
     /// Another writer was first: the jobs run again on the newer head, before anything that came later.
-    private func conflicted(_ results: ShortList<JobResult>, conflicts: Int) -> Bool {
+    private func conflicted(_ results: ShortList<JobResult>) -> Bool {
+        let conflicts = queue.noteConflict()
         guard conflicts < conflictLimit else {
             failed(
                 results, StoreError(.contended, "Other writers were first \(conflicts) times in a row."),
@@ -151,8 +138,7 @@ extension TurnQueueOwner {
         // What threw comes with its failure's turn again.
         let jobs = results.filter { !$0.followsPrevious }.map { $0.job.again(after: $0) }
         guard let first = jobs.first else { return true }
-        let batch = JobBatch(first: first, others: jobs.dropFirst(), conflicts: conflicts)
-        guard putBack(batch), conflicts > 1 else { return true }
+        guard putBack(JobBatch(first: first, others: jobs.dropFirst())), conflicts > 1 else { return true }
         // Two writers that lose against each other in step would go on so.
         let time = Duration.milliseconds(Int.random(in: 1...(10 << conflicts)))
         Task(executorPreference: environment.executor) { [self, clock = environment.clock] in
@@ -177,7 +163,7 @@ extension TurnQueueOwner {
             if result.followsPrevious, !isDecided { continue }
             isDecided = !result.isKept && !isVoid
             isVoid = isVoid || result.isKept
-            if !isDecided, isRetried, result.job.isRetried {
+            if !isDecided, isRetried, result.job.lane == .steps {
                 parked.append(result.job)
             } else {
                 over.append((result, isDecided))
@@ -196,10 +182,7 @@ extension TurnQueueOwner {
     private func park(_ jobs: [any QueueJob]) {
         guard !jobs.isEmpty else { return }
         let (dropped, error, setsTimer) = queue.park(jobs)
-        for job in dropped {
-            if let failure = job as? FailureJob, error == nil { failure.host.scope.note { $0.droppedFailures += 1 } }
-            job.end(error ?? StoreError(.busy, "Too many turns of failures are already waiting."))
-        }
+        for job in dropped { job.end(error ?? StoreError(.busy, "Too many turns of failures are already waiting.")) }
         guard setsTimer else { return }
         let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
             // Called off by the queue's end.

@@ -14,7 +14,8 @@ public final class Store<F: Feature>: Sendable {
     package var scope: StoreScope { cell.scope }
     package var queue: TurnQueue { cell.queue }
 
-    /// A store that has not started: it keeps what it accepts until it does.
+    /// A store that has not started. It keeps what it accepts, up to `queueLimit`, until it starts; what a store that
+    /// never starts accepted is refused as disposed by `dispose`, and not before.
     ///
     /// - Parameters:
     ///   - state: the state of an earlier life; nil begins with the feature's initial state.
@@ -37,8 +38,8 @@ public final class Store<F: Feature>: Sendable {
             return output
         }
         self.typed = typed
-        cell = StoreCell(typed, scope, state == nil ? .new : .restored) { cell, batch in
-            if let logged { return logged.commit(typed) { cell.ended($0, batch) } }
+        cell = StoreCell(typed, scope, state == nil ? .new : .restored) { cell in
+            if let logged { return logged.commit(typed) { cell.ended($0) } }
             typed.commit()
             return .committed
         }
@@ -101,9 +102,7 @@ public final class Store<F: Feature>: Sendable {
     /// Calls `action` once when no work that the intent launched is running: false, and no call, if that is so now.
     ///
     /// `id` is the caller's, for `stopWaiting`. The call may come from any thread, never under a lock.
-    public func whenSettled(
-        _ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void
-    ) -> Bool {
+    public func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
         scope.whenSettled(intentID, id: id, action)
     }
 
@@ -126,7 +125,7 @@ public final class Store<F: Feature>: Sendable {
     public func dispose() {
         guard scope.end() else { return }
         // While a turn is under way, observers are told of the end after it.
-        let (jobs, isIdle) = queue.close(.disposed, last: EndJob(runner: typed))
+        let (jobs, isIdle) = queue.close(.disposed, last: FunctionJob(.intents) { [typed] _ in typed.observeEnd() })
         for job in jobs { job.end(.disposed) }
         if isIdle { typed.observeEnd() }
     }

@@ -3,16 +3,9 @@ import Locking
 /// A store on its own without its feature's type: its queue, and the batch that runs.
 @usableFromInline
 final class StoreCell: StoreHost, TurnQueueOwner {
-    /// Commits what the batch's turns left; nil if `end` will be called later with what is handed over.
+    /// Commits what the batch's turns left; nil if `ended` will be called later.
     @usableFromInline
-    typealias Commit = @Sendable (StoreCell, Batch) -> CommitOutcome?
-
-    /// A batch whose jobs have run.
-    @usableFromInline
-    struct Batch: Sendable {
-        fileprivate let results: ShortList<JobResult>
-        fileprivate let conflicts: Int
-    }
+    typealias Commit = @Sendable (StoreCell) -> CommitOutcome?
 
     private enum Bootstrap {
         /// It has to be committed before anything else.
@@ -55,8 +48,7 @@ final class StoreCell: StoreHost, TurnQueueOwner {
     var environment: StoreEnvironment { scope.environment }
 
     func start() {
-        guard queue.start(with: BootstrapJob(self, isRetried: true)) else { return }
-        drive()
+        if queue.start(with: FunctionJob(.steps) { [self] in _ = prepare($0) }) { drive() }
     }
 
     @usableFromInline
@@ -68,8 +60,6 @@ final class StoreCell: StoreHost, TurnQueueOwner {
     }
 
     func enqueue(_ job: any TurnJob) { enqueue(job as any QueueJob) }
-
-    // MARK: Turns
 
     func run(_ job: any TurnJob) -> Bool {
         let (_, effects) = prepare()
@@ -83,14 +73,15 @@ final class StoreCell: StoreHost, TurnQueueOwner {
 
     /// Runs bootstrap if it is owed: nothing overtakes it. Returns the version after the batch's turns so far, and what
     /// they ask for.
-    fileprivate func prepare(_ job: BootstrapJob? = nil) -> (version: UInt64, effects: [Effect]) {
+    fileprivate func prepare(_ job: FunctionJob? = nil) -> (version: UInt64, effects: [Effect]) {
         let (reason, version, effects) = state.withLock { state -> (StartReason?, UInt64, [Effect]) in
             let isOwed = state.bootstrap == .owed
             if isOwed { state.bootstrap = .ran }
             return (isOwed ? state.startReason : nil, state.working.version, state.effects)
         }
         guard let reason else { return (version, effects) }
-        let job = job ?? BootstrapJob(self, isRetried: false)
+        // One that runs before another job is the first one again, which could not be committed and is tried again itself.
+        let job = job ?? FunctionJob(.intents) { [self] in _ = prepare($0) }
         run(job, .bootstrap, runner.bootstrap(reason), after: effects, isBootstrap: true)
         return state.withLock { ($0.working.version, $0.effects) }
     }
@@ -126,25 +117,16 @@ final class StoreCell: StoreHost, TurnQueueOwner {
         }
     }
 
-    // MARK: The commit
-
-    func commit(conflicts: Int) -> CommitEnd? {
-        let (results, effects) = state.withLock { state in
-            defer { (state.results, state.effects) = ([], []) }
-            return (state.results, state.effects)
-        }
-        // An author's values: they die here, after the lock.
-        withExtendedLifetime(effects) {}
-        let batch = Batch(results: results, conflicts: conflicts)
-        return commitTurns(self, batch).map { end($0, batch) }
-    }
+    func commit() -> CommitEnd? { commitTurns(self).map { end($0) } }
 
     /// The end of a commit that was in flight.
     @usableFromInline
-    func ended(_ outcome: CommitOutcome, _ batch: Batch) { ended(end(outcome, batch)) }
+    func ended(_ outcome: CommitOutcome) { ended(end(outcome)) }
 
-    private func end(_ outcome: CommitOutcome, _ batch: Batch) -> CommitEnd {
-        state.withLock { state in
+    private func end(_ outcome: CommitOutcome) -> CommitEnd {
+        let (results, effects) = state.withLock { state in
+            let (results, effects) = (state.results, state.effects)
+            (state.results, state.effects) = ([], [])
             switch outcome {
             case .committed:
                 state.head = state.working
@@ -156,10 +138,13 @@ final class StoreCell: StoreHost, TurnQueueOwner {
             case .failed, .unknown:
                 state.undo()
                 // One that threw has had its run; the turn of its failure is tried again.
-                if let first = batch.results.first, first.isBootstrap, !first.isKept { state.bootstrap = .done }
+                if let first = results.first, first.isBootstrap, !first.isKept { state.bootstrap = .done }
             }
+            return (results, effects)
         }
-        return CommitEnd(outcome, batch.results, conflicts: batch.conflicts)
+        // An author's values: they die here, after the lock.
+        withExtendedLifetime(effects) {}
+        return (outcome, results)
     }
 }
 
@@ -175,15 +160,9 @@ private final class IntentJob: QueueJob {
         _ store: StoreCell, _ intentID: IntentID, _ runTurn: @escaping RunTurn, _ precondition: IntentPrecondition?,
         _ completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void
     ) {
-        self.store = store
-        self.intentID = intentID
-        self.runTurn = runTurn
-        self.precondition = precondition
-        self.completion = completion
+        (self.store, self.intentID, self.runTurn) = (store, intentID, runTurn)
+        (self.precondition, self.completion) = (precondition, completion)
     }
-
-    var lane: JobLane { .intents }
-    var isRetried: Bool { false }
 
     func run() -> Bool {
         let (version, effects) = store.prepare()
@@ -209,44 +188,4 @@ private final class IntentJob: QueueJob {
         if error.code == .disposed { store.scope.note { $0.droppedAfterEnd += 1 } }
         completion(.failure(error))
     }
-}
-
-/// A bootstrap of a store on its own.
-private final class BootstrapJob: QueueJob {
-    private let store: StoreCell
-    /// False for one that runs before another job since the first could not be committed: that one is tried again.
-    let isRetried: Bool
-
-    init(_ store: StoreCell, isRetried: Bool) {
-        self.store = store
-        self.isRetried = isRetried
-    }
-
-    var lane: JobLane { .steps }
-
-    func run() -> Bool {
-        _ = store.prepare(self)
-        return true
-    }
-
-    func finished(_ result: JobResult, isSettled: Bool) {}
-    func end(_ error: StoreError) {}
-}
-
-/// The last job of a store: it tells observers of the end.
-final class EndJob: QueueJob {
-    private let runner: any StoreRunner
-
-    init(runner: any StoreRunner) { self.runner = runner }
-
-    var lane: JobLane { .intents }
-    var isRetried: Bool { false }
-
-    func run() -> Bool {
-        runner.observeEnd()
-        return true
-    }
-
-    func finished(_ result: JobResult, isSettled: Bool) {}
-    func end(_ error: StoreError) {}
 }

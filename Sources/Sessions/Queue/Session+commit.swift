@@ -7,10 +7,10 @@ extension Session: TurnQueueOwner {
 
     /// Makes the batch's turns permanent, then visible: head, versions, outbox, receipts and the streams' sets of
     /// features to show change in one step under the lock; streams are written to after it.
-    package func commit(conflicts: Int) -> CommitEnd? {
+    package func commit() -> CommitEnd? {
         let now = shared.time.sinceEpoch()
-        let (pending, results) = core.withLock { $0.takeBatch(self, conflicts, now: now) }
-        guard let pending else { return CommitEnd(.committed, results, conflicts: conflicts) }
+        let (pending, results) = core.withLock { $0.takeBatch(self, now: now) }
+        guard let pending else { return (.committed, results) }
         return append(pending)
     }
 

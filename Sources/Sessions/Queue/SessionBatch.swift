@@ -51,19 +51,15 @@ final class PendingCommit: Sendable {
     let batch: JournalBatch
     let stores: [SessionBatch.Store]
     let results: ShortList<JobResult>
-    let conflicts: Int
 
-    init(
-        _ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch, _ conflicts: Int
-    ) {
+    init(_ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch) {
         self.session = session
         self.batch = batch
         stores = working.stores
         results = working.results
-        self.conflicts = conflicts
     }
 
-    func end(_ outcome: CommitOutcome) -> CommitEnd { CommitEnd(outcome, results, conflicts: conflicts) }
+    func end(_ outcome: CommitOutcome) -> CommitEnd { (outcome, results) }
 }
 
 /// A request's name, as its receipt will have it.
@@ -323,9 +319,7 @@ extension SessionCore {
     // MARK: The commit
 
     /// The batch, with what the journal is to know besides; no commit if its turns take no number.
-    mutating func takeBatch(
-        _ session: Session, _ conflicts: Int, now: Duration
-    ) -> (PendingCommit?, ShortList<JobResult>) {
+    mutating func takeBatch(_ session: Session, now: Duration) -> (PendingCommit?, ShortList<JobResult>) {
         var working = SessionBatch()
         swap(&working, &batch)
         guard working.count > 0 else {
@@ -340,7 +334,7 @@ extension SessionCore {
             recordings: working.recordings, recordingLimit: session.shared.limits.recordedTurns,
             forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
             lostLabels: outbox.lostIsNews ? outbox.lost : nil, epoch: epochIsNews ? epoch : nil)
-        return (PendingCommit(session, journal, working, conflicts), [])
+        return (PendingCommit(session, journal, working), [])
     }
 }
 
