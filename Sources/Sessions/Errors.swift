@@ -50,6 +50,10 @@ extension StoreError {
     static let tooManyWaits = StoreError(.tooManyWaits, "Too many requests are already waiting.")
     static let loadTimeOut = StoreError(.unavailable, "The store could not be loaded within 5 s.")
 
+    static func tooManyStores(_ count: Int) -> StoreError {
+        StoreError(.tooManyStores, "The session has \(count) stores, which is as many as it may have.")
+    }
+
     static func outOfSequence(expected: UInt64) -> StoreError {
         StoreError(.outOfSequence, "The number \(expected) is to come first.", expectedNumber: expected)
     }

@@ -1,6 +1,7 @@
 import Crypto
 import MVI
 import SessionJournal
+import WireJSON
 
 /// What a client asks for with an intent.
 public struct IntentRequest: Sendable {
@@ -28,11 +29,21 @@ public struct IntentRequest: Sendable {
         body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
         wantsState: Bool = true
     ) {
-        self.body = body
-        self.name = name
-        self.ifMatch = ifMatch
-        self.wait = wait
-        self.wantsState = wantsState
+        (self.body, self.name, self.ifMatch, self.wait, self.wantsState) = (body, name, ifMatch, wait, wantsState)
+    }
+
+    /// Throws if the client believes something else of the state. Nil is a version that nobody can know.
+    func check(version: UInt64?) throws(StoreError) {
+        if let version, let ifMatch, !ifMatch(version) {
+            throw StoreError(.preconditionFailed, "The state has none of the versions that were asked for.")
+        }
+    }
+
+    /// Refuses a body that is no intent. Order of checks: what the client believes of the state comes before what it asks
+    /// for.
+    func refuse(_ fault: WireDecodingError, version: UInt64?) throws(StoreError) -> Never {
+        if case .mismatch = fault { try check(version: version) }
+        throw StoreError(fault)
     }
 
     /// Its name as the receipt will have it, with a hash that tells a repetition from another request. A number is good

@@ -67,11 +67,7 @@ extension Session {
             completion(.failure(refusal(of: fault ?? .mismatch([]), request, feature)))
             return false
         }
-        let now = shared.time.monotonic()
-        let lookup = core.withLock {
-            $0.receipts.reserve(name.key, bodyHash: name.bodyHash, now: now, limits: shared.limits)
-        }
-        switch lookup {
+        switch reserve(name) {
         case .reserved: return true
         case .done(let receipt): replay(receipt, request, feature, completion)
         case .refused(let error): completion(.failure(error))
@@ -79,17 +75,16 @@ extension Session {
         return false
     }
 
-    private func refusal(
-        of fault: WireDecodingError, _ request: IntentRequest, _ feature: FeatureID
-    ) -> StoreError {
-        // Order of checks: what the client believes of the state comes before what it asks for.
-        if case .mismatch = fault, let ifMatch = request.ifMatch, !ifMatch(version(of: feature)) {
-            return StoreError(.preconditionFailed, "The state has none of the versions that were asked for.")
-        }
-        return StoreError(fault)
+    private func refusal(of fault: WireDecodingError, _ request: IntentRequest, _ feature: FeatureID) -> StoreError {
+        do throws(StoreError) { try request.refuse(fault, version: version(of: feature)) } catch { return error }
     }
 
-    // MARK: Repetitions
+    private func reserve(_ name: ReceiptName) -> ReceiptBook.Lookup {
+        let now = shared.time.monotonic()
+        return core.withLock {
+            $0.receipts.reserve(name.key, bodyHash: name.bodyHash, now: now, limits: shared.limits)
+        }
+    }
 
     /// Answers a repeated request anew, from its receipt.
     func replay(
@@ -140,8 +135,6 @@ extension Session {
         }
     }
 
-    // MARK: Numbers
-
     /// Uses up the number of a request that was refused before it could be sent, in the number's turn. `completion` is
     /// told, when that is kept, whether it was used up by the same refusal before; it is called once.
     ///
@@ -155,14 +148,26 @@ extension Session {
         // The request's own body was not read.
         let receipt = ReceiptName(
             key: .sequence(number, epoch: epoch), bodyHash: Array(SHA256.hash(data: [UInt8]())))
-        let now = shared.time.monotonic()
-        let lookup = core.withLock {
-            $0.receipts.reserve(receipt.key, bodyHash: receipt.bodyHash, now: now, limits: shared.limits)
-        }
-        switch lookup {
-        case .reserved: enqueue(NumberJob(self, receipt, refusal, completion))
-        case .done(let found):
-            completion(.success(found.outcome == .refused(status: refusal.status, body: refusal.body)))
+        let recorded = StoredReceipt.Outcome.refused(status: refusal.status, body: refusal.body)
+        switch reserve(receipt) {
+        case .reserved:
+            let job = FunctionJob(.intents) { [self] result in
+                let outcome = core.withLock { core in
+                    core.receipts.release(receipt.key)
+                    return core.receipts[receipt.key]?.outcome
+                }
+                completion(result.map { !$0.isKept && outcome == recorded })
+            } _: { [self] job in
+                let now = shared.time.sinceEpoch()
+                core.withLock { core in
+                    // Else it ran before, or it is not the number's turn: nothing is kept.
+                    let isNext = if case .next = core.judge(receipt) { true } else { false }
+                    if isNext { core.add(refusal, receipt, .random(), now: now) }
+                    core.joinOther(job, isKept: isNext)
+                }
+            }
+            enqueue(job)
+        case .done(let found): completion(.success(found.outcome == recorded))
         case .refused:
             let isUnderWay = core.withLock { $0.receipts.isPending(receipt.key) }
             completion(isUnderWay ? .failure(.receiptPending) : .success(false))

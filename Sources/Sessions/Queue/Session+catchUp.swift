@@ -49,17 +49,18 @@ extension Session {
             switch result {
             case .success(let news): then(news)
             case .failure(let error) where error.code == .closed || isEnded: then(nil)
-            case .failure:
-                Task(executorPreference: shared.executor) { [self, clock = shared.clock] in
-                    // Nothing cancels it.
-                    try? await clock.sleep(for: .milliseconds(250))
-                    load(then: then)
-                }
+            case .failure: tryAgain { [self] in load(then: then) }
             }
         }
     }
 
-    // MARK: Applying
+    private func tryAgain(_ body: @escaping @Sendable () -> Void) {
+        Task(executorPreference: shared.executor) { [clock = shared.clock] in
+            // Nothing cancels it.
+            try? await clock.sleep(for: .milliseconds(250))
+            body()
+        }
+    }
 
     /// Applies what others appended after a head.
     func apply(_ news: StoredSession, since head: SessionHead) {
@@ -69,12 +70,12 @@ extension Session {
             && (news.head.number <= head.number || news.recentHeads.contains { $0.number <= head.number })
         if isOtherBranch { return beginAnew() }
         let live = core.withLock { core in news.changed.map { core.stores[$0.summary.feature] } }
-        var adopted: [Adopted] = []
-        for (stored, slot) in zip(news.changed, live) { adopted.append(Adopted(stored, slot)) }
+        apply(news, zip(news.changed, live).map { Adoption($0, by: $1) })
+    }
+
+    private func apply(_ news: StoredSession, _ adoptions: [Adoption]) {
         let now = Moment(shared.time)
-        let (applied, unloaded) = core.withLock { core in
-            core.apply(news, adopted, now: now, limits: shared.limits)
-        }
+        let (applied, unloaded) = core.withLock { $0.apply(news, adoptions, now: now, limits: shared.limits) }
         follow(applied)
         bringBack(unloaded)
     }
@@ -84,13 +85,11 @@ extension Session {
         guard !features.isEmpty else { return }
         open(.features(features)) { [self] result in
             guard case .failure(let error) = result, !error.isLasting, !isEnded else { return }
-            Task(executorPreference: shared.executor) { [self, clock = shared.clock] in
-                // Nothing cancels it.
-                try? await clock.sleep(for: .milliseconds(250))
-                bringBack(
-                    core.withLock { core in
-                        features.filter { core.isMissing([$0]) || core.stores.failure(of: $0) != nil }
-                    })
+            tryAgain { [self] in
+                let missing = core.withLock { core in
+                    features.filter { core.isMissing([$0]) || core.stores.failure(of: $0) != nil }
+                }
+                bringBack(missing)
             }
         }
     }
@@ -99,52 +98,40 @@ extension Session {
     /// and its log gets a new name, so that no cursor and no version of the lost branch names anything.
     private func beginAnew() {
         let epoch = Epoch.random()
-        let applied = core.withLock { core in
-            core.lose(epoch, head: .empty)
-        }
-        follow(applied)
+        follow(core.withLock { $0.lose(epoch) })
         load { [self] news in
             guard let news else { return end(.ended) }
-            let now = Moment(shared.time)
-            let (applied, unloaded) = core.withLock { core in
-                core.apply(
-                    news, news.changed.map { Adopted($0, nil) }, now: now, limits: shared.limits)
-            }
-            follow(applied)
-            bringBack(unloaded)
+            apply(news, news.changed.map { Adoption($0, by: nil) })
             // The new name is kept with the next turn, so there is one.
-            enqueue(RenameJob(self))
+            enqueue(
+                FunctionJob(.steps) { [self] job in
+                    core.withLock { core in
+                        if core.epochIsNews { core.batch.count += 1 }
+                        core.joinOther(job, isKept: core.epochIsNews)
+                    }
+                })
         }
     }
 }
 
 /// Another writer's state of a store, as far as it is in memory here.
-struct Adopted {
-    enum Outcome {
-        /// The store goes on here.
-        case adopted
-        /// It has to be loaded when it is used: it is not in memory, or is another store than the one that is.
-        case passive
-        /// A newer version of the feature wrote it: it is left alone.
-        case newer
-    }
-
+struct Adoption {
     let stored: StoredStore
-    let outcome: Outcome
-    var goesOn: Bool { if case .adopted = outcome { true } else { false } }
+    /// Whether the store goes on here. Else it has to be loaded when it is used: it is not in memory, or is another store
+    /// than the one that is.
+    private(set) var goesOn = false
+    /// Whether a newer version of the feature wrote the state: it is left alone.
+    private(set) var isNewer = false
 
     /// Reads the state, outside the lock.
-    init(_ stored: StoredStore, _ slot: StoreSlot?) {
+    init(_ stored: StoredStore, by slot: StoreSlot?) {
         self.stored = stored
-        guard let store = slot?.store, slot?.made == stored.summary.made else {
-            outcome = .passive
-            return
-        }
+        guard let store = slot?.store, slot?.summary.made == stored.summary.made else { return }
         do throws(StoreError) {
             try store.erased.adopt(stored)
-            outcome = .adopted
+            goesOn = true
         } catch {
-            outcome = error.code == .newerState ? .newer : .passive
+            isNewer = error.code == .newerState
         }
     }
 }
@@ -153,7 +140,7 @@ extension SessionCore {
     /// Applies what other writers appended; returns what follows, and the stores that streams show and that are not in
     /// memory.
     mutating func apply(
-        _ news: StoredSession, _ adopted: [Adopted], now: Moment, limits: SessionLimits
+        _ news: StoredSession, _ adoptions: [Adoption], now: Moment, limits: SessionLimits
     ) -> (Applied, unloaded: [FeatureID]) {
         let first = head.number + 1
         head = news.head
@@ -166,15 +153,14 @@ extension SessionCore {
         var unloaded: [FeatureID] = []
         let there = Set(news.stores.map(\.feature))
         for feature in stores.map(\.feature) where !there.contains(feature) { remove(feature, &applied) }
-        for each in adopted {
-            apply(each, since: first, now, &applied)
-            let feature = each.stored.summary.feature
-            if let slot = stores[feature], slot.store == nil, streams.isShown(feature) {
-                if case .newer = each.outcome {
-                    streams.finish(showing: feature, .drain)
-                } else {
-                    unloaded.append(feature)
-                }
+        for adoption in adoptions {
+            apply(adoption, since: first, now, &applied)
+            let feature = adoption.stored.summary.feature
+            guard !adoption.goesOn, streams.isShown(feature) else { continue }
+            if adoption.isNewer {
+                streams.change(showing: feature) { $0.finish(.drain) }
+            } else {
+                unloaded.append(feature)
             }
         }
         outbox.adopt(news.lostLabels)
@@ -184,34 +170,31 @@ extension SessionCore {
         return (applied, unloaded)
     }
 
-    private mutating func apply(_ adopted: Adopted, since first: UInt64, _ now: Moment, _ applied: inout Applied) {
-        let summary = adopted.stored.summary
+    private mutating func apply(_ adoption: Adoption, since first: UInt64, _ now: Moment, _ applied: inout Applied) {
+        let summary = adoption.stored.summary
         let version = stores[summary.feature]?.version
         if version == nil { stores.append(StoreSlot(summary, now: now.monotonic)) }
         guard let index = stores.index(of: summary.feature) else { return }
         // Even if this version of the code would show the state otherwise: a version means the same on every node.
-        var view = adopted.stored.view
-        if !adopted.goesOn {
+        var view = adoption.stored.view
+        if !adoption.goesOn {
             if let store = stores[index].store { applied.changes.append(.ended(store)) }
             stores[index].store = nil
             stores[index].start = .done
             // Streams show it when it is loaded; its labels wait for that.
             view = []
         }
-        stores[index].number = summary.number
-        stores[index].made = summary.made
-        stores[index].replaced = summary.replaced
+        stores[index].summary = summary
         guard version != summary.version else { return }
-        stores[index].version = summary.version
         stores[index].view = view
-        stores[index].intent = adopted.stored.viewIntent
+        stores[index].intent = adoption.stored.viewIntent
         show(summary.feature, at: index, since: first, &applied)
     }
 
     /// Forgets everything of a log that is another one in the journal.
-    mutating func lose(_ epoch: String, head: SessionHead) -> Applied {
+    mutating func lose(_ epoch: String) -> Applied {
         self.epoch = epoch
-        self.head = head
+        head = .empty
         epochIsNews = true
         var applied = Applied()
         for slot in stores.removeAll() { applied.add(slot) }
@@ -230,7 +213,6 @@ private final class CatchUpJob: QueueJob {
     init(_ session: Session) { self.session = session }
 
     var lane: JobLane { .steps }
-    var isRetried: Bool { false }
 
     func run() -> Bool { hasRead.withLock { $0 } }
 
@@ -243,28 +225,4 @@ private final class CatchUpJob: QueueJob {
         }
         return true
     }
-
-    func finished(_ result: JobResult, isSettled: Bool) {}
-    func end(_ error: StoreError) {}
-}
-
-/// A turn of which only the log's new name remains.
-private final class RenameJob: QueueJob {
-    private let session: Session
-
-    init(_ session: Session) { self.session = session }
-
-    var lane: JobLane { .steps }
-    var isRetried: Bool { true }
-
-    func run() -> Bool {
-        session.core.withLock { core in
-            if core.epochIsNews { core.batch.count += 1 }
-            core.joinOther(self, isKept: core.epochIsNews)
-        }
-        return true
-    }
-
-    func finished(_ result: JobResult, isSettled: Bool) {}
-    func end(_ error: StoreError) {}
 }

@@ -54,8 +54,6 @@ extension Session: TurnQueueOwner {
         }
     }
 
-    // MARK: Applying
-
     /// Applies a committed batch.
     func apply(_ pending: PendingCommit) {
         for store in pending.stores { store.store?.erased.commit() }
@@ -136,9 +134,9 @@ extension SessionCore {
         switch (changes[place].kind, index) {
         case (.disposed, _?): remove(feature, &applied)
         case (.changed, let index?):
-            stores[index].number = changes[place].number
+            stores[index].summary.number = changes[place].number
             guard let view = changes[place].view else { return }
-            stores[index].version = changes[place].version
+            stores[index].summary.version = changes[place].version
             stores[index].view = view
             stores[index].intent = changes[place].viewIntent
             show(feature, at: index, since: first, &applied)
@@ -148,7 +146,7 @@ extension SessionCore {
             if let index {
                 slot.waiters = stores[index].waiters
                 if let old = stores[index].store, old !== store { applied.changes.append(.ended(old)) }
-                if slot.replaced == 0, stores[index].store !== store { streams.ended(feature) }
+                if slot.summary.replaced == 0, stores[index].store !== store { streams.ended(feature) }
                 stores[index] = slot
             } else {
                 stores.append(slot)
@@ -179,12 +177,12 @@ extension SessionCore {
         guard !labels.isEmpty else { return }
         for label in labels {
             outbox.append(label, expiry: now.monotonic(label.expiry))
-            streams.wake(showing: label.feature)
+            streams.change(showing: label.feature) { _ in }
         }
         let dropped = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)
         var undelivered: [FeatureID: Int] = [:]
         for (place, entry) in dropped {
-            streams.dropped(place, of: entry.label.feature)
+            streams.change(showing: entry.label.feature) { $0.dropped(place) }
             if !entry.isWritten { undelivered[entry.label.feature, default: 0] += 1 }
         }
         applied.changes += undelivered.map { .undelivered(count: $1, $0) }

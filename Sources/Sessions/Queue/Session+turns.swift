@@ -19,31 +19,31 @@ extension Session {
         runTurn(job, on: store, job.intentID, after: effects, intent, for: job)
     }
 
-    /// Bootstrap runs before any other turn of a store. Returns what the batch's turns of the store ask for; nil if the
-    /// store is not there any more.
-    private func prepare(_ store: SessionStore) -> [Effect]? {
+    /// Does what a store has yet to do: bootstrap runs before any other turn of a store. Returns what the batch's turns of
+    /// the store ask for; nil if the store is not there any more.
+    @discardableResult
+    func prepare(_ store: SessionStore) -> [Effect]? {
         let (start, effects) = core.withLock { core -> (StoreSlot.Start, [Effect]?) in
             guard let index = core.work(on: store) else { return (.done, nil) }
-            return (core.start(of: store, index), core.batch.stores[index].effects)
+            return (core.start(at: index), core.batch.stores[index].effects)
         }
-        guard let effects else { return nil }
         if case .done = start { return effects }
         bootstrap(store, start)
-        return core.withLock { core in core.work(on: store).map { core.batch.stores[$0].effects } }
+        return prepare(store)
     }
-
-    /// Does what a store has yet to do; nothing if that is done.
-    func start(_ store: SessionStore) { _ = prepare(store) }
 
     private func bootstrap(_ store: SessionStore, _ start: StoreSlot.Start) {
         let reason: StartReason = if case .restored = start { .restored } else { .new }
-        runTurn(StartJob(store), on: store, .bootstrap, after: [], store.runner.bootstrap(reason), start: start)
+        // That of a restored store is tried again until it is committed.
+        let job = FunctionJob(.steps) { [self] _ in prepare(store) }
+        runTurn(job, on: store, .bootstrap, after: [], store.runner.bootstrap(reason), start: start)
     }
 
     /// Makes a store: its bootstrap is its first turn.
+    @discardableResult
     func make(_ feature: FeatureID) throws(StoreError) -> SessionStore {
         let store = try makeStore(feature, stored: nil)
-        _ = core.withLock { $0.joinMade(store) }
+        core.withLock { $0.joinMade(store) }
         bootstrap(store, .replaces(""))
         return store
     }
@@ -65,28 +65,9 @@ extension Session {
                 follows: follows, now: now)
         }
         guard let trouble = turn.trouble, trouble.isHandedToFeature, let failure = trouble.failure else { return }
-        let later = core.withLock { core in core.work(on: store).map { core.batch.stores[$0].effects } ?? [] }
         let job = FailureJob(failure, of: nil, on: store)
-        runTurn(job, on: store, intentID, after: later, job.runTurn, follows: true)
+        runTurn(job, on: store, intentID, after: prepare(store) ?? [], job.runTurn, follows: true)
     }
 
     private func drop(_ job: any QueueJob) { core.withLock { $0.joinOther(job, isKept: false) } }
-}
-
-/// A store's bootstrap. That of a restored store is tried again until it is committed.
-private final class StartJob: QueueJob {
-    private let store: SessionStore
-
-    init(_ store: SessionStore) { self.store = store }
-
-    var lane: JobLane { .steps }
-    var isRetried: Bool { true }
-
-    func run() -> Bool {
-        store.session.start(store)
-        return true
-    }
-
-    func finished(_ result: JobResult, isSettled: Bool) {}
-    func end(_ error: StoreError) {}
 }

@@ -7,8 +7,9 @@ struct SessionBatch {
     /// A store that the batch's turns are about.
     struct Store {
         let feature: FeatureID
-        /// Nil once it is disposed of.
+        /// Nil if it is not in memory, or disposed of.
         var store: SessionStore?
+        var isDisposed = false
         /// Where in `changes` it is; nil as long as nothing of it changes.
         var change: Int?
         /// Of the last turn that changed the view state.
@@ -30,6 +31,13 @@ struct SessionBatch {
     var receipts: [StoredReceipt] = []
     var recordings: [RecordedTurn] = []
     var results: ShortList<JobResult> = []
+
+    /// Adds a store that is kept; returns its place.
+    mutating func add(_ store: SessionStore?, _ summary: StoreSummary) -> Int {
+        stores.append(
+            Store(feature: summary.feature, store: store, version: summary.version, made: summary.made, isKept: true))
+        return stores.count - 1
+    }
 
     func index(of feature: FeatureID) -> Int? {
         // By the index: a closure would be given a copy of each.
@@ -93,64 +101,58 @@ extension SessionCore {
 
     /// What a job has before it at its turn.
     enum Found {
-        case store(SessionStore, version: UInt64)
-        /// The same, where nothing is to be done before its turn; with what the batch's turns of it ask for.
-        case started(SessionStore, version: UInt64, effects: [Effect])
+        /// With what the batch's turns of it ask for; nil if the store has something to do before its turn.
+        case store(SessionStore, version: UInt64, effects: [Effect]?)
         /// It is kept, and not in memory; why the last load of it failed, if it did.
         case passive(StoreError?)
-        /// There is none; whether one that the journal has was disposed of by another turn of the batch.
-        case absent(isFull: Bool, wasDisposed: Bool)
+        /// There is none; why none can be made, and whether one that the journal has was disposed of by another turn of
+        /// the batch.
+        case absent(refusal: StoreError?, wasDisposed: Bool)
     }
 
-    func find(_ feature: FeatureID, limits: SessionLimits) -> Found {
-        let index = batch.index(of: feature)
-        if let index {
-            if let store = batch.stores[index].store { return .store(store, version: batch.stores[index].version) }
+    /// Looks for a feature instance's store at this point of the batch, which works on it from now on.
+    mutating func find(_ feature: FeatureID, limits: SessionLimits) -> Found {
+        let place = batch.index(of: feature)
+        if let place {
+            if let store = batch.stores[place].store { return found(store, at: place) }
         } else if let index = stores.index(of: feature) {
             guard let store = stores[index].store else { return .passive(stores.failure(of: feature)) }
-            return .store(store, version: stores[index].version)
+            let place = batch.add(store, stores[index].summary)
+            return found(store, at: place)
         }
-        var count = stores.count
-        for store in batch.stores where store.store != nil && !store.isKept { count += 1 }
-        return .absent(isFull: count >= limits.storesPerSession, wasDisposed: index != nil)
+        let count = stores.count + batch.stores.count { $0.store != nil && !$0.isKept }
+        let isFull = count >= limits.storesPerSession
+        return .absent(
+            refusal: refusal ?? (isFull ? .tooManyStores(limits.storesPerSession) : nil), wasDisposed: place != nil)
     }
 
-    /// The same for a turn that runs directly after it.
-    mutating func findForTurn(_ feature: FeatureID, limits: SessionLimits) -> Found {
-        let found = find(feature, limits: limits)
-        guard case .store(let store, let version) = found, let index = work(on: store),
-            case .done = start(of: store, index)
-        else { return found }
-        return .started(store, version: version, effects: batch.stores[index].effects)
+    private func found(_ store: SessionStore, at place: Int) -> Found {
+        var effects: [Effect]?
+        if case .done = start(at: place) { effects = batch.stores[place].effects }
+        return .store(store, version: batch.stores[place].version, effects: effects)
     }
 
-    /// The working copy of a store that is in memory; nil if this is not the feature instance's store any more.
+    /// The place in the batch of a store that is in memory; nil if this is not the feature instance's store any more.
     mutating func work(on store: SessionStore) -> Int? {
-        if let index = batch.index(of: store.feature) { return batch.stores[index].store === store ? index : nil }
+        if let place = batch.index(of: store.feature) { return batch.stores[place].store === store ? place : nil }
         guard let index = stores.index(of: store.feature), stores[index].store === store else { return nil }
-        batch.stores.append(
-            SessionBatch.Store(
-                feature: store.feature, store: store, version: stores[index].version, made: stores[index].made,
-                isKept: true))
-        return batch.stores.count - 1
+        return batch.add(store, stores[index].summary)
     }
 
     /// What a store in memory has yet to do before a turn of its.
-    func start(of store: SessionStore, _ index: Int) -> StoreSlot.Start {
-        if batch.stores[index].hasStarted || !batch.stores[index].isKept { return .done }
-        return stores.index(of: store.feature).map { stores[$0].start } ?? .done
+    func start(at place: Int) -> StoreSlot.Start {
+        if batch.stores[place].hasStarted || !batch.stores[place].isKept { return .done }
+        return stores.index(of: batch.stores[place].feature).map { stores[$0].start } ?? .done
     }
-
-    // MARK: Turns
 
     /// Adds a turn that ran. One of which no trace would be left takes no number.
     mutating func join(
         _ job: any QueueJob, _ turn: TurnResult, at index: Int, _ intentID: IntentID,
         receipt: ReceiptName?, refusal: RecordedRefusal?, start: StoreSlot.Start?, follows: Bool, now: Duration
     ) {
-        let isKept = turn.trouble == nil
+        let isKept = turn.trouble == nil || start != nil
         if start != nil { batch.stores[index].hasStarted = true }
-        if isKept || start != nil {
+        if isKept {
             keep(turn.output, at: index, intentID, receipt: receipt, start: start, now: now)
             if !turn.effects.isEmpty { batch.stores[index].effects += turn.effects }
         } else if let receipt, let refusal {
@@ -162,8 +164,8 @@ extension SessionCore {
         batch.results.append(
             JobResult(
                 job, on: batch.stores[index].store, intentID, turn,
-                isKept: isKept || refusal != nil || start.isForced, state: state,
-                isOfKeptStore: batch.stores[index].isKept, followsPrevious: follows, isBootstrap: start != nil))
+                isKept: isKept || refusal != nil, state: state, isOfKeptStore: batch.stores[index].isKept,
+                followsPrevious: follows, isBootstrap: start != nil))
     }
 
     private mutating func keep(
@@ -248,32 +250,18 @@ extension SessionCore {
                 outcome: outcome, made: now))
     }
 
-    private mutating func add(
-        _ refusal: RecordedRefusal, _ receipt: ReceiptName, _ intentID: IntentID, now: Duration
-    ) {
+    /// Adds a turn that does nothing but use a number up.
+    mutating func add(_ refusal: RecordedRefusal, _ receipt: ReceiptName, _ intentID: IntentID, now: Duration) {
         batch.count += 1
         add(receipt, intentID, .refused(status: refusal.status, body: refusal.body), now: now)
     }
 
-    /// Adds a turn that does nothing but use a number up.
-    mutating func joinRefusal(
-        _ job: any QueueJob, _ error: StoreError?, _ refusal: RecordedRefusal, _ receipt: ReceiptName,
-        _ intentID: IntentID, now: Duration
-    ) {
-        add(refusal, receipt, intentID, now: now)
-        joinOther(job, error, isKept: true)
-    }
-
     /// Adds a turn that disposes of a store; nothing if there is none.
     mutating func joinDisposal(_ job: any QueueJob, of feature: FeatureID) {
-        if batch.index(of: feature) == nil, let slot = stores[feature] {
-            batch.stores.append(
-                SessionBatch.Store(
-                    feature: feature, store: slot.store, version: slot.version, made: slot.made, isKept: true))
-        } else if batch.index(of: feature).map({ batch.stores[$0].store != nil }) != true {
-            return joinOther(job, isKept: false)
-        }
-        guard let index = batch.index(of: feature) else { return }
+        let place =
+            batch.index(of: feature)
+            ?? stores.index(of: feature).map { batch.add(stores[$0].store, stores[$0].summary) }
+        guard let index = place, !batch.stores[index].isDisposed else { return joinOther(job, isKept: false) }
         batch.count += 1
         let store = batch.stores[index]
         if store.isKept {
@@ -290,22 +278,20 @@ extension SessionCore {
             batch.stores[index].change = nil
         }
         batch.stores[index].store = nil
+        batch.stores[index].isDisposed = true
         batch.stores[index].effects = []
         joinOther(job, isKept: true)
     }
 
     /// Adds a store that is made: its bootstrap is its first turn.
-    mutating func joinMade(_ store: SessionStore) -> Int {
-        if let index = batch.index(of: store.feature) {
-            batch.stores[index].store = store
-            batch.stores[index].hasStarted = false
-            batch.stores[index].effects = []
-            return index
+    mutating func joinMade(_ store: SessionStore) {
+        guard let index = batch.index(of: store.feature) else {
+            return batch.stores.append(
+                SessionBatch.Store(feature: store.feature, store: store, version: 0, made: 0, isKept: false))
         }
-        batch.stores.append(
-            SessionBatch.Store(
-                feature: store.feature, store: store, version: 0, made: 0, isKept: false))
-        return batch.stores.count - 1
+        batch.stores[index].store = store
+        batch.stores[index].isDisposed = false
+        batch.stores[index].hasStarted = false
     }
 
     /// Adds the result of a job that is no turn of a store.
@@ -315,8 +301,6 @@ extension SessionCore {
                 job, on: nil, .bootstrap, nil, error: error, isKept: isKept,
                 state: StateSnapshot(version: 0, view: [])))
     }
-
-    // MARK: The commit
 
     /// The batch, with what the journal is to know besides; no commit if its turns take no number.
     mutating func takeBatch(_ session: Session, now: Duration) -> (PendingCommit?, ShortList<JobResult>) {
@@ -335,12 +319,5 @@ extension SessionCore {
             forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
             lostLabels: outbox.lostIsNews ? outbox.lost : nil, epoch: epochIsNews ? epoch : nil)
         return (PendingCommit(session, journal, working), [])
-    }
-}
-
-extension StoreSlot.Start? {
-    /// Whether the store's start is a turn whatever its bootstrap does.
-    fileprivate var isForced: Bool {
-        if case .replaces? = self { true } else { false }
     }
 }

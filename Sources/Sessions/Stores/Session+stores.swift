@@ -44,10 +44,11 @@ extension Session {
     }
 
     /// Disposes of a store. `completion` is told whether there was one.
-    public func removeStore(
-        _ feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
-    ) {
-        enqueue(DisposeJob(self, feature, completion))
+    public func removeStore(_ feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void) {
+        enqueue(
+            FunctionJob(.intents, completion: { completion($0.map(\.isKept)) }) { [self] job in
+                core.withLock { $0.joinDisposal(job, of: feature) }
+            })
     }
 
     /// Has the stores in memory that a filter names, made if the session has none yet, and what they have yet to do
@@ -55,9 +56,7 @@ extension Session {
     /// stay.
     ///
     /// A store that was kept shows its committed head even where its bootstrap cannot be committed.
-    func open(
-        _ filter: StreamFilter, then: @escaping @Sendable (Result<Void, StoreError>) -> Void
-    ) {
+    func open(_ filter: StreamFilter, then: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         startLoads(core.withLock { $0.features(of: filter) })
         enqueue(OpenJob(self, filter, then))
     }
@@ -116,7 +115,9 @@ extension Session {
                     if core.stores[feature]?.store == nil { core.remove(feature, &applied) }
                 }
             }
-            for (feature, error) in failures where error.isLasting { core.streams.leaveOut(feature) }
+            for (feature, error) in failures where error.isLasting {
+                core.streams.change(showing: feature) { $0.leaveOut(feature) }
+            }
             applied.wakers = core.streams.takeWakers()
             return (applied, core.stores.endLoads(features, failures))
         }
@@ -168,16 +169,13 @@ extension SessionCore {
     fileprivate mutating func install(_ stored: StoredStore, _ store: SessionStore, _ applied: inout Applied) {
         let feature = stored.summary.feature
         guard isLive, let index = stores.index(of: feature), stores[index].store == nil,
-            stores[index].number <= stored.summary.number
+            stores[index].summary.number <= stored.summary.number
         else {
             store.scope.end()
             return
         }
         stores[index].store = store
-        stores[index].number = stored.summary.number
-        stores[index].version = stored.summary.version
-        stores[index].made = stored.summary.made
-        stores[index].replaced = stored.summary.replaced
+        stores[index].summary = stored.summary
         stores[index].view = stored.view
         stores[index].intent = stored.viewIntent
         stores[index].lastUse = lastTouch
@@ -197,16 +195,11 @@ private final class OpenJob: QueueJob {
     /// Why a store that the filter names is not there.
     private let error = Lock<StoreError?>(nil)
 
-    init(
-        _ session: Session, _ filter: StreamFilter, _ then: @escaping @Sendable (Result<Void, StoreError>) -> Void
-    ) {
+    init(_ session: Session, _ filter: StreamFilter, _ then: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         self.session = session
         self.filter = filter
         self.then = then
     }
-
-    var lane: JobLane { .intents }
-    var isRetried: Bool { false }
 
     private var features: [FeatureID] { session.core.withLock { $0.features(of: filter) } }
 
@@ -216,8 +209,12 @@ private final class OpenJob: QueueJob {
         error.withLock { $0 = nil }
         for feature in features {
             do throws(StoreError) {
-                guard let store = try session.find(feature) else { continue }
-                session.start(store)
+                switch session.core.withLock({ $0.find(feature, limits: session.shared.limits) }) {
+                case .store(let store, _, _): session.prepare(store)
+                case .passive(let failure): if let failure { throw failure }
+                case .absent(let refusal?, _): throw refusal
+                case .absent(nil, _): try session.make(feature)
+                }
             } catch {
                 // What is kept of a feature that is served no more, or of a newer version, is not shown with all others.
                 let isLeftOut = filter == .all && (error.code == .featureNotFound || error.code == .newerState)
@@ -241,52 +238,5 @@ private final class OpenJob: QueueJob {
             core.isLive && core.features(of: filter).allSatisfy { core.stores[$0]?.snapshot != nil }
         }
         then(isShown ? .success(()) : .failure(error))
-    }
-}
-
-/// Disposes of a store, as a turn.
-private final class DisposeJob: QueueJob {
-    private let session: Session
-    private let feature: FeatureID
-    private let completion: @Sendable (Result<Bool, StoreError>) -> Void
-
-    init(
-        _ session: Session, _ feature: FeatureID, _ completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
-    ) {
-        self.session = session
-        self.feature = feature
-        self.completion = completion
-    }
-
-    var lane: JobLane { .intents }
-    var isRetried: Bool { false }
-
-    func run() -> Bool {
-        session.core.withLock { $0.joinDisposal(self, of: feature) }
-        return true
-    }
-
-    func finished(_ result: JobResult, isSettled: Bool) { completion(.success(result.isKept)) }
-
-    func end(_ error: StoreError) { completion(.failure(error)) }
-}
-
-extension Session {
-    /// The store of a feature instance at this point of the batch, made if the session has none yet; nil if it has to be
-    /// loaded first. Only the queue's runner is here.
-    func find(_ feature: FeatureID) throws(StoreError) -> SessionStore? {
-        let limits = shared.limits
-        let (found, refusal) = core.withLock { ($0.find(feature, limits: limits), $0.refusal) }
-        if let refusal { throw refusal }
-        switch found {
-        case .store(let store, _), .started(let store, _, _): return store
-        case .passive(let failure):
-            if let failure { throw failure }
-            return nil
-        case .absent(isFull: true, _):
-            throw StoreError(
-                .tooManyStores, "The session has \(limits.storesPerSession) stores, which is as many as it may have.")
-        case .absent(isFull: false, _): return try make(feature)
-        }
     }
 }

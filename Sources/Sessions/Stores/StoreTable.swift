@@ -32,8 +32,6 @@ struct StoreTable: Sequence {
         return slots
     }
 
-    // MARK: Loads
-
     /// Which of the stores have to be loaded by the caller: they are kept, not in memory, and no load is under way.
     mutating func beginLoads(_ features: [FeatureID]) -> [FeatureID] {
         let missing = features.filter { feature in
@@ -101,14 +99,9 @@ struct StoreSlot {
         case replaces(String)
     }
 
-    let feature: FeatureID
+    var summary: StoreSummary
     /// Nil if the store is not in memory.
     var store: SessionStore?
-    /// As in `StoreSummary`.
-    var number: UInt64
-    var version: UInt64
-    var made: UInt64
-    var replaced: UInt64
     /// Empty if the store is not in memory and no stream shows it.
     var view: [UInt8]
     /// The intent that led to `view`; nil when none did.
@@ -121,11 +114,7 @@ struct StoreSlot {
 
     /// A store that is kept and not in memory.
     init(_ summary: StoreSummary, now: Duration) {
-        feature = summary.feature
-        number = summary.number
-        version = summary.version
-        made = summary.made
-        replaced = summary.replaced
+        self.summary = summary
         view = []
         lastUse = now
     }
@@ -140,6 +129,9 @@ struct StoreSlot {
         view = change.view ?? []
         intent = change.viewIntent
     }
+
+    var feature: FeatureID { summary.feature }
+    var version: UInt64 { summary.version }
 
     /// What readers are shown; nil if there is nothing yet.
     var snapshot: StateSnapshot? {

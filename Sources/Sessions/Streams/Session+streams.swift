@@ -122,7 +122,8 @@ extension SessionCore {
                 number: cursor.sequence, label: outbox.firstPlace(after: cursor.sequence), isResumed: true,
                 isReplay: true)
             // What this client showed last was another store's, which could not be read any more.
-            if shown.contains(where: { $0.replaced > cursor.sequence }) { place.reset = (.storeReplaced, false) }
+            let isReplaced = shown.contains { $0.summary.replaced > cursor.sequence }
+            if isReplaced { place.reset = (.storeReplaced, false) }
             return place
         }
     }

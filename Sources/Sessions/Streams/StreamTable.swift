@@ -62,9 +62,8 @@ struct StreamTable {
 
     mutating func remove(_ number: UInt64) -> StreamState? { index(of: number).map { streams.remove(at: $0) } }
 
-    // MARK: News
-
-    private mutating func change(showing feature: FeatureID, _ body: (inout StreamState) -> Void) {
+    /// Changes the streams that show a feature, and has their connections told.
+    mutating func change(showing feature: FeatureID, _ body: (inout StreamState) -> Void) {
         for index in streams.indices where streams[index].shows(feature) {
             body(&streams[index])
             streams[index].hasNews = true
@@ -77,23 +76,8 @@ struct StreamTable {
         change(showing: feature) { $0.markDirty(feature, since: since) }
     }
 
-    /// A store's view state cannot be had here: nothing waits for it.
-    mutating func leaveOut(_ feature: FeatureID) { change(showing: feature) { $0.leaveOut(feature) } }
-
     /// A store is gone.
     mutating func ended(_ feature: FeatureID) { change(showing: feature) { $0.storeEnded(feature) } }
-
-    /// A label that was not written to every stream is gone from the outbox.
-    mutating func dropped(_ place: UInt64, of feature: FeatureID) {
-        change(showing: feature) { $0.dropped(place) }
-    }
-
-    /// A label was published.
-    mutating func wake(showing feature: FeatureID) { change(showing: feature) { _ in } }
-
-    mutating func finish(showing feature: FeatureID, _ reason: GoAwayReason) {
-        change(showing: feature) { $0.finish(reason) }
-    }
 
     mutating func finish(_ reason: GoAwayReason) {
         for index in streams.indices {
@@ -133,8 +117,6 @@ struct StreamTable {
         }
         return wakers
     }
-
-    // MARK: Who watches
 
     func isShown(_ feature: FeatureID) -> Bool { streams.contains { $0.shows(feature) && !$0.isOver } }
 
@@ -189,21 +171,12 @@ struct StreamState {
     /// The stores that are told when the stream closes.
     var watched: ShortList<SessionStore> = []
 
-    init(
-        number: UInt64, filter: StreamFilter, startedResumed: Bool, replayThrough: UInt64, nextLabel: UInt64
-    ) {
-        self.number = number
-        self.filter = filter
-        self.startedResumed = startedResumed
-        self.replayThrough = replayThrough
-        self.nextLabel = nextLabel
-    }
-
     func shows(_ feature: FeatureID) -> Bool { filter.shows(feature) }
 
     /// Whether it has nothing to tell but states and labels.
     var isAtRest: Bool { opening.isEmpty && reset == nil && ended.isEmpty && goAway == nil }
 
+    /// A store's view state cannot be had here: nothing waits for it.
     mutating func leaveOut(_ feature: FeatureID) {
         dirty.removeAll { $0.feature == feature }
         if !leftOut.contains(feature) { leftOut.append(feature) }
