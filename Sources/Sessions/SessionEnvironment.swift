@@ -10,9 +10,7 @@ public struct TimeSource: Sendable {
     public let sinceEpoch: @Sendable () -> Duration
 
     /// A source of both times.
-    public init(
-        monotonic: @escaping @Sendable () -> Duration, sinceEpoch: @escaping @Sendable () -> Duration
-    ) {
+    public init(monotonic: @escaping @Sendable () -> Duration, sinceEpoch: @escaping @Sendable () -> Duration) {
         self.monotonic = monotonic
         self.sinceEpoch = sinceEpoch
     }
@@ -60,13 +58,9 @@ public final class SessionEnvironment: Sendable {
     /// What every store is made with, but for its names.
     let stores: StoreEnvironment
 
-    private struct Counts {
-        var streams = 0
-        var waits = 0
-        var lastNumber: UInt64 = 0
-    }
-
-    private let counts = Lock(Counts())
+    let streamPlaces: Places
+    let waitPlaces: Places
+    private let lastNumber = Lock<UInt64>(0)
 
     /// An environment; the defaults are those of a server.
     public init(
@@ -75,15 +69,11 @@ public final class SessionEnvironment: Sendable {
         executor: (any TaskExecutor)? = nil, middleware: [any CommonMiddleware] = [], heartbeat: Int = 20,
         report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) {
-        self.features = features
-        self.limits = limits
-        self.journal = journal
-        self.time = time
-        self.clock = clock
-        self.executor = executor
-        self.middleware = middleware
-        self.heartbeat = heartbeat
-        self.report = report
+        (self.features, self.limits, self.journal, self.time) = (features, limits, journal, time)
+        (self.clock, self.executor, self.middleware) = (clock, executor, middleware)
+        (self.heartbeat, self.report) = (heartbeat, report)
+        streamPlaces = Places(limit: limits.streams)
+        waitPlaces = Places(limit: limits.waits)
         stores = StoreEnvironment(
             clock: clock, executor: executor, queueLimit: limits.queuedIntents,
             // Labels wait in the outbox, where streams find them.
@@ -91,35 +81,36 @@ public final class SessionEnvironment: Sendable {
     }
 
     /// Streams open now, in all sessions.
-    public var openStreams: Int { counts.withLock { $0.streams } }
+    public var openStreams: Int { streamPlaces.taken }
     /// Requests that wait now, in all sessions.
-    public var openWaits: Int { counts.withLock { $0.waits } }
-
-    func takeStreamPlace() -> Bool {
-        counts.withLock { counts in
-            guard counts.streams < limits.streams else { return false }
-            counts.streams += 1
-            return true
-        }
-    }
-
-    func leaveStreamPlace() { counts.withLock { $0.streams -= 1 } }
-
-    func takeWaitPlace() -> Bool {
-        counts.withLock { counts in
-            guard counts.waits < limits.waits else { return false }
-            counts.waits += 1
-            return true
-        }
-    }
-
-    func leaveWaitPlace() { counts.withLock { $0.waits -= 1 } }
+    public var openWaits: Int { waitPlaces.taken }
 
     /// A number that no other stream or wait of this process has.
     func nextNumber() -> UInt64 {
-        counts.withLock { counts in
-            counts.lastNumber += 1
-            return counts.lastNumber
+        lastNumber.withLock { last in
+            last += 1
+            return last
         }
     }
+}
+
+/// Places of which there are so many for all sessions of a server.
+final class Places: Sendable {
+    private let limit: Int
+    private let count = Lock(0)
+
+    init(limit: Int) { self.limit = limit }
+
+    var taken: Int { count.withLock { $0 } }
+
+    /// Takes a place; false if there is none.
+    func take() -> Bool {
+        count.withLock { count in
+            guard count < limit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    func leave() { count.withLock { $0 -= 1 } }
 }

@@ -43,7 +43,7 @@ extension SessionTable {
             }
             if let last {
                 touches.append(last)
-                leavePlace()
+                places.leave()
             }
         }
     }

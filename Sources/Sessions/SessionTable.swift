@@ -33,7 +33,6 @@ public final class SessionTable: Sendable {
     }
 
     struct Totals {
-        var sessions = 0
         var isDraining = false
         /// The shard that the next sweep begins with.
         var nextShard = 0
@@ -44,15 +43,17 @@ public final class SessionTable: Sendable {
     static let shardCount = 64
     let shards: [Lock<Shard>]
     let totals = Lock(Totals())
+    let places: Places
 
     /// An empty table.
     public init(environment: SessionEnvironment) {
         self.environment = environment
+        places = Places(limit: environment.limits.sessions)
         shards = (0..<Self.shardCount).map { _ in Lock(Shard()) }
     }
 
     /// How many sessions are in memory.
-    public var count: Int { totals.withLock { $0.sessions } }
+    public var count: Int { places.taken }
 
     /// How many notes it holds about sessions that are gone: bounded, whatever clients do.
     public var traceCount: Int {
@@ -83,14 +84,12 @@ public final class SessionTable: Sendable {
     /// Whether `drain` was called: no new stream should begin.
     public var isDraining: Bool { totals.withLock { $0.isDraining } }
 
-    // MARK: Making and finding
-
     /// Makes a session and its token, and hands them over when they are kept.
     public func create(
         _ credential: Session.Credential,
         completion: @escaping @Sendable (Result<(session: Session, token: SessionToken), StoreError>) -> Void
     ) {
-        guard takePlace() else { return completion(.failure(.tooManySessions)) }
+        guard places.take() else { return completion(.failure(.tooManySessions)) }
         let token = SessionToken.random()
         let now = environment.time.sinceEpoch()
         let record = SessionRecord(
@@ -104,7 +103,7 @@ public final class SessionTable: Sendable {
                 // The server may have begun to stop meanwhile.
                 completion(.success((session, token)))
             case .failure(let failure):
-                leavePlace()
+                places.leave()
                 completion(.failure(failure))
             }
         }
@@ -156,7 +155,7 @@ public final class SessionTable: Sendable {
                 bury(hash)
                 forget(session)
                 outcome = .ended
-            } else if takePlace() {
+            } else if places.take() {
                 session.touch()
                 outcome = .live(session)
             } else {
@@ -170,22 +169,8 @@ public final class SessionTable: Sendable {
         for waiter in waiters { waiter(outcome) }
     }
 
-    private func takePlace() -> Bool {
-        totals.withLock { totals in
-            guard totals.sessions < environment.limits.sessions else { return false }
-            totals.sessions += 1
-            return true
-        }
-    }
-
-    func leavePlace() { totals.withLock { $0.sessions -= 1 } }
-
-    // MARK: Ending
-
     /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
-    public func end(
-        _ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
-    ) {
+    public func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         environment.journal.remove(session.key, tombstoneUntil: tombstoneUntil) { [self] result in
             switch result {
             case .success:
@@ -217,7 +202,7 @@ public final class SessionTable: Sendable {
         }
         if isRemoved {
             bury(hash)
-            leavePlace()
+            places.leave()
         }
         session.end(reason)
     }

@@ -57,11 +57,11 @@ extension Session {
     func beginWait(for duration: Duration, then finish: @escaping @Sendable (Bool) -> Void) -> Wait? {
         let limits = shared.limits
         let duration = min(duration, limits.longestWait)
-        guard duration > .zero, shared.takeWaitPlace() else { return nil }
+        guard duration > .zero, shared.waitPlaces.take() else { return nil }
         let number = shared.nextNumber()
         let wait = Wait(number: number) { [self] came in
             core.withLock { _ = $0.waits.removeValue(forKey: number) }
-            shared.leaveWaitPlace()
+            shared.waitPlaces.leave()
             finish(came)
         }
         let hasPlace = core.withLock { core in
@@ -70,7 +70,7 @@ extension Session {
             return true
         }
         guard hasPlace else {
-            shared.leaveWaitPlace()
+            shared.waitPlaces.leave()
             return nil
         }
         let clock = shared.clock

@@ -40,7 +40,7 @@ extension Session {
     }
 
     private func makeStream(_ filter: StreamFilter, from start: StreamStart) -> Result<SessionStream, StoreError> {
-        guard shared.takeStreamPlace() else { return .failure(.tooManyStreams) }
+        guard shared.streamPlaces.take() else { return .failure(.tooManyStreams) }
         let number = shared.nextNumber()
         let now = shared.time.monotonic()
         let limit = shared.limits.streamsPerSession
@@ -54,7 +54,7 @@ extension Session {
             return (core.open(number, filter, start, session: self), superseded)
         }
         guard let opened else {
-            shared.leaveStreamPlace()
+            shared.streamPlaces.leave()
             return .failure(core.withLock { $0.refusal } ?? .tooManyStreams)
         }
         for waker in opened.superseded { waker.wake() }

@@ -69,7 +69,7 @@ public final class SessionStream: Sendable {
             return removed
         }
         guard let removed else { return }
-        session.shared.leaveStreamPlace()
+        session.shared.streamPlaces.leave()
         for store in removed.watched { store.scope.endWatching() }
     }
 }
