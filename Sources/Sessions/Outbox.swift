@@ -70,8 +70,6 @@ struct Outbox {
         return low
     }
 
-    // MARK: Bounds
-
     /// Forgets what is past its time at the front, which is no loss, and gives its memory back.
     mutating func forgetExpired(now: Duration) {
         guard let first = entries.first, first.expiry <= now else { return }

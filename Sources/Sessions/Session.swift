@@ -20,24 +20,21 @@ public final class Session: Sendable {
     let core: Lock<SessionCore>
     package let queue = TurnQueue(isStarted: true)
 
+    private init(_ record: SessionRecord, _ key: SessionKey, _ environment: SessionEnvironment, _ core: SessionCore) {
+        (id, credential, tokenHash) = (record.id, record.credential, record.tokenHash)
+        (self.key, shared, self.core) = (key, environment, Lock(core))
+    }
+
     /// A session that was made just now.
-    init(_ record: SessionRecord, key: SessionKey, environment: SessionEnvironment) {
-        id = record.id
-        credential = record.credential
-        tokenHash = record.tokenHash
-        self.key = key
-        shared = environment
-        core = Lock(SessionCore(epoch: record.epoch, now: environment.time.monotonic()))
+    convenience init(_ record: SessionRecord, key: SessionKey, environment: SessionEnvironment) {
+        let core = SessionCore(epoch: record.epoch, now: environment.time.monotonic())
+        self.init(record, key, environment, core)
     }
 
     /// A session as it was kept; its stores come when they are asked for.
-    init(_ stored: StoredSession, environment: SessionEnvironment) {
-        id = stored.record.id
-        credential = stored.record.credential
-        tokenHash = stored.record.tokenHash
-        key = stored.key
-        shared = environment
-        core = Lock(SessionCore(stored, Moment(environment.time), limits: environment.limits))
+    convenience init(_ stored: StoredSession, environment: SessionEnvironment) {
+        let core = SessionCore(stored, Moment(environment.time), limits: environment.limits)
+        self.init(stored.record, stored.key, environment, core)
     }
 
     /// Names this session's log; a part of cursors and entity tags.
@@ -45,10 +42,7 @@ public final class Session: Sendable {
 
     /// When the session ends if nothing comes any more: time since 1970. It moves with every request.
     public var expiresAt: Duration {
-        let now = shared.time.monotonic()
-        let left = core.withLock { core in
-            (core.streams.isEmpty ? core.lastTouch : now) + shared.limits.sessionLife - now
-        }
+        let left = timeLeft(now: shared.time.monotonic())
         return shared.time.sinceEpoch() + left
     }
 
@@ -95,10 +89,7 @@ public final class Session: Sendable {
 
     /// How long until the session expires if nothing comes; zero or less if it has.
     func timeLeft(now: Duration) -> Duration {
-        core.withLock { core in
-            core.streams.isEmpty
-                ? core.lastTouch + shared.limits.sessionLife - now : shared.limits.sessionLife
-        }
+        core.withLock { $0.lastSeen(now: now) } + shared.limits.sessionLife - now
     }
 
     /// The entity tag of a version, without quotes.
@@ -156,10 +147,10 @@ public final class Session: Sendable {
             guard core.isLive else { return nil }
             core.outbox.forgetExpired(now: now.monotonic)
             if queue.isIdle { core.passivateIdleStores(now: now.monotonic, after: limits.passivateAfter) }
-            let lastSeen = core.streams.isEmpty ? core.lastTouch : now.monotonic
+            let lastSeen = core.lastSeen(now: now.monotonic)
             let interval = min(limits.sessionLife / 10, limits.touchInterval)
             guard lastSeen - core.keptTouch >= interval || core.newlyWritten.count >= 64 else { return nil }
-            return core.takeTouch(key, lastSeen: lastSeen, sinceEpoch: now.sinceEpoch(lastSeen))
+            return core.takeTouch(key, now)
         }
     }
 
@@ -167,9 +158,8 @@ public final class Session: Sendable {
     func finalTouch(now: Moment) -> SessionTouch? {
         core.withLock { core in
             guard core.isLive else { return nil }
-            let lastSeen = core.streams.isEmpty ? core.lastTouch : now.monotonic
-            guard lastSeen > core.keptTouch || !core.newlyWritten.isEmpty else { return nil }
-            return core.takeTouch(key, lastSeen: lastSeen, sinceEpoch: now.sinceEpoch(lastSeen))
+            let isNews = core.lastSeen(now: now.monotonic) > core.keptTouch || !core.newlyWritten.isEmpty
+            return isNews ? core.takeTouch(key, now) : nil
         }
     }
 
@@ -183,7 +173,7 @@ public final class Session: Sendable {
             }
             core.phase = .evicted
             _ = queue.close(.evicted)
-            return core.takeTouch(key, lastSeen: core.lastTouch, sinceEpoch: now.sinceEpoch(core.lastTouch))
+            return core.takeTouch(key, now)
         }
     }
 }
@@ -208,11 +198,12 @@ extension SessionCore {
             && stores.allSatisfy { $0.store == nil }
     }
 
-    fileprivate mutating func takeTouch(
-        _ key: SessionKey, lastSeen: Duration, sinceEpoch: Duration
-    ) -> SessionTouch {
-        keptTouch = lastSeen
+    /// When the last request or stream was there.
+    fileprivate func lastSeen(now: Duration) -> Duration { streams.isEmpty ? lastTouch : now }
+
+    fileprivate mutating func takeTouch(_ key: SessionKey, _ now: Moment) -> SessionTouch {
+        keptTouch = lastSeen(now: now.monotonic)
         defer { newlyWritten = [] }
-        return SessionTouch(session: key, lastSeen: sinceEpoch, written: newlyWritten)
+        return SessionTouch(session: key, lastSeen: now.sinceEpoch(keptTouch), written: newlyWritten)
     }
 }

@@ -71,9 +71,7 @@ extension SessionTable {
     /// Tells the journal everything that it should know before the process ends.
     public func flush() async {
         let now = Moment(environment.time)
-        let touches = shards.flatMap { lock in
-            lock.withLock { Array($0.sessions.values) }.compactMap { $0.finalTouch(now: now) }
-        }
+        let touches = sessions.compactMap { $0.finalTouch(now: now) }
         guard !touches.isEmpty else { return }
         await withCheckedContinuation { continuation in
             environment.journal.touch(touches) { _ in continuation.resume() }

@@ -63,22 +63,19 @@ public final class SessionTable: Sendable {
     }
 
     /// How many stores are in memory, in all sessions.
-    public var liveStoreCount: Int { sum(\.liveStoreCount) }
+    public var liveStoreCount: Int { sessions.reduce(0) { $0 + $1.liveStoreCount } }
 
     /// How many labels are in memory, in all sessions.
-    public var labelCount: Int { sum(\.labelCount) }
+    public var labelCount: Int { sessions.reduce(0) { $0 + $1.labelCount } }
 
     /// What the stores in memory tell of their condition, together.
     public var diagnostics: StoreDiagnostics {
-        shards.reduce(into: StoreDiagnostics()) { sum, lock in
-            for session in lock.withLock({ Array($0.sessions.values) }) { sum.add(session.diagnostics) }
-        }
+        sessions.reduce(into: StoreDiagnostics()) { $0.add($1.diagnostics) }
     }
 
-    private func sum(_ part: (Session) -> Int) -> Int {
-        shards.reduce(0) { count, lock in
-            count + lock.withLock { Array($0.sessions.values) }.reduce(0) { $0 + part($1) }
-        }
+    /// The sessions in memory, a shard's at a time.
+    var sessions: some Sequence<Session> {
+        shards.lazy.flatMap { lock in lock.withLock { Array($0.sessions.values) } }
     }
 
     /// Whether `drain` was called: no new stream should begin.
@@ -222,10 +219,7 @@ public final class SessionTable: Sendable {
     /// Tells every stream that the server goes away, and answers every request that waits.
     public func drain() {
         totals.withLock { $0.isDraining = true }
-        for shard in shards {
-            let sessions = shard.withLock { Array($0.sessions.values) }
-            for session in sessions { session.drain() }
-        }
+        for session in sessions { session.drain() }
     }
 
     func shard(_ hash: TokenHash) -> Lock<Shard> { shards[hash.shard % Self.shardCount] }

@@ -43,9 +43,7 @@ public protocol TurnLog<F>: Sendable {
     ///
     /// Returns the result if it is at hand; else returns nil and calls `done` once, later, from any thread that may
     /// run handlers.
-    func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
-    ) -> CommitResult<F>?
+    func commit(_ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void) -> CommitResult<F>?
 }
 
 /// How a commit ended.
@@ -80,12 +78,8 @@ public struct TurnRecording<F: Feature>: Codable, Sendable {
         intent: String, cause: F.Intent?, actions: [F.Action], messages: [F.Message], state: F.State,
         labels: [F.Label]
     ) {
-        self.intent = intent
-        self.cause = cause
-        self.actions = actions
-        self.messages = messages
-        self.state = state
-        self.labels = labels
+        (self.intent, self.cause, self.actions) = (intent, cause, actions)
+        (self.messages, self.state, self.labels) = (messages, state, labels)
     }
 
     init(intent: String, events: [Observation<F>.Event], state: F.State, labels: [F.Label]) {

@@ -20,20 +20,12 @@ package final class JobResult: Sendable {
 
     package init(
         _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult?,
-        error: StoreError? = nil, isKept: Bool,
-        state: StateSnapshot, isOfKeptStore: Bool = false,
+        error: StoreError? = nil, isKept: Bool, state: StateSnapshot, isOfKeptStore: Bool = false,
         followsPrevious: Bool = false, isBootstrap: Bool = false
     ) {
-        self.job = job
-        self.host = host
-        self.intentID = intentID
-        self.turn = turn
-        self.error = error
-        self.isKept = isKept
-        self.state = state
-        self.isOfKeptStore = isOfKeptStore
-        self.followsPrevious = followsPrevious
-        self.isBootstrap = isBootstrap
+        (self.job, self.host, self.intentID, self.turn, self.error) = (job, host, intentID, turn, error)
+        (self.isKept, self.state, self.isOfKeptStore) = (isKept, state, isOfKeptStore)
+        (self.followsPrevious, self.isBootstrap) = (followsPrevious, isBootstrap)
     }
 
     /// Tells observers and the log.
@@ -61,11 +53,8 @@ package final class TurnResult: Sendable {
         _ trouble: TurnTrouble?, output: TurnOutput = TurnOutput(), effects: [Effect] = [],
         observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil
     ) {
-        self.trouble = trouble
-        self.output = output
-        self.effects = effects
-        self.observe = observe
-        self.judged = judged
+        (self.trouble, self.output, self.effects) = (trouble, output, effects)
+        (self.observe, self.judged) = (observe, judged)
     }
 
     /// A job that led to nothing and has nobody to be told.
@@ -96,20 +85,9 @@ package struct TurnOutput: Sendable {
     package init() {}
 }
 
-/// A label as bytes.
+/// A label as JSON, and how long it waits for a client.
 @usableFromInline
-package struct EncodedLabel: Sendable {
-    /// The label as JSON.
-    package let json: [UInt8]
-    /// How long it waits for a client.
-    package let timeToLive: Duration
-
-    @usableFromInline
-    package init(json: [UInt8], timeToLive: Duration) {
-        self.json = json
-        self.timeToLive = timeToLive
-    }
-}
+package typealias EncodedLabel = (json: [UInt8], timeToLive: Duration)
 
 /// Why a handler's run led to nothing. A class, so that a turn that goes well carries one empty reference.
 @usableFromInline
@@ -128,10 +106,8 @@ package final class TurnTrouble: Sendable {
         error: StoreError? = nil, stepError: (any Error)? = nil, failure: Failure? = nil,
         isHandedToFeature: Bool = false
     ) {
-        self.error = error
-        self.stepError = stepError
-        self.failure = failure
-        self.isHandedToFeature = isHandedToFeature
+        (self.error, self.stepError) = (error, stepError)
+        (self.failure, self.isHandedToFeature) = (failure, isHandedToFeature)
     }
 }
 

@@ -21,18 +21,11 @@ public struct IntentOutcome: Sendable {
     public let refusal: RecordedRefusal?
 
     package init(id: IntentID, version: UInt64, isSettled: Bool) {
-        self.id = id
-        self.version = version
-        self.isSettled = isSettled
-        refusal = nil
+        (self.id, self.version, self.isSettled, refusal) = (id, version, isSettled, nil)
     }
 
     package init(id: IntentID, refusal: RecordedRefusal) {
-        self.id = id
-        version = 0
-        isSettled = true
-        isReplayed = true
-        self.refusal = refusal
+        (self.id, version, isSettled, isReplayed, self.refusal) = (id, 0, true, true, refusal)
     }
 }
 

@@ -29,11 +29,8 @@ final class SharedStep: Sendable {
     let expiry: Duration
 
     init(_ place: StreamPlace, _ bytes: [UInt8], labels: [UInt64], firstLabel: UInt64, expiry: Duration) {
-        self.place = place
-        self.bytes = bytes
-        self.labels = labels
-        self.firstLabel = firstLabel
-        self.expiry = expiry
+        (self.place, self.bytes, self.labels) = (place, bytes, labels)
+        (self.firstLabel, self.expiry) = (firstLabel, expiry)
     }
 }
 
