@@ -156,7 +156,8 @@ let package = Package(
         .testTarget(
             name: "CommandTests",
             dependencies: [
-                "mvi-server", "MVIServer", "TestSupport", "SQLiteJournal", "SessionJournal", "MVITesting", "WireJSON",
+                "mvi-server", "MVIServer", "DemoFeatures", "TestSupport", "SQLiteJournal", "SessionJournal",
+                "MVITesting", "WireJSON",
                 "Locking",
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -229,6 +229,8 @@ private final class MemorySession {
 
         for change in batch.stores { apply(change, time: batch.time) }
         if earlierHeads.count < SessionHead.remembered - 1 {
+            // At once: growing step by step takes twice the memory.
+            if earlierHeads.isEmpty { earlierHeads.reserveCapacity(SessionHead.remembered - 1) }
             earlierHeads.append(head)
         } else {
             earlierHeads[oldestHead] = head
