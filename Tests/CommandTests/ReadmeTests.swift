@@ -34,7 +34,11 @@ struct ReadmeTests {
         let folder = try TemporaryFolder()
         try await offThePool {
             var open: [Output] = []
-            defer { for output in open { output.end() } }
+            defer {
+                // Ends the stream, for whose command the end of its output waits.
+                assembly.sessions.drain()
+                for output in open { output.end() }
+            }
             for step in steps {
                 if let command = step.command {
                     let local = command.replacing("localhost:8080", with: "127.0.0.1:\(port)")
@@ -48,7 +52,6 @@ struct ReadmeTests {
                 }
             }
         }
-        assembly.sessions.drain()
         await assembly.http.shutdown(grace: .zero)
     }
 
@@ -101,6 +104,6 @@ private final class Output {
         return lines
     }
 
-    /// A stream's command ends when it cannot write any more, or with its server.
-    func end() { fclose(file) }
+    /// Waits for the command's end.
+    func end() { pclose(file) }
 }
