@@ -37,7 +37,7 @@ package struct SystemThread: Sendable {
         self.handle = thread
     }
 
-    /// Lets the thread end by itself, with nobody waiting. Instead of `join`.
+    /// Lets the thread end by itself, with no thread waiting. Instead of `join`.
     package func detach() {
         pthread_detach(handle)
     }

@@ -2,7 +2,7 @@ import Locking
 import MVI
 
 /// What a store under test did and the test has not asserted yet. It is the store's turn log, so that it has each
-/// turn, in order, before anybody can wait for it.
+/// turn, in order, before a test can wait for it.
 final class Inbox<F: Feature>: TurnLog {
     struct Reduced: Sendable {
         let message: F.Message

@@ -1,6 +1,6 @@
 import Locking
 
-/// Wakes whoever waits for something to have changed. What changed lives elsewhere: read `version`, look, wait.
+/// Wakes tasks that wait for something to have changed. What changed lives elsewhere: read `version`, look, wait.
 final class Signal: Sendable {
     private struct State {
         var version: UInt64 = 0

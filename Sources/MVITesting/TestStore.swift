@@ -76,7 +76,7 @@ public final class TestStore<F: Feature>: Sendable {
         let condition = condition.withLock { $0 }
         guard condition.isExhaustive, !condition.isFinished else { return }
         fail(
-            "The test store was given up without `await store.finish()`, so nobody knows whether all was asserted.",
+            "The test store was given up without `await store.finish()`, so it is not known whether all was asserted.",
             origin)
     }
 

@@ -2,7 +2,7 @@ import CSQLite
 
 /// How a write-ahead log is copied into its database, https://sqlite.org/c3ref/wal_checkpoint_v2.html.
 package enum CheckpointKind: Sendable {
-    /// As far as that goes without waiting for anybody.
+    /// As far as that goes without waiting for other connections.
     case passive
     /// All of it, so that the next writer begins the log anew; waits for readers of it, at most the busy timeout.
     case restart

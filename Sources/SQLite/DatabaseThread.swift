@@ -4,7 +4,7 @@ import Locking
 /// A thread of its own that owns one connection.
 ///
 /// SQLite blocks: on the disk, on another process's lock. Neither a thread of the cooperative pool nor one that serves
-/// HTTP may wait for that, so whoever needs the database hands over a closure and is suspended until it has run.
+/// HTTP may wait for that, so a task that needs the database hands over a closure and is suspended until it has run.
 /// Closures run one after the other in the order in which `perform` was called; their number is bounded.
 package final class DatabaseThread: Sendable {
     private struct State {
@@ -35,7 +35,7 @@ package final class DatabaseThread: Sendable {
         try startThread { Self.run(shared, carrier.unload()) }
     }
 
-    /// Nobody can call `perform` any more; the thread does what waits and closes.
+    /// No caller of `perform` is left; the thread does what waits and closes.
     deinit { Self.stop(shared) }
 
     /// Runs `body` on the thread and returns what it returns.

@@ -12,7 +12,7 @@ final class PendingTask<Value: Sendable>: DatabaseTask {
     private typealias Caller = CheckedContinuation<Value, any Error>
 
     private enum Phase {
-        /// Nobody waits yet.
+        /// No task waits yet.
         case made
         case waiting(Caller)
         /// Running, or over: what comes now is too late.

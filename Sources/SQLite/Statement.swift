@@ -2,7 +2,7 @@ import CSQLite
 
 /// A prepared statement: compiled once, run many times.
 ///
-/// Pointers: `handle` is made in `init` and finalized in `deinit`, by nobody else. It is used only through the
+/// Pointers: `handle` is made in `init` and finalized in `deinit`, and nowhere else. It is used only through the
 /// connection that made it, which is exclusive while it runs a statement, so one thread at a time touches it. A text
 /// or blob column's pointer is read before the next call on the statement, which is what ends its life.
 final class Statement {

@@ -31,7 +31,7 @@ public protocol Journal: Sendable {
     /// Notes what may be lost in a crash without harm. Those of sessions that are gone are passed over.
     func touch(_ touches: [SessionTouch], done: @escaping Done<Void>)
 
-    /// Forgets sessions that nobody came for since a time since 1970, and tombstones whose time is over, in small steps
+    /// Forgets sessions that were not used since a time since 1970, and tombstones whose time is over, in small steps
     /// that never hold up appends for long: at most `limit` sessions. Hands over how many it were; as many as `limit`
     /// means that there may be more.
     ///

@@ -139,7 +139,7 @@ public final class Session: Sendable {
 
     // MARK: Leaving memory
 
-    /// Gives back what is not needed: labels whose time is over, stores that nobody uses. Returns what the journal should
+    /// Gives back what is not needed: labels whose time is over, stores that are not in use. Returns what the journal should
     /// note, nil if it knows enough.
     func tidy(now: Moment) -> SessionTouch? {
         let limits = shared.limits
@@ -164,7 +164,7 @@ public final class Session: Sendable {
     }
 
     /// Leaves memory if nothing of it is in use: nil if something is, else what the journal is to note. The caller holds
-    /// the table's lock, so that nobody can be handed this session meanwhile.
+    /// the table's lock, so that no request can be handed this session meanwhile.
     func evict(now: Moment) -> SessionTouch? {
         let patience = shared.limits.evictAfter
         return core.withLock { core in

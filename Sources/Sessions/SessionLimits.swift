@@ -32,9 +32,9 @@ public struct SessionLimits: Sendable {
     public var receiptLife: Duration = .seconds(24 * 3600)
     /// A receipt younger than this is never dropped for a new one.
     public var receiptGrace: Duration = .seconds(600)
-    /// A store that nobody used for so long leaves memory; the next touch brings it back.
+    /// A store that was not used for so long leaves memory; the next touch brings it back.
     public var passivateAfter: Duration = .seconds(300)
-    /// A session that nobody used for so long leaves memory once its stores have. Longer than any request is under way.
+    /// A session that was not used for so long leaves memory once its stores have. Longer than any request is under way.
     public var evictAfter: Duration = .seconds(660)
     /// How far behind the journal may be with when a session was last used.
     public var touchInterval: Duration = .seconds(300)

@@ -52,7 +52,7 @@ extension SessionTable {
     private func note(_ touches: [SessionTouch]) { environment.journal.touch(touches) { _ in } }
 
     /// The journal may be behind with when a session was last used, so it is given time beyond the session's life; whether
-    /// a session is over is decided exactly when somebody asks for it.
+    /// a session is over is decided exactly when a request asks for it.
     private func expireKept(now: Moment) {
         let isMine = totals.withLock { totals in
             defer { totals.isExpiring = true }

@@ -12,7 +12,7 @@ public enum SessionLookup: Sendable {
     case ended
     /// Nothing.
     case unknown
-    /// Nobody knows: what sessions are kept in cannot be read, or there is no room in memory for one more.
+    /// It is not known: what sessions are kept in cannot be read, or there is no room in memory for one more.
     case failed(StoreError)
 }
 
@@ -25,7 +25,7 @@ public final class SessionTable: Sendable {
 
     struct Shard {
         var sessions: [TokenHash: Session] = [:]
-        /// Whoever waits for a session that is being loaded.
+        /// Requests that wait for a session that is being loaded.
         var loading: [TokenHash: [@Sendable (SessionLookup) -> Void]] = [:]
         /// Ended sessions and when to forget them.
         var tombstones: [TokenHash: Duration] = [:]

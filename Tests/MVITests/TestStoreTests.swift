@@ -175,7 +175,7 @@ struct TestStoreTests {
         let texts = await failures { _ = TestStore(Counter()) }
         #expect(
             texts == [
-                "The test store was given up without `await store.finish()`, so nobody knows whether all was asserted."
+                "The test store was given up without `await store.finish()`, so it is not known whether all was asserted."
             ])
     }
 

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 /// A file that was built into the program. `bytes` is in the program's read-only data: valid as long as the process
-/// runs, to be read from any thread, freed by nobody, and not followed by a NUL.
+/// runs, to be read from any thread, never freed, and not followed by a NUL.
 typedef struct {
     const unsigned char *_Nonnull bytes;
     size_t count;

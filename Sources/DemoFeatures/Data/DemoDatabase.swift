@@ -37,7 +37,7 @@ struct DemoDatabase: Sendable {
             try await conditions.pass()
             return try await thread.perform(body)
         } catch {
-            // The features show a sentence to a person; the reason is for whoever runs the server.
+            // The features show a sentence to a person; the reason is for the operator.
             if !(error is CancellationError) {
                 logger.warning("demo service failed", metadata: ["service": "\(name)", "error": "\(error)"])
             }

@@ -56,7 +56,7 @@ struct MissingRecord: Error, CustomStringConvertible {
     var description: String { "there is no \(what)" }
 }
 
-/// A lesson that somebody gives somewhere.
+/// A lesson with its teacher and place.
 struct Lesson: Codable, Equatable, Sendable {
     var id: String
     var title: String

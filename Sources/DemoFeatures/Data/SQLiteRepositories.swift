@@ -184,7 +184,7 @@ struct SQLiteOrders: OrderRepository {
             try connection.transaction { connection in
                 let status = try Self.status(of: id, &connection)
                 guard let target = step.target(from: status) else { throw OrderStepRefused(status: status) }
-                // Whoever accepts an order that nobody has gets it.
+                // A technician who accepts an open order gets it.
                 try connection.execute(
                     """
                     UPDATE orders SET status = ?1,

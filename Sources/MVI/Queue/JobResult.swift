@@ -57,7 +57,7 @@ package final class TurnResult: Sendable {
         (self.observe, self.judged) = (observe, judged)
     }
 
-    /// A job that led to nothing and has nobody to be told.
+    /// A job that led to nothing and has no observer to be told.
     package static let dropped = TurnResult(TurnTrouble())
 }
 

@@ -27,9 +27,9 @@ public struct StoreEnvironment: Sendable {
         public var workLimit: Int
         /// A turn that takes longer, with its interceptors and `view`, is reported.
         public var slowTurn: Duration
-        /// Records the events of each turn even if nobody observes.
+        /// Records the events of each turn even without an observer.
         public var isRecording: Bool
-        /// Told of what should be in somebody's log. Called from any thread, never under a lock; must not block.
+        /// Told of what should be in an operator's log. Called from any thread, never under a lock; must not block.
         public var report: @Sendable (StoreReport) -> Void
     }
 
@@ -65,7 +65,7 @@ public enum StoreReport: Sendable {
     case failure(Failure, instance: String)
     /// A handler kept its thread too long.
     case slowTurn(Duration, IntentID, instance: String)
-    /// Labels were given up because nobody came for them and the bound was reached.
+    /// Labels were given up because no stream came for them and the bound was reached.
     case undelivered(count: Int, instance: String)
     /// Turns could not be committed. Intents were refused; launched work and bootstrap are tried again, unless the turn
     /// itself is at fault.

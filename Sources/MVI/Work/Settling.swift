@@ -6,7 +6,7 @@ struct Settling {
 
     var hasWaiters: Bool { !waiters.isEmpty }
 
-    /// Whether no work of any intent is running, and nobody is to be told so.
+    /// Whether no work of any intent is running, and no waiter is to be told so.
     var isDone: Bool { counts.isEmpty && waiters.isEmpty }
 
     func isSettled(_ intentID: IntentID) -> Bool { counts[intentID] == nil }

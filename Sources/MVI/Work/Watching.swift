@@ -43,13 +43,13 @@ struct Watching {
         return (generation, watchers == 0 ? registered.mapValues { $0.grace } : [:])
     }
 
-    /// Keeps the task of a grace period; false if somebody came back meanwhile.
+    /// Keeps the task of a grace period; false if a watcher came back meanwhile.
     mutating func attach(_ task: Task<Void, Never>, generation: UInt64) -> Bool {
         guard isOver(generation) else { return false }
         graces.append(task)
         return true
     }
 
-    /// Whether nobody has come back since.
+    /// Whether no watcher has come back since.
     func isOver(_ generation: UInt64) -> Bool { watchers == 0 && self.generation == generation }
 }

@@ -8,7 +8,7 @@ final class Reply: Sendable {
         let path: [UInt8]
         /// The request's `Origin` if its page may read the answer.
         let origin: String?
-        /// Whether answers differ by `Origin` although nobody's session is behind them.
+        /// Whether answers differ by `Origin` although no session is behind them.
         let variesByOrigin: Bool
         /// A cookie to set anew.
         var cookie: ResponseField?

@@ -3,7 +3,7 @@ import ServiceLifecycle
 import SessionJournal
 import Sessions
 
-/// Closes what sessions are kept in when nobody can change them any more.
+/// Closes what sessions are kept in when no request can change them any more.
 struct JournalService: Service {
     let sessions: SessionTable
 

@@ -17,7 +17,7 @@ public struct LoggingMiddleware: CommonMiddleware {
     ///   - level: of everything but refusals, which are `info` if that is higher. A server reports failures by itself,
     ///     as errors.
     ///   - valueLength: how many bytes of a value are shown; 0 hides values, for features whose states or intents are
-    ///     nobody's business.
+    ///     not for a log.
     public init(logger: Logger, level: Logger.Level = .debug, valueLength: Int = 200) {
         self.logger = logger
         self.level = level

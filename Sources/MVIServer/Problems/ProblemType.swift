@@ -9,7 +9,7 @@ struct ProblemType: Sendable {
     let status: Int
     /// The same for every problem of the type (RFC 9457 section 3.1.3).
     let title: String
-    /// What it means, for whoever reads it in a client's log.
+    /// What it means, for a reader of a client's log.
     let meaning: String
     /// What the client's author, or its user, can do.
     let remedy: String

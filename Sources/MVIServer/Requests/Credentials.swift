@@ -87,7 +87,7 @@ struct Credentials: Sendable {
         return problem
     }
 
-    /// The token of `Authorization`, nil if there is none. Another scheme is somebody else's, such as a proxy's in
+    /// The token of `Authorization`, nil if there is none. Another scheme is another party's, such as a proxy's in
     /// front; it is passed over.
     private func bearer(_ fields: HeaderFields) throws(Problem) -> SessionToken? {
         guard let value = fields.bytes(of: "authorization") else { return nil }
@@ -112,7 +112,7 @@ final class Later<Value: Sendable>: Sendable {
     /// The value if it is there.
     var value: Value? { state.withLock { $0.value } }
 
-    /// Called once, by whoever owes the value.
+    /// Called once, when the value is there.
     func resolve(_ value: Value) {
         let waiters = state.withLock { state in
             state.value = value

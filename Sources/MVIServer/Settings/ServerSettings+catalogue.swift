@@ -40,12 +40,12 @@ extension ServerSettings {
             \.recordedTurns, .number(0...1_000_000)),
         setting(
             "passivate-after", .keeping, "time",
-            "A store that nobody used for so long leaves memory until it is needed.",
+            "A store that was not used for so long leaves memory until it is needed.",
             \.passivateAfter, .time(.seconds(1) ... .seconds(24 * 3600))),
     ]
 
     private static let limits: [Setting<ServerSettings>] = [
-        limit("max-sessions", "Sessions in memory; those that nobody uses leave it.", \.maxSessions),
+        limit("max-sessions", "Sessions in memory; those that are not in use leave it.", \.maxSessions),
         limit("max-stores-per-session", "Feature instances a session.", \.maxStoresPerSession),
         limit("max-streams", "Streams in all.", \.maxStreams),
         limit("max-streams-per-session", "Streams a session; one more and the oldest goes.", \.maxStreamsPerSession),

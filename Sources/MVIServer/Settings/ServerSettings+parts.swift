@@ -62,7 +62,7 @@ extension ServerSettings {
     /// The path of a file in the folder, which is made if it is not there; nil if nothing is kept.
     public func dataFile(_ name: String) throws(SettingError) -> String? {
         guard let folder = dataFolder else { return nil }
-        // Nobody else's business: the owner alone may look in.
+        // The owner alone may look in.
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
             throw SettingError(
                 name: "data", given: data,

@@ -9,7 +9,7 @@ public struct ServerSettings: Sendable {
     public var host = "127.0.0.1"
     /// Port to listen on; 0 for any free one.
     public var port: UInt16 = 8080
-    /// Address for health checks that are nobody else's business.
+    /// Address for health checks that clients do not see.
     public var adminHost = "127.0.0.1"
     /// Port for them; nil for none. Health is answered on the main port as well.
     public var adminPort: UInt16?
@@ -28,7 +28,7 @@ public struct ServerSettings: Sendable {
     public var journal = JournalKind.sqlite
     /// How many turns of a session are recorded for `mvi-server export`; 0 records none.
     public var recordedTurns = 0
-    /// A store that nobody used for so long leaves memory.
+    /// A store that was not used for so long leaves memory.
     public var passivateAfter = Self.limits.passivateAfter
 
     private static let limits = SessionLimits()

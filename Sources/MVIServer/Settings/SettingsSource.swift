@@ -49,7 +49,7 @@ package struct SettingsSource: Sendable {
         return nil
     }
 
-    /// The settings of a catalogue, checked; those that nobody gives stay as `root` has them.
+    /// The settings of a catalogue, checked; those that are not given stay as `root` has them.
     package func apply<Root>(_ catalogue: [Setting<Root>], to root: inout Root) throws(SettingError) {
         for setting in catalogue {
             // An empty variable is one that was taken back, as in `MVI_PORT= mvi-server`.

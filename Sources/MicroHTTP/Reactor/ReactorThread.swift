@@ -84,7 +84,7 @@ final class ReactorThread: Sendable {
         if removed != nil { changed() }
     }
 
-    /// Has the loop call the member's `run`. False: the loop is over, nobody will.
+    /// Has the loop call the member's `run`. False: the loop is over, it never will.
     func enqueue(_ id: UInt64) -> Bool {
         let isTaken = state.withLock { state in
             if !state.isHalted { state.queue.append(id) }

@@ -11,7 +11,7 @@ enum HeadCheck {
         var hasBody: Bool { self != .none && self != .length(0) }
     }
 
-    /// Names are tokens, values hold no control characters: a bare CR would be a line's end to somebody else.
+    /// Names are tokens, values hold no control characters: a bare CR would be a line's end to another parser.
     static func fields(_ fields: HeaderFields) -> RequestFault? {
         fields.bytes.withUnsafeBufferPointer { bytes in
             for entry in fields.entries {
@@ -37,7 +37,7 @@ enum HeadCheck {
             guard isHost(host) else {
                 return RequestFault(.badHost, "The field Host does not name a host and an optional port.")
             }
-            // Whoever routed the request by its target and whoever reads Host must have meant the same server.
+            // A proxy that routed the request by its target and a reader of Host must have meant the same server.
             if let authority = target.authority, !authority.map(\.lowercased).elementsEqual(host.map(\.lowercased)) {
                 return RequestFault(.badHost, "The target names another host than the field Host.")
             }

@@ -4,7 +4,7 @@ import Locking
 /// Takes connections from the listening socket and hands each to libmicrohttpd, on a reactor's thread.
 ///
 /// The library could accept by itself, but 0.9.75 then cannot stop to: `MHD_quiesce_daemon` and the library's own
-/// threads both take the socket out of epoll, and whoever comes second aborts the process. It also leaves connections
+/// threads both take the socket out of epoll, and the second one aborts the process. It also leaves connections
 /// unanswered at its limit and when descriptors run out; here they get 503, or at least an end.
 final class Acceptor: ReactorMember {
     private struct State {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// How bytes that nobody wants are taken from a socket.
+/// How bytes that are not wanted are taken from a socket.
 enum SocketInput {
     /// What was found.
     enum Result {

@@ -104,7 +104,7 @@ package final class StreamHandle: ReactorMember {
                 if work.leftover.isEmpty {
                     if work.finishing { return end(turn.source, .finished) }
                     state.withLock { $0.put(work) }
-                    // The role goes to the reactor's thread with the work; nobody else can take it meanwhile.
+                    // The role goes to the reactor's thread with the work; no other thread can take it meanwhile.
                     if steps.isMultiple(of: Self.stepsPerRun), thread.enqueue(state.withLock { $0.id }) { return }
                     continue
                 }

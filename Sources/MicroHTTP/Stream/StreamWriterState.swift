@@ -11,7 +11,7 @@ struct StreamWriterState {
         var finishing = false
         /// `close` was called.
         var closing = false
-        /// Bytes that the client sent and nobody wanted.
+        /// Bytes that the client sent where none are wanted.
         var discarded = 0
     }
 

@@ -123,7 +123,7 @@ struct JournalFiles: Sendable {
 /// however it ends.
 final class FolderLock: Sendable {
     enum Kind {
-        /// For a server: nobody else has it.
+        /// For a server: no other process has it.
         case exclusive
         /// For a tool that looks at the files while no server runs.
         case shared

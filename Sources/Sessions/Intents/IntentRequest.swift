@@ -32,7 +32,7 @@ public struct IntentRequest: Sendable {
         (self.body, self.name, self.ifMatch, self.wait, self.wantsState) = (body, name, ifMatch, wait, wantsState)
     }
 
-    /// Throws if the client believes something else of the state. Nil is a version that nobody can know.
+    /// Throws if the client believes something else of the state. Nil is a version that no client can know.
     func check(version: UInt64?) throws(StoreError) {
         if let version, let ifMatch, !ifMatch(version) {
             throw StoreError(.preconditionFailed, "The state has none of the versions that were asked for.")

@@ -1,6 +1,6 @@
 /// Errors that come out of `init(from:)` and are not ours: an author's, the compiler's, the standard library's.
 enum ForeignError {
-    /// What to tell whoever sent the document.
+    /// What to tell the sender of the document.
     ///
     /// The text of an author's `dataCorrupted` is meant for that; any other text may hold names of types and is
     /// replaced.

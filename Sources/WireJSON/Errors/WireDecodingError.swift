@@ -1,4 +1,4 @@
-/// Why bytes were not decoded. The texts are made for whoever sent the bytes: they hold no name of a Swift type.
+/// Why bytes were not decoded. The texts are made for the sender of the bytes: they hold no name of a Swift type.
 public enum WireDecodingError: Error, Hashable, Sendable {
     /// The bytes are no JSON text of RFC 8259, hold a member twice, or nest too deep.
     ///
@@ -14,7 +14,7 @@ public enum WireDecodingError: Error, Hashable, Sendable {
         public let pointer: String
         /// What was expected, for instance "expected an integer, found a string".
         public let detail: String
-        /// The `type` that names no case, cut to 64 characters, when that is the trouble. Whoever knows the cases can
+        /// The `type` that names no case, cut to 64 characters, when that is the trouble. A caller who knows the cases can
         /// list them.
         public let unknownType: String?
 

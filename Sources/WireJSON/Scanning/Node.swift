@@ -12,7 +12,7 @@ struct Node {
         case object
     }
 
-    /// The first byte: of a string behind its quote. For a container, where nobody needs it, the member found last.
+    /// The first byte: of a string behind its quote. For a container, where it is not needed, the member found last.
     var start: UInt32
     /// Bytes of a scalar, elements of an array, members of an object.
     var length: UInt32 = 0

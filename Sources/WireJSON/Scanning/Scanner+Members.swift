@@ -39,7 +39,7 @@ extension Scanner {
         }
     }
 
-    /// Sorting rather than hashing: nobody can choose names that make it slow.
+    /// Sorting rather than hashing: no sender can choose names that make it slow.
     private func checkManyNames(of object: Int, count: Int) throws(WireDecodingError) {
         var names: [(node: Int, text: ArraySlice<UInt8>)] = []
         names.reserveCapacity(count)

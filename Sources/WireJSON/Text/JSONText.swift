@@ -1,4 +1,4 @@
-/// A value of a document as JSON text, for whoever cannot know its type yet: decode it again when that is known.
+/// A value of a document as JSON text, for a caller who cannot know its type yet: decode it again when that is known.
 public struct JSONText: Decodable, Hashable, Sendable {
     /// The text, without blanks: UTF-8.
     public let bytes: [UInt8]

@@ -50,7 +50,7 @@ extension AsyncParsableCommand {
 
 /// Where a command's result goes: a person's screen, a file, another program.
 enum StandardOutput {
-    /// Writes all of it; false if nobody reads it any more.
+    /// Writes all of it; false if its reader is gone.
     static func put(_ bytes: [UInt8]) throws -> Bool {
         var written = 0
         while written < bytes.count {

@@ -27,7 +27,7 @@ struct SessionsCommand: AsyncParsableCommand {
 
 /// The list of sessions as text.
 enum SessionList {
-    /// How many sessions are read at a time: a server that runs keeps its log for as long as somebody reads.
+    /// How many sessions are read at a time: a server that runs keeps its log for as long as a command reads.
     static let step = 1_000
 
     /// - Parameter write: takes a piece of the list; false if no more is wanted.

@@ -1,7 +1,7 @@
 import Logging
 import MVI
 
-/// One lesson and the place that somebody has in it.
+/// One lesson and the place that a student has in it.
 ///
 /// A presenter in two halves: `execute` asks services and turns what they say into results (the messages), and
 /// `reduce` is pure. Analytics and navigation are logged by observers beside it, which it knows nothing of.
