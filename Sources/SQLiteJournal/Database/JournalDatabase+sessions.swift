@@ -99,15 +99,20 @@ extension JournalDatabase {
         } while ContinuousClock.now < end
     }
 
-    private static let parts = [
-        part("stores", "id", 4, of: Connection.ofSession), part("labels", "session, number, place", 256),
-        part("receipts", "session, scope, name", 256), part("recordings", "id", 32), part("set_aside", "id", 4),
+    private static let parts: [(sql: String, rows: Int)] = [
+        ("DELETE FROM stores WHERE id IN (SELECT id FROM stores WHERE \(Connection.ofSession) LIMIT ?2)", 4),
+        part("labels", "number, place", 256), part("receipts", "scope, name", 256), part("recordings", "number", 32),
+        part("set_aside", "number", 4),
     ]
 
-    private static func part(
-        _ table: String, _ key: String, _ rows: Int, of session: String = "session = ?1"
-    ) -> (sql: String, rows: Int) {
-        ("DELETE FROM \(table) WHERE (\(key)) IN (SELECT \(key) FROM \(table) WHERE \(session) LIMIT ?2)", rows)
+    /// With the session outside, too: SQLite 3.40 would else look at all rows of a session for each of its receipts.
+    private static func part(_ table: String, _ key: String, _ rows: Int) -> (sql: String, rows: Int) {
+        (
+            """
+            DELETE FROM \(table) WHERE session = ?1 AND (\(key)) IN
+                (SELECT \(key) FROM \(table) WHERE session = ?1 LIMIT ?2)
+            """, rows
+        )
     }
 }
 
