@@ -42,6 +42,10 @@ public struct Lock<Value>: @unchecked Sendable {
         precondition(result == 0, "pthread_mutex_init failed with \(result)")
     }
 
+    /// Tells it from other locks, as long as it lives.
+    @inlinable
+    public var id: ObjectIdentifier { ObjectIdentifier(storage) }
+
     /// Runs `body` with exclusive access to the value, on the calling thread; waits for other threads first.
     /// Not reentrant: calling it again from `body` deadlocks.
     @inlinable

@@ -105,9 +105,9 @@ final class Application: RequestHandler {
         }
         // One that takes a body says itself when its size is looked at.
         if endpoint.bodyLimit == 0 { try incoming.checkSize(limit: 0) }
-        return .accept(bodyLimit: endpoint.bodyLimit) { [terms] body, respond in
-            answer(body, Reply(terms: terms, send: respond))
-        }
+        // Captures one reference, so that no closure is allocated.
+        let request = Reply.Request(terms, answer)
+        return .accept(bodyLimit: endpoint.bodyLimit) { request.handle($0, $1) }
     }
 
     /// Goes on with a request whose session had to be looked up.
@@ -121,8 +121,7 @@ final class Application: RequestHandler {
             do throws(Problem) {
                 let caller = try credentials.caller(found, pending.token, isByCookie: pending.isByCookie)
                 terms.cookie = caller.refresh
-                let answer = try judge(incoming, caller)
-                answer(body, Reply(terms: terms, send: reply.send))
+                Reply.Request(terms, try judge(incoming, caller)).handle(body, reply.send)
             } catch {
                 guard let insteadOf = endpoint.insteadOf else { throw error }
                 reply.send(terms.finish(try insteadOf(error, incoming)))

@@ -198,14 +198,16 @@ public final class MemoryJournal: Journal {
 }
 
 /// A session in memory. Its shard's lock guards it; it leaves that only when it has left the shard.
+///
+/// The lock is also why what an append changes is not checked for overlapping access: no method calls back.
 private final class MemorySession {
-    private(set) var record: SessionRecord
-    private var head = SessionHead.empty
+    @exclusivity(unchecked) private(set) var record: SessionRecord
+    @exclusivity(unchecked) private var head = SessionHead.empty
     /// The heads before it, at most `SessionHead.remembered - 1`; from then on the next one replaces `oldestHead`.
-    private var earlierHeads: [SessionHead] = []
+    @exclusivity(unchecked) private var earlierHeads: [SessionHead] = []
     private var oldestHead = 0
     /// At most some dozens, mostly one or two: looked through in order.
-    private(set) var stores: [StoredStore] = []
+    @exclusivity(unchecked) private(set) var stores: [StoredStore] = []
     /// In the order of their ids.
     private var labels: Deque<StoredLabel> = []
     private var lostLabels = LostLabels()

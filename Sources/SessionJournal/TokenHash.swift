@@ -13,6 +13,11 @@ public struct TokenHash: Hashable, Sendable {
         words = (word(0), word(8), word(16), word(24))
     }
 
+    /// A hash from its 32 bytes as four numbers, the most significant byte first.
+    package init(_ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64) {
+        words = (first, second, third, fourth)
+    }
+
     /// The 32 bytes.
     public var bytes: [UInt8] {
         [words.0, words.1, words.2, words.3].flatMap { word in

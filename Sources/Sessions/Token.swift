@@ -39,7 +39,12 @@ public struct SessionToken: Sendable, Equatable {
     var hash: TokenHash {
         var hasher = SHA256()
         hasher.update(data: characters)
-        return hasher.finalize().withUnsafeBytes { TokenHash(Array($0)) }
+        return hasher.finalize().withUnsafeBytes { bytes in
+            func word(_ start: Int) -> UInt64 {
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+            }
+            return TokenHash(word(0), word(8), word(16), word(24))
+        }
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {

@@ -56,11 +56,16 @@ struct JSONObject {
 
     /// Names are the server's own and need no escapes.
     private mutating func addName(_ name: StaticString) {
-        if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-        bytes.append(UInt8(ascii: "\""))
-        name.withUTF8Buffer { bytes += $0 }
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
+        let isFirst = bytes.count == 1
+        name.withUTF8Buffer { name in
+            bytes.append(addingCapacity: name.count + 4) { output in
+                if !isFirst { output.append(UInt8(ascii: ",")) }
+                output.append(UInt8(ascii: "\""))
+                for byte in name { output.append(byte) }
+                output.append(UInt8(ascii: "\""))
+                output.append(UInt8(ascii: ":"))
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 import MicroHTTP
 
-/// The way back to one request's client. A class, since it goes from closure to closure.
-final class Reply: Sendable {
+/// The way back to one request's client.
+struct Reply: Sendable {
     /// What the request's head says of its answer, whatever that will be.
     struct Terms: Sendable {
         /// The path as it was asked for, for problems.
@@ -37,14 +37,33 @@ final class Reply: Sendable {
         }
     }
 
-    let terms: Terms
+    /// A request whose head was judged well, on its way to its body. A class, so that the closures it goes through take one
+    /// reference along.
+    final class Request: Sendable {
+        let terms: Terms
+        private let answer: Endpoint.Answer
+
+        init(_ terms: Terms, _ answer: @escaping Endpoint.Answer) {
+            self.terms = terms
+            self.answer = answer
+        }
+
+        /// Has the request answered, now that its body is there.
+        func handle(_ body: [UInt8], _ send: @escaping @Sendable (Response) -> Void) {
+            answer(body, Reply(request: self, send: send))
+        }
+    }
+
+    private let request: Request
     /// Sends the answer; once.
     let send: @Sendable (Response) -> Void
 
-    init(terms: Terms, send: @escaping @Sendable (Response) -> Void) {
-        self.terms = terms
+    private init(request: Request, send: @escaping @Sendable (Response) -> Void) {
+        self.request = request
         self.send = send
     }
+
+    var terms: Terms { request.terms }
 
     func answer(_ response: Response) { send(terms.finish(response)) }
 

@@ -53,11 +53,13 @@ final class IntentEndpoint: Sendable {
         }
         let preferences = Preferences(fields)
         return { [self] body, reply in
-            accept(
+            let intent = PostedIntent(self, feature, session, preferences, reply)
+            // Both capture one reference, so that no closure is allocated.
+            session.send(
                 IntentRequest(
                     body: body, name: name, ifMatch: condition, wait: wait(preferences),
                     wantsState: preferences.wantsState),
-                feature, session, preferences, reply)
+                to: feature, record: { intent.recorded($0) }, completion: { intent.completed($0) })
         }
     }
 
@@ -85,20 +87,7 @@ final class IntentEndpoint: Sendable {
         return .seconds(min(wait, cap))
     }
 
-    private func accept(
-        _ request: IntentRequest, _ feature: FeatureID, _ session: Session, _ preferences: Preferences, _ reply: Reply
-    ) {
-        session.send(
-            request, to: feature, record: { [self] in recorded($0, feature, reply.terms.path) }
-        ) { [self] result in
-            switch result {
-            case .success(let outcome): reply.answer(answer(outcome, feature, session, preferences))
-            case .failure(let error): refuse(error, feature, session, reply)
-            }
-        }
-    }
-
-    private func refuse(_ error: StoreError, _ feature: FeatureID, _ session: Session, _ reply: Reply) {
+    fileprivate func refuse(_ error: StoreError, _ feature: FeatureID, _ session: Session, _ reply: Reply) {
         reply.refuse(session.isEnded ? Problem(StoreError(.gone, "")) : problem(error, feature))
     }
 
@@ -113,7 +102,7 @@ final class IntentEndpoint: Sendable {
     private static let final: Set<Int> = [400, 403, 412, 413, 415, 422]
 
     /// What is kept of an error, to answer a repetition with.
-    private func recorded(_ error: StoreError, _ feature: FeatureID, _ path: [UInt8]) -> RecordedRefusal? {
+    fileprivate func recorded(_ error: StoreError, _ feature: FeatureID, _ path: [UInt8]) -> RecordedRefusal? {
         let problem = problem(error, feature)
         return Self.final.contains(problem.type.status) ? problem.recorded(instance: path) : nil
     }
@@ -161,7 +150,7 @@ final class IntentEndpoint: Sendable {
         return useUpAtOnce(incoming.head, session, problem)
     }
 
-    private func answer(
+    fileprivate func answer(
         _ intent: IntentOutcome, _ feature: FeatureID, _ session: Session, _ preferences: Preferences
     ) -> Response {
         if let refusal = intent.refusal {
@@ -191,6 +180,32 @@ final class IntentEndpoint: Sendable {
         if let applied = form.applied { response.fields.append(ResponseField("Preference-Applied", applied)) }
         if intent.isReplayed { response.fields.append(ResponseField("Idempotency-Replayed", "true")) }
         return response
+    }
+}
+
+/// An intent on its way through its session, with what its answer needs.
+private final class PostedIntent: Sendable {
+    private let endpoint: IntentEndpoint
+    private let feature: FeatureID
+    private let session: Session
+    private let preferences: Preferences
+    private let reply: Reply
+
+    init(
+        _ endpoint: IntentEndpoint, _ feature: FeatureID, _ session: Session, _ preferences: Preferences, _ reply: Reply
+    ) {
+        (self.endpoint, self.feature, self.session) = (endpoint, feature, session)
+        (self.preferences, self.reply) = (preferences, reply)
+    }
+
+    /// What is kept of an error, to answer a repetition with.
+    func recorded(_ error: StoreError) -> RecordedRefusal? { endpoint.recorded(error, feature, reply.terms.path) }
+
+    func completed(_ result: IntentResult) {
+        switch result {
+        case .success(let outcome): reply.answer(endpoint.answer(outcome, feature, session, preferences))
+        case .failure(let error): endpoint.refuse(error, feature, session, reply)
+        }
     }
 }
 

@@ -11,6 +11,8 @@ enum MediaTypes {
         // Two of either can be read in two ways.
         let (types, type) = fields.occurrences(of: "content-type")
         let (codings, coding) = fields.occurrences(of: "content-encoding")
+        // As nearly all clients send it.
+        if types == 1, codings == 0, let type, type.elementsEqual(json) { return }
         guard types <= 1, codings <= 1 else {
             throw Problem(
                 .unsupportedMediaType, "`Content-Type` and `Content-Encoding` may be there once.")

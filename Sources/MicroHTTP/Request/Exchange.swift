@@ -1,26 +1,33 @@
 import CMicroHTTPD
 import Locking
 
-/// The place for one request's answer.
-final class Exchange: Sendable {
-    private let state = Lock(ExchangeState<OpaquePointer>())
-    private let register: SuspendedExchanges
+/// The place for one request's answer. One reference, to the lock.
+struct Exchange: Sendable {
+    private struct State {
+        var exchange = ExchangeState<OpaquePointer>()
+        let register: SuspendedExchanges
+    }
+
+    private let state: Lock<State>
 
     init(_ register: SuspendedExchanges) {
-        self.register = register
+        state = Lock(State(register: register))
     }
+
+    /// Tells it from others, as long as it lives.
+    var id: ObjectIdentifier { state.id }
 
     /// Answers the request, from any thread, within its `BodyHandler` or later. Exactly once: a second call
     /// traps in debug builds and is ignored in release ones. If the client has left, nothing is sent and a stream's
     /// source is closed with `.peerClosed`.
     func respond(_ response: Response) {
         precondition(200...599 ~= response.status, "a response's status is 200 to 599, not \(response.status)")
-        switch state.withLock({ $0.respond(response) }) {
+        switch state.withLock({ $0.exchange.respond(response) }) {
         case .none: break
         case .resume(let connection): resume(connection)
         case .drop: response.discard(.shutdown)
         case .refuse:
-            assertionFailure("cannot respond twice: the exchange is \(state.withLock { $0.name })")
+            assertionFailure("cannot respond twice: the exchange is \(state.withLock { $0.exchange.name })")
             response.discard(.error)
         }
     }
@@ -29,35 +36,35 @@ final class Exchange: Sendable {
 
     /// Answers in the handler's stead, unless it has answered.
     func overrule(_ response: Response) {
-        if case .resume(let connection) = state.withLock({ $0.respond(response, overruling: true) }) {
+        if case .resume(let connection) = state.withLock({ $0.exchange.respond(response, overruling: true) }) {
             resume(connection)
         }
     }
 
-    func handlerReturned() -> Response? { state.withLock { $0.handlerReturned() } }
+    func handlerReturned() -> Response? { state.withLock { $0.exchange.handlerReturned() } }
 
     /// Suspends the connection until there is an answer. On libmicrohttpd's thread, in its handler. False: the server
     /// is stopping, nothing may be suspended any more.
     func suspend(_ connection: OpaquePointer) -> Bool {
-        guard register.insert(self) else { return false }
+        guard state.withLock({ $0.register }).insert(self) else { return false }
         MHD_suspend_connection(connection)
         // From here on any thread may resume it; libmicrohttpd frees nothing that is suspended.
-        if state.withLock({ $0.suspended(connection) }) { resume(connection) }
+        if state.withLock({ $0.exchange.suspended(connection) }) { resume(connection) }
         return true
     }
 
-    func answerWithoutSuspending(_ response: Response) -> Response { state.withLock { $0.notSuspended(response) } }
+    func answerWithoutSuspending(_ response: Response) -> Response { state.withLock { $0.exchange.notSuspended(response) } }
 
     private func resume(_ connection: OpaquePointer) {
         MHD_resume_connection(connection)
         // Only now: the call still uses the daemon after its thread may have seen the connection, and the daemon is
         // not stopped before the register is empty.
-        register.remove(self)
+        state.withLock { $0.register }.remove(self)
     }
 
-    func resumed() -> Response { state.withLock { $0.resumed() } }
+    func resumed() -> Response { state.withLock { $0.exchange.resumed() } }
 
-    func abandon() { state.withLock { $0.abandon() }?.discard(.peerClosed) }
+    func abandon() { state.withLock { $0.exchange.abandon() }?.discard(.peerClosed) }
 }
 
 extension Response {
@@ -88,13 +95,13 @@ final class SuspendedExchanges: Sendable {
     func insert(_ exchange: Exchange) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
-            state.exchanges[ObjectIdentifier(exchange)] = exchange
+            state.exchanges[exchange.id] = exchange
             return true
         }
     }
 
     func remove(_ exchange: Exchange) {
-        let removed = state.withLock { $0.exchanges.removeValue(forKey: ObjectIdentifier(exchange)) }
+        let removed = state.withLock { $0.exchanges.removeValue(forKey: exchange.id) }
         if removed != nil { changed() }
     }
 

@@ -4,7 +4,8 @@ import Glibc
 /// One request on libmicrohttpd's side, from its line to its completion.
 ///
 /// Lives on the one library thread that its connection belongs to and is used nowhere else; what other threads may
-/// touch is in `Exchange`. It is not `Sendable` and never captured.
+/// touch is in `Exchange`. It is not `Sendable` and never captured. Nothing it calls comes back to it, so what each request
+/// changes is not checked for overlapping access.
 final class RequestContext {
     private enum Stage {
         /// The line has arrived, the head has not.
@@ -22,11 +23,11 @@ final class RequestContext {
     private let core: ServerCore
     private let watch: ConnectionWatch?
     private let target: RequestTarget?
-    private var stage = Stage.head
-    private var head: RequestHead?
-    private var body: [UInt8] = []
+    @exclusivity(unchecked) private var stage = Stage.head
+    @exclusivity(unchecked) private var head: RequestHead?
+    @exclusivity(unchecked) private var body: [UInt8] = []
     private var bodyLimit = 0
-    private var handler: BodyHandler?
+    @exclusivity(unchecked) private var handler: BodyHandler?
     /// A stream whose head is being sent, then its socket.
     private var source: (any StreamSource)?
     private var handedOver: Int32?

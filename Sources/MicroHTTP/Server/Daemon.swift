@@ -39,7 +39,9 @@ final class Daemon: @unchecked Sendable {
             threads: UInt32(configuration.threads),
             connection_limit: UInt32(clamping: connections),
             timeout_seconds: UInt32(clamping: longest),
-            memory_limit: configuration.headLimit * 2)
+            // Of each connection, and cleared before its next request: the head, 56 bytes for each of its fields, and the
+            // answer's head.
+            memory_limit: configuration.headLimit + 8 * 1024)
         guard let daemon = cmhd_start(&settings) else {
             logContext.release()
             log.deallocate()

@@ -3,13 +3,38 @@ enum EscapedText {
     /// Appends a string in quotes. Escaped is what must be: quote, backslash, control characters.
     static func append(_ string: String, to output: inout [UInt8]) {
         string.withUTF8Span { text in
-            guard isPlain(text) else { return appendEscaped(text, to: &output) }
-            output.append(addingCapacity: text.count + 2) { output in
-                output.append(UInt8(ascii: "\""))
-                for index in text.indices { output.append(text[index]) }
-                output.append(UInt8(ascii: "\""))
+            guard text.count <= 64 ? appendShort(text, to: &output) : appendLong(text, to: &output) else {
+                return appendEscaped(text, to: &output)
             }
         }
+    }
+
+    /// Looking at each byte on its way costs less than getting vector code ready. False: it must be escaped, and nothing
+    /// is appended.
+    private static func appendShort(_ text: Span<UInt8>, to output: inout [UInt8]) -> Bool {
+        let start = output.count
+        var isPlain = true
+        output.append(addingCapacity: text.count + 2) { output in
+            output.append(UInt8(ascii: "\""))
+            for index in text.indices {
+                let byte = text[index]
+                if mustBeEscaped(byte) { isPlain = false }
+                output.append(byte)
+            }
+            output.append(UInt8(ascii: "\""))
+        }
+        if !isPlain { output.removeSubrange(start...) }
+        return isPlain
+    }
+
+    private static func appendLong(_ text: Span<UInt8>, to output: inout [UInt8]) -> Bool {
+        guard isPlain(text) else { return false }
+        output.append(addingCapacity: text.count + 2) { output in
+            output.append(UInt8(ascii: "\""))
+            for index in text.indices { output.append(text[index]) }
+            output.append(UInt8(ascii: "\""))
+        }
+        return true
     }
 
     /// Appends a member's name with its colon, behind a comma if it is not the first.
