@@ -79,7 +79,8 @@ public struct FeatureServer: Sendable {
             logger.notice("Sessions are kept in memory only: they end with the process")
             return MemoryJournal()
         }
-        return try await SQLiteJournal.open(directory: folder, logger: logger)
+        return try await SQLiteJournal.open(
+            directory: folder, logger: logger, commitWindow: settings.commitWindow)
     }
 
     private static func logger(_ settings: ServerSettings) -> Logger {

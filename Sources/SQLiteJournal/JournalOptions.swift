@@ -4,6 +4,9 @@ import SessionJournal
 struct JournalOptions: Sendable {
     /// How many threads run completion handlers.
     var completionThreads = processorCount
+    /// See `CommitWindow`.
+    var commitWindow: Duration = .milliseconds(1)
+    var windowItems = 16
     /// How many operations one transaction takes at most.
     var transactionItems = 2_000
     /// How many bytes of states, views, labels and the like one transaction takes at most, beyond its first operation.

@@ -22,10 +22,16 @@ public final class SQLiteJournal: Journal {
     /// A file that is damaged, not writable or on a full disk is no error: the journal is in `trouble` then, and works as
     /// soon as that is mended.
     ///
+    /// - Parameter commitWindow: how long after one transaction's beginning the next begins at the earliest while several
+    ///   clients write: fewer syncs of the disk, and each answer up to so much later. Zero to begin at once.
     /// - Throws: `JournalOpenError` if the folder cannot be made, if another server uses it, or if a newer version of this
     ///   program wrote it.
-    public static func open(directory: String, logger: Logger) async throws(JournalOpenError) -> SQLiteJournal {
-        try await open(directory: directory, logger: logger, options: JournalOptions())
+    public static func open(
+        directory: String, logger: Logger, commitWindow: Duration = .milliseconds(1)
+    ) async throws(JournalOpenError) -> SQLiteJournal {
+        var options = JournalOptions()
+        options.commitWindow = commitWindow
+        return try await open(directory: directory, logger: logger, options: options)
     }
 
     static func open(

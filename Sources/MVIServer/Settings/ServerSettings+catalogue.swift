@@ -35,6 +35,10 @@ extension ServerSettings {
             "journal", .keeping, "kind",
             "What sessions are kept in: sqlite, so that they outlive the process, or memory.", \.journal, .journal),
         setting(
+            "commit-window", .keeping, "time",
+            "How long the SQLite journal gathers what several clients write, for one sync of the disk; 0 not at all.",
+            \.commitWindow, .time(.zero ... .seconds(1))),
+        setting(
             "record-turns", .keeping, "count",
             "Turns that are recorded of each session, to be exported as a test's fixture; 0 records none.",
             \.recordedTurns, .number(0...1_000_000)),

@@ -26,6 +26,8 @@ public struct ServerSettings: Sendable {
     public var data = "mvi-data"
     /// What sessions are kept in.
     public var journal = JournalKind.sqlite
+    /// How long the SQLite journal gathers what several clients write, for one sync of the disk.
+    public var commitWindow: Duration = .milliseconds(1)
     /// How many turns of a session are recorded for `mvi-server export`; 0 records none.
     public var recordedTurns = 0
     /// A store that was not used for so long leaves memory.

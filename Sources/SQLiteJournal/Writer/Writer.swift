@@ -22,8 +22,12 @@ final class Writer {
     private var statistics = JournalStatistics()
     /// How long the last commit took, and how many writes were in it.
     private var lastCommit: (duration: Duration, count: Int) = (.zero, 0)
+    private var window: CommitWindow
 
-    init(_ engine: Engine) { self.engine = engine }
+    init(_ engine: Engine) {
+        self.engine = engine
+        window = CommitWindow(length: engine.options.commitWindow, items: engine.options.windowItems)
+    }
 
     /// The thread's life. Tells `opened` once whether the journal could be opened, in trouble or not.
     func run(opened: (Result<Void, JournalOpenError>) -> Void) {
@@ -41,6 +45,8 @@ final class Writer {
             let isClosing = take()
             if pending.isEmpty {
                 if isClosing { break }
+                if waitForWindow() { continue }
+                window.stayedEmpty()
                 let hasWork = engine.status.trouble == nil && database?.hasGarbage == true
                 if !hasWork { engine.wait(atMost: engine.status.trouble == nil ? nil : nextProbe - .now) }
             }
@@ -48,7 +54,11 @@ final class Writer {
                 refuseAll()
                 continue
             }
-            if !isClosing { gather() }
+            if !isClosing {
+                if waitForWindow() { _ = take() }
+                gather()
+            }
+            if !pending.isEmpty { window.begins(count: pending.count, now: .now) }
             commitPending()
             checkpointIfDue()
             publish()
@@ -61,6 +71,13 @@ final class Writer {
         let (jobs, isClosing) = engine.take(&pending)
         for job in jobs { job(self) }
         return isClosing
+    }
+
+    /// Waits until the next transaction may begin; says whether it waited. What comes meanwhile need not wake the writer.
+    private func waitForWindow() -> Bool {
+        guard let (count, time) = window.wait(pending: pending.count, now: .now) else { return false }
+        engine.wait(for: count, atMost: time)
+        return true
     }
 
     /// Waits a moment for those who were just answered, when a sync costs so much more than that: most of them go on, and
