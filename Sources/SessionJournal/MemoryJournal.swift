@@ -230,7 +230,9 @@ private final class MemorySession {
         if let fault { return .failed(fault) }
 
         for change in batch.stores { apply(change, time: batch.time) }
-        if earlierHeads.count < SessionHead.remembered - 1 {
+        if head == .empty {
+            // Known without being kept: most sessions that are idle have one turn, that of their first store.
+        } else if earlierHeads.count < SessionHead.remembered - 1 {
             // At once: growing step by step takes twice the memory.
             if earlierHeads.isEmpty { earlierHeads.reserveCapacity(SessionHead.remembered - 1) }
             earlierHeads.append(head)
@@ -265,10 +267,12 @@ private final class MemorySession {
 
     /// All of it but the states, or what is newer than a turn's number.
     func stored(_ key: SessionKey, since number: UInt64? = nil) -> StoredSession {
+        let first: [SessionHead] =
+            head != .empty && earlierHeads.count < SessionHead.remembered - 1 ? [.empty] : []
         let isNewer = { (other: UInt64) in number.map { other > $0 } ?? true }
         return StoredSession(
             key: key, record: record,
-            recentHeads: number == nil ? [head] : earlierHeads[oldestHead...] + earlierHeads[..<oldestHead] + [head],
+            recentHeads: number == nil ? [head] : first + earlierHeads[oldestHead...] + earlierHeads[..<oldestHead] + [head],
             stores: stores.map(\.summary),
             changed: number == nil ? [] : stores.filter { isNewer($0.summary.number) },
             labels: labels.filter { isNewer($0.id.number) }, lostLabels: lostLabels,

@@ -66,10 +66,14 @@ extension WireJSON {
     ) throws(WireEncodingError) -> (bytes: [UInt8], hasNulls: Bool) {
         let session = EncodingSession(writesNil: true)
         try session.encodeDocument(value)
-        // It is kept for as long as the state is, so without the room that was made for a larger one.
-        let bytes = session.bytes
-        let isRoomy = bytes.capacity > bytes.count + bytes.count / 2 + 32
-        return (isRoomy ? Array(bytes[...]) : bytes, session.firstNil != nil)
+        return (trimmed(session.bytes), session.firstNil != nil)
+    }
+
+    /// Bytes that are kept for as long as a state is, without the room that was made for a larger one.
+    public static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+        guard bytes.capacity > bytes.count + bytes.count / 2 + 32 else { return bytes }
+        // Not by way of a slice, which would share the roomy storage.
+        return bytes.withUnsafeBufferPointer { Array($0) }
     }
 
     /// Appends a JSON string literal with its quotes, for envelopes written by hand.

@@ -66,7 +66,9 @@ struct ErasedStore: Sendable {
         self.runner = runner
         self.setsAside = setsAside
         self.state = try seed.stored == nil || setsAside != nil ? WireJSON.encodeStored(state).bytes : []
-        view = try WireJSON.encode(runner.view)
+        let view = try WireJSON.encode(runner.view)
+        // One array where the view state is the whole state: both are kept.
+        self.view = view == self.state ? self.state : WireJSON.trimmed(view)
         schemaVersion = F.schemaVersion
         decode = { body in
             do throws(WireDecodingError) {

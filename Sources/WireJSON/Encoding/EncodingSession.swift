@@ -37,7 +37,7 @@ final class EncodingSession {
         base = output.count
         bytes = output
         // A small state fits without a second allocation.
-        bytes.reserveCapacity(base + 120)
+        bytes.reserveCapacity(base + 64)
         self.depth = depth
     }
 
