@@ -74,13 +74,7 @@ package enum EventEncoder {
         append("\ndata: ", to: &output)
     }
 
-    private static func append(_ text: String, to output: inout [UInt8]) {
-        text.withUTF8Span { text in
-            output.append(addingCapacity: text.count) { output in
-                for index in text.indices { output.append(text[index]) }
-            }
-        }
-    }
+    private static func append(_ text: String, to output: inout [UInt8]) { output.append(contentsOf: text.utf8) }
 
     private static func appendTail(to output: inout [UInt8]) {
         output.append(lineFeed)
@@ -88,9 +82,7 @@ package enum EventEncoder {
     }
 
     /// Compares bytes, not Characters: in Swift `"\r\n"` is one Character that equals neither `"\r"` nor `"\n"`.
-    private static func isOneLine(_ text: String) -> Bool {
-        text.withUTF8Span { isOneLine($0) }
-    }
+    private static func isOneLine(_ text: String) -> Bool { isOneLine(Array(text.utf8)) }
 
     private static func isOneLine(_ data: [UInt8]) -> Bool {
         let all = data[...]

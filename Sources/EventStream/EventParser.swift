@@ -45,7 +45,7 @@ package struct EventParser: Sendable {
         if let failure { throw failure }
         var events: [ParsedEvent] = []
         do throws(EventParsingError) {
-            for byte in bytes { try take(byte, &events) }
+            for byte in bytes { try read(byte, &events) }
         } catch {
             failure = error
             if events.isEmpty { throw error }
@@ -62,7 +62,7 @@ package struct EventParser: Sendable {
         self = fresh
     }
 
-    private mutating func take(_ byte: UInt8, _ events: inout [ParsedEvent]) throws(EventParsingError) {
+    private mutating func read(_ byte: UInt8, _ events: inout [ParsedEvent]) throws(EventParsingError) {
         if case .awaited(let count) = byteOrderMark {
             let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
             if byte == mark[count] {
@@ -71,7 +71,7 @@ package struct EventParser: Sendable {
             }
             // The start of a mark that is none belongs to the first line.
             byteOrderMark = .past
-            for byte in mark[..<count] { try take(byte, &events) }
+            for byte in mark[..<count] { try read(byte, &events) }
         }
         let followsCarriageReturn = sawCarriageReturn
         sawCarriageReturn = false

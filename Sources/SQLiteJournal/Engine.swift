@@ -206,7 +206,7 @@ final class Engine: Sendable {
     // MARK: The writer
 
     /// Moves what waits to `pending` and returns the jobs; says whether there comes no more.
-    func take(_ pending: inout Deque<Write>) -> (jobs: [Job], isClosing: Bool) {
+    func drain(into pending: inout Deque<Write>) -> (jobs: [Job], isClosing: Bool) {
         state.withLock { state in
             defer { state.jobs = [] }
             if pending.isEmpty { swap(&pending, &state.writes) } else { pending.append(contentsOf: state.writes) }

@@ -104,7 +104,7 @@ final class Places: Sendable {
     var taken: Int { count.withLock { $0 } }
 
     /// Takes a place; false if there is none.
-    func take() -> Bool {
+    func enter() -> Bool {
         count.withLock { count in
             guard count < limit else { return false }
             count += 1

@@ -86,7 +86,7 @@ public final class SessionTable: Sendable {
         _ credential: Session.Credential,
         completion: @escaping @Sendable (Result<(session: Session, token: SessionToken), StoreError>) -> Void
     ) {
-        guard places.take() else { return completion(.failure(.tooManySessions)) }
+        guard places.enter() else { return completion(.failure(.tooManySessions)) }
         let token = SessionToken.random()
         let now = environment.time.sinceEpoch()
         let record = SessionRecord(
@@ -152,7 +152,7 @@ public final class SessionTable: Sendable {
                 bury(hash)
                 forget(session)
                 outcome = .ended
-            } else if places.take() {
+            } else if places.enter() {
                 session.touch()
                 outcome = .live(session)
             } else {

@@ -57,7 +57,7 @@ extension Session {
     func beginWait(for duration: Duration, then finish: @escaping @Sendable (Bool) -> Void) -> Wait? {
         let limits = shared.limits
         let duration = min(duration, limits.longestWait)
-        guard duration > .zero, shared.waitPlaces.take() else { return nil }
+        guard duration > .zero, shared.waitPlaces.enter() else { return nil }
         let number = shared.nextNumber()
         let wait = Wait(number: number) { [self] came in
             core.withLock { _ = $0.waits.removeValue(forKey: number) }

@@ -133,7 +133,7 @@ import Testing
     /// A state at rest with nothing to write.
     private func idle() -> StreamWriterState {
         var state = state()
-        _ = state.take()
+        _ = state.beginTurn()
         #expect(Self.rest(&state, StreamWriterState.Work(), wroteAt: nil))
         return state
     }
@@ -141,7 +141,7 @@ import Testing
     /// A state at rest with something that the socket did not take.
     private func blocked(at time: UInt64 = 0) -> StreamWriterState {
         var state = state()
-        var work = state.take().work
+        var work = state.beginTurn().work
         work.leftover = [1]
         #expect(Self.rest(&state, work, wroteAt: time))
         return state
@@ -151,17 +151,17 @@ import Testing
         var state = idle()
         #expect(Self.leave(&state, .more))
         #expect(!Self.leave(&state, .more))
-        let turn = state.take()
+        let turn = state.beginTurn()
         #expect(turn.notes == .more)
     }
 
     @Test func `A note left while the writer was busy keeps it from resting`() {
         var state = idle()
         #expect(Self.leave(&state, .more))
-        let work = state.take().work
+        let work = state.beginTurn().work
         #expect(!Self.leave(&state, .more))
         #expect(!Self.rest(&state, work, wroteAt: nil))
-        _ = state.take()
+        _ = state.beginTurn()
         #expect(Self.rest(&state, work, wroteAt: nil))
     }
 
@@ -170,14 +170,14 @@ import Testing
         #expect(!Self.leave(&state, .more))
         #expect(!Self.leave(&state, .close))
         #expect(Self.leave(&state, .writable))
-        let turn = state.take()
+        let turn = state.beginTurn()
         #expect(turn.work.leftover == [1])
         #expect(turn.notes == [.more, .close, .writable])
     }
 
     @Test func `Room that came while the writer was giving up keeps it from resting`() {
         var state = state()
-        var work = state.take().work
+        var work = state.beginTurn().work
         work.leftover = [1]
         #expect(!Self.leave(&state, .writable))
         #expect(!Self.rest(&state, work, wroteAt: nil))
@@ -192,7 +192,7 @@ import Testing
         var state = idle()
         #expect(Self.demandEnd(&state, .peerClosed))
         #expect(!Self.demandEnd(&state, .shutdown))
-        let turn = state.take()
+        let turn = state.beginTurn()
         #expect(turn.end == .peerClosed)
         state.close()
         #expect(!Self.demandEnd(&state, .error))
@@ -203,7 +203,7 @@ import Testing
         var state = idle()
         #expect(Self.time(&state, 99) == .later(100))
         #expect(Self.time(&state, 100) == .run(200))
-        let turn = state.take()
+        let turn = state.beginTurn()
         #expect(turn.notes == .heartbeat)
         #expect(Self.rest(&state, StreamWriterState.Work(), wroteAt: 150))
         #expect(Self.time(&state, 200) == .later(250))
@@ -213,14 +213,14 @@ import Testing
         var state = blocked(at: 50)
         #expect(Self.time(&state, 349) == .later(350))
         #expect(Self.time(&state, 350) == .run(450))
-        let turn = state.take()
+        let turn = state.beginTurn()
         #expect(turn.end == .writeDeadline)
     }
 
     @Test func `A closed stream has no time`() {
         var state = idle()
         #expect(Self.demandEnd(&state, .error))
-        _ = state.take()
+        _ = state.beginTurn()
         state.close()
         #expect(Self.time(&state, 1_000) == .none)
     }

@@ -30,13 +30,13 @@ struct Settling {
     mutating func takeSettled() -> [@Sendable () -> Void] {
         if waiters.isEmpty { return [] }
         let counts = counts
-        return take { intentID, _ in counts[intentID] == nil }
+        return remove { intentID, _ in counts[intentID] == nil }
     }
 
-    /// Takes the waiters of which the condition holds, for the caller to call, or to let die after the lock.
-    mutating func take(where isTaken: (_ intentID: IntentID, _ id: UInt64) -> Bool) -> [@Sendable () -> Void] {
-        let taken = waiters.filter { isTaken($0.intentID, $0.id) }
-        waiters.removeAll { isTaken($0.intentID, $0.id) }
+    /// Removes and returns the waiters of which the condition holds, for the caller to call, or to let die after the lock.
+    mutating func remove(where isRemoved: (_ intentID: IntentID, _ id: UInt64) -> Bool) -> [@Sendable () -> Void] {
+        let taken = waiters.filter { isRemoved($0.intentID, $0.id) }
+        waiters.removeAll { isRemoved($0.intentID, $0.id) }
         return taken.map(\.action)
     }
 }

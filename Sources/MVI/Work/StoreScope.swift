@@ -123,7 +123,7 @@ package final class StoreScope: Sendable {
     }
 
     /// Whether a step of the work is still taken, asked by the work itself: one that comes after the end is counted.
-    func takesStep(of token: WorkToken) -> Bool {
+    func acceptsStep(of token: WorkToken) -> Bool {
         state.withLock { state in
             if state.isEnded { state.note { $0.droppedAfterEnd += 1 } }
             return state.work.isLive(token)
@@ -150,7 +150,7 @@ package final class StoreScope: Sendable {
 
     /// Takes `whenSettled` back. The call may be under way already.
     package func stopWaiting(for intentID: IntentID, id: UInt64) {
-        let actions = state.withLock { state in state.work.settling.take { $0 == intentID && $1 == id } }
+        let actions = state.withLock { state in state.work.settling.remove { $0 == intentID && $1 == id } }
         withExtendedLifetime(actions) {}
     }
 

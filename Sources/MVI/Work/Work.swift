@@ -60,7 +60,7 @@ public struct Work<F: Feature>: Sendable {
     /// Runs a step in its turn; returns what it threw, nil when it is committed or dropped.
     private func step(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async -> (any Error)? {
         // Cancelled work does not wait for its turn to be told so.
-        guard context.host.scope.takesStep(of: context.token) else { return nil }
+        guard context.host.scope.acceptsStep(of: context.token) else { return nil }
         let run: RunTurn = { [runner] in runner.run($0, stage: nil, body) }
         return await withCheckedContinuation { continuation in
             context.host.enqueue(StepJob(context, runTurn: run) { continuation.resume(returning: $0) })

@@ -181,7 +181,7 @@ struct WorkTable {
         change.cancelled += running.values.compactMap { $0.task } + watching.graces
         change.released +=
             running.values.map { $0.request } + queues.values.joined().map { $0.request } + watching.requests
-        change.settled += settling.take { _, _ in true }
+        change.settled += settling.remove { _, _ in true }
         let cancelled = cancelled.union(running.keys)
         self = WorkTable()
         self.cancelled = cancelled

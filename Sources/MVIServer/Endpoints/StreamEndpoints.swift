@@ -149,15 +149,6 @@ extension StreamHandle: StreamWaker {}
 extension SessionStream: StreamSource {
     package func opened(_ handle: StreamHandle) { opened(handle as any StreamWaker) }
 
-    package func next() -> StreamStep {
-        switch nextStep() {
-        case .write(let bytes): .write(bytes)
-        case .writeAll(let bytes): .writeAll(bytes)
-        case .wait: .wait
-        case .finish(let bytes): .finish(bytes)
-        }
-    }
-
     package func heartbeat() -> [UInt8]? { ping() }
 
     package func closed(_ reason: StreamEnd) { closed() }

@@ -26,7 +26,7 @@ enum EntityTags: Sendable, Equatable {
     init?(_ value: String) {
         var scanner = FieldScanner(value.utf8)
         scanner.skipBlanks()
-        if scanner.take("*") {
+        if scanner.accept("*") {
             scanner.skipBlanks()
             guard scanner.isAtEnd else { return nil }
             self = .any
@@ -36,14 +36,14 @@ enum EntityTags: Sendable, Equatable {
         while true {
             scanner.skipBlanks()
             // Empty elements of a list are to be borne (RFC 9110 section 5.6.1.2).
-            if scanner.take(",") { continue }
+            if scanner.accept(",") { continue }
             if scanner.isAtEnd { break }
-            let isWeak = scanner.take("W")
-            if isWeak, !scanner.take("/") { return nil }
+            let isWeak = scanner.accept("W")
+            if isWeak, !scanner.accept("/") { return nil }
             guard let opaque = Self.opaque(&scanner) else { return nil }
             tags.append(Tag(isWeak: isWeak, opaque: opaque))
             scanner.skipBlanks()
-            guard scanner.isAtEnd || scanner.take(",") else { return nil }
+            guard scanner.isAtEnd || scanner.accept(",") else { return nil }
         }
         guard !tags.isEmpty else { return nil }
         self = .list(tags)
@@ -51,7 +51,7 @@ enum EntityTags: Sendable, Equatable {
 
     /// An entity tag's quotes hold no escapes: a backslash is itself.
     private static func opaque(_ scanner: inout FieldScanner) -> String? {
-        guard scanner.take("\"") else { return nil }
+        guard scanner.accept("\"") else { return nil }
         let rest = scanner.remainder
         guard let end = rest.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
         let opaque = rest[..<end]

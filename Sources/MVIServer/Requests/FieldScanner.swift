@@ -12,7 +12,7 @@ struct FieldScanner {
     mutating func skipBlanks() { rest = rest.drop { $0 == 0x20 || $0 == 0x09 } }
 
     /// Takes the byte if it comes next.
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    mutating func accept(_ character: Unicode.Scalar) -> Bool {
         guard rest.first == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
@@ -29,7 +29,7 @@ struct FieldScanner {
 
     /// A quoted string without its quotes, escapes resolved; nil if it does not end or holds a control character.
     mutating func quotedString() -> String? {
-        guard take("\"") else { return nil }
+        guard accept("\"") else { return nil }
         var text: [UInt8] = []
         while let byte = rest.popFirst() {
             switch byte {

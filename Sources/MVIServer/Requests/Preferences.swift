@@ -30,20 +30,20 @@ struct Preferences: Sendable, Equatable {
             if let name = scanner.word()?.lowercased() {
                 scanner.skipBlanks()
                 var value: String?
-                if scanner.take("=") {
+                if scanner.accept("=") {
                     scanner.skipBlanks()
                     value = scanner.word(orQuoted: true)
                 }
                 // "If any preference is specified more than once, only the first instance is to be considered."
-                if seen.insert(name).inserted { take(name, value) }
+                if seen.insert(name).inserted { set(name, value) }
             }
             // Parameters of a preference, and what cannot be read.
             scanner.skip(to: [UInt8(ascii: ",")])
-            _ = scanner.take(",")
+            _ = scanner.accept(",")
         }
     }
 
-    private mutating func take(_ name: String, _ value: String?) {
+    private mutating func set(_ name: String, _ value: String?) {
         switch name {
         case "respond-async": respondAsync = true
         case "return": `return` = value.flatMap { Representation(rawValue: $0.lowercased()) }

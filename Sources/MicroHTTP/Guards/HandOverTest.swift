@@ -7,7 +7,7 @@ import Logging
 enum HandOverTest {
     private final class Source: StreamSource {
         func opened(_ stream: StreamHandle) {}
-        func next() -> StreamStep { .finish(Array("handed over".utf8)) }
+        func nextStep() -> StreamStep { .finish(Array("handed over".utf8)) }
         func heartbeat() -> [UInt8]? { nil }
         func closed(_ reason: StreamEnd) {}
     }

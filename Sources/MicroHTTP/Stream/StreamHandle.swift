@@ -91,7 +91,7 @@ package final class StreamHandle: ReactorMember {
         var steps = 0
         var wroteAt: UInt64?
         while true {
-            var turn = state.withLock { $0.take() }
+            var turn = state.withLock { $0.beginTurn() }
             if let reason = turn.end ?? discardInput(&turn) { return end(turn.source, reason) }
             if turn.notes.contains(.close) { turn.work.closing = true }
             let outcome = turn.work.leftover.isEmpty ? step(&turn) : flush(&turn.work)
@@ -130,7 +130,7 @@ package final class StreamHandle: ReactorMember {
         if turn.notes.contains(.heartbeat), let bytes = turn.source.heartbeat(), !bytes.isEmpty {
             return write(bytes, last: false, &turn.work)
         }
-        switch turn.source.next() {
+        switch turn.source.nextStep() {
         case .write(let bytes): return bytes.isEmpty ? .progress : write(bytes, last: false, &turn.work)
         case .writeAll(let bytes):
             let outcome = write(bytes, last: false, &turn.work)

@@ -1,37 +1,23 @@
+import Locking
+
 /// What a stream shows: asked for the next bytes whenever the socket has taken the last ones.
 ///
 /// Its methods are called by one thread at a time, whichever calls `StreamHandle.wake` or the reactor's; none may
 /// block. No lock of this layer is held meanwhile.
 package protocol StreamSource: AnyObject, Sendable {
-    /// The socket is ours and the response's head has been sent. Once, before the first `next`; not if the client
+    /// The socket is ours and the response's head has been sent. Once, before the first `nextStep`; not if the client
     /// left earlier.
     func opened(_ stream: StreamHandle)
 
     /// What to do next. Called only after the kernel has taken every byte given earlier, so that what was given may
     /// then be marked as written.
-    func next() -> StreamStep
+    func nextStep() -> StreamStep
 
     /// Nothing was written for the heartbeat's interval: bytes to write, or nil for none.
     func heartbeat() -> [UInt8]?
 
     /// The stream is over and the source released. Exactly once, last; also when `opened` never came.
     func closed(_ reason: StreamEnd)
-}
-
-/// An answer to `StreamSource.next`.
-package enum StreamStep: Sendable {
-    /// Write these, then ask again, at once if there are none.
-    case write([UInt8])
-
-    /// Write these; after them there is nothing until `StreamHandle.wake`. Like `write` and `wait`, without being asked
-    /// twice.
-    case writeAll([UInt8])
-
-    /// Ask again after `StreamHandle.wake`.
-    case wait
-
-    /// Write these, end the response cleanly and close the connection.
-    case finish([UInt8])
 }
 
 /// Why a stream is over.

@@ -83,7 +83,7 @@ struct StreamWriterState {
     }
 
     /// The runner takes what there is to do.
-    mutating func take() -> Turn {
+    mutating func beginTurn() -> Turn {
         guard phase == .running, let source else { preconditionFailure("cannot take a turn when \(phase)") }
         defer {
             notes = []

@@ -24,7 +24,7 @@ final class JournalDatabase {
     /// - Throws: `JournalOpenError` if it must not be used at all; else what is wrong with it now.
     init(_ files: JournalFiles, migrations: [String], cachedSessions: Int) throws {
         try files.check()
-        try files.settleLog()
+        try files.restoreLog()
         // So that only its owner may read it; SQLite gives its log the same rights. That it cannot be made is for the
         // connection to find.
         if JournalFiles.size(of: files.database) == nil, JournalFiles.size(of: files.log) == nil {

@@ -63,7 +63,7 @@ struct JournalFiles: Sendable {
     /// (https://wiki.postgresql.org/wiki/Fsync_Errors). After that, or when an earlier process met it, a commit in the
     /// log could be there for SQLite's recovery and gone after a power cut, with every later one that is chained to it.
     /// So each byte is written again where it is.
-    func settleLog() throws(StoreError) {
+    func restoreLog() throws(StoreError) {
         func failure(_ what: String) -> StoreError {
             StoreError(errno, "The journal's log \(log) could not be \(what)")
         }

@@ -42,7 +42,7 @@ final class Writer {
         }
         opened(.success(()))
         while true {
-            let isClosing = take()
+            let isClosing = collect()
             if pending.isEmpty {
                 if isClosing { break }
                 if waitForWindow() { continue }
@@ -55,7 +55,7 @@ final class Writer {
                 continue
             }
             if !isClosing {
-                if waitForWindow() { _ = take() }
+                if waitForWindow() { _ = collect() }
                 gather()
             }
             if !pending.isEmpty { window.begins(count: pending.count, now: .now) }
@@ -67,8 +67,8 @@ final class Writer {
     }
 
     /// Takes what is enqueued; says whether there comes no more.
-    private func take() -> Bool {
-        let (jobs, isClosing) = engine.take(&pending)
+    private func collect() -> Bool {
+        let (jobs, isClosing) = engine.drain(into: &pending)
         for job in jobs { job(self) }
         return isClosing
     }
@@ -86,7 +86,7 @@ final class Writer {
         let patience = min(lastCommit.duration / 8, .milliseconds(1))
         guard !pending.isEmpty, pending.count < lastCommit.count, patience >= .microseconds(25) else { return }
         engine.wait(for: lastCommit.count - pending.count, atMost: patience)
-        _ = take()
+        _ = collect()
     }
 
     /// Runs `body`, which uses the database, and notes how long that took.

@@ -113,7 +113,7 @@ final class IntentJob: QueueJob {
         var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
         if request.wantsState { outcome.state = result.state }
         guard let wait = request.wait, let host = result.host else { return completion(.success(outcome)) }
-        session.settle(outcome, wait, feature, host.scope, completion)
+        session.answerWhenSettled(outcome, wait, feature, host.scope, completion)
     }
 
     func end(_ error: StoreError) {

@@ -108,13 +108,13 @@ extension Session {
                 outcome.state = present
                 let scope = core.withLock { $0.stores[feature]?.store?.scope }
                 guard let wait = request.wait, let scope else { return completion(.success(outcome)) }
-                settle(outcome, wait, feature, scope, completion)
+                answerWhenSettled(outcome, wait, feature, scope, completion)
             }
         }
     }
 
     /// Waits until no work that the intent launched is running, at most for `wait`.
-    func settle(
+    func answerWhenSettled(
         _ outcome: IntentOutcome, _ wait: Duration, _ feature: FeatureID, _ scope: StoreScope,
         _ completion: @escaping @Sendable (IntentResult) -> Void
     ) {

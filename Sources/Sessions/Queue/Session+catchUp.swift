@@ -188,7 +188,7 @@ extension SessionCore {
         guard version != summary.version else { return }
         stores[index].view = view
         stores[index].intent = adoption.stored.viewIntent
-        show(summary.feature, at: index, since: first, &applied)
+        markChanged(summary.feature, at: index, since: first, &applied)
     }
 
     /// Forgets everything of a log that is another one in the journal.

@@ -139,7 +139,7 @@ extension SessionCore {
             stores[index].summary.version = changes[place].version
             stores[index].view = view
             stores[index].intent = changes[place].viewIntent
-            show(feature, at: index, since: first, &applied)
+            markChanged(feature, at: index, since: first, &applied)
         case (.made, _):
             guard let store = pending.stores.first(where: { $0.feature == feature })?.store else { return }
             var slot = StoreSlot(changes[place], store, now: lastTouch)
@@ -151,14 +151,14 @@ extension SessionCore {
             } else {
                 stores.append(slot)
             }
-            if let index = stores.index(of: feature) { show(feature, at: index, since: first, &applied) }
+            if let index = stores.index(of: feature) { markChanged(feature, at: index, since: first, &applied) }
             applied.changes.append(.began(store, streams: streams.showing(feature)))
         case (_, nil): break
         }
     }
 
     /// A view state has changed: streams have it to show, requests that wait for it go on.
-    mutating func show(_ feature: FeatureID, at index: Int, since first: UInt64, _ applied: inout Applied) {
+    mutating func markChanged(_ feature: FeatureID, at index: Int, since first: UInt64, _ applied: inout Applied) {
         streams.markDirty(feature, since: first)
         if !stores[index].waiters.isEmpty {
             applied.changes += stores[index].waiters.map { .news($0) }

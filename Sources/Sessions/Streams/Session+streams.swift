@@ -40,7 +40,7 @@ extension Session {
     }
 
     private func makeStream(_ filter: StreamFilter, from start: StreamStart) -> Result<SessionStream, StoreError> {
-        guard shared.streamPlaces.take() else { return .failure(.tooManyStreams) }
+        guard shared.streamPlaces.enter() else { return .failure(.tooManyStreams) }
         let number = shared.nextNumber()
         let now = shared.time.monotonic()
         let limit = shared.limits.streamsPerSession

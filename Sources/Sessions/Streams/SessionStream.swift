@@ -3,18 +3,6 @@ import Locking
 import MVI
 import SessionJournal
 
-/// What a stream's connection is to do.
-public enum SessionStreamStep: Sendable, Equatable {
-    /// Write this, then ask again.
-    case write([UInt8])
-    /// Write this; after it there is nothing until `wake`.
-    case writeAll([UInt8])
-    /// Nothing now; `wake` will say when.
-    case wait
-    /// Write this, then end.
-    case finish([UInt8])
-}
-
 /// One client's stream of one session: says what to write next, as bytes of server-sent events.
 ///
 /// `nextStep` is called by one thread at a time, and only after all it returned before was taken by the socket: that is
@@ -38,7 +26,7 @@ public final class SessionStream: Sendable {
     }
 
     /// What to write next.
-    public func nextStep() -> SessionStreamStep {
+    public func nextStep() -> StreamStep {
         let now = session.shared.time.monotonic()
         return session.core.withLock { $0.nextStep(of: number, now: now) }
     }
@@ -78,9 +66,9 @@ extension SessionCore {
     /// A batch holds about this many bytes of states, and of labels, at most, so that catching up takes bounded memory.
     private static var batchBytes: Int { 64 * 1024 }
 
-    fileprivate mutating func nextStep(of number: UInt64, now: Duration) -> SessionStreamStep {
+    fileprivate mutating func nextStep(of number: UInt64, now: Duration) -> StreamStep {
         guard let index = streams.index(of: number), !streams[index].isOver else { return .finish([]) }
-        takeWritten(index)
+        noteWritten(index)
         if let shared = sharedStep(index, now: now) { return step(shared, index) }
 
         var bytes = streams[index].opening
@@ -97,7 +85,7 @@ extension SessionCore {
     }
 
     /// The socket took what was handed out last.
-    private mutating func takeWritten(_ index: Int) {
+    private mutating func noteWritten(_ index: Int) {
         guard streams[index].isWaitingForSocket else { return }
         for place in streams[index].handedOut {
             if let id = outbox.markWritten(place) { newlyWritten.append(id) }
@@ -108,7 +96,7 @@ extension SessionCore {
     }
 
     /// What to do with bytes. Labels among them count as written when the stream asks again.
-    private func step(_ bytes: [UInt8], _ index: Int) -> SessionStreamStep {
+    private func step(_ bytes: [UInt8], _ index: Int) -> StreamStep {
         let isAll = !streams[index].isWaitingForSocket && streams[index].goAway == nil && !hasMore(index)
         return isAll ? .writeAll(bytes) : .write(bytes)
     }

@@ -24,20 +24,20 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         return isNil
     }
 
-    mutating func decode(_ type: Bool.Type) throws -> Bool { try take { try $0.bool($1) } }
-    mutating func decode(_ type: String.Type) throws -> String { try take { try $0.string($1) } }
-    mutating func decode(_ type: Double.Type) throws -> Double { try take { try $0.double($1) } }
-    mutating func decode(_ type: Float.Type) throws -> Float { try take { try $0.float($1) } }
-    mutating func decode(_ type: Int.Type) throws -> Int { try take { try $0.integer($1) } }
-    mutating func decode(_ type: Int8.Type) throws -> Int8 { try take { try $0.integer($1) } }
-    mutating func decode(_ type: Int16.Type) throws -> Int16 { try take { try $0.integer($1) } }
-    mutating func decode(_ type: Int32.Type) throws -> Int32 { try take { try $0.integer($1) } }
-    mutating func decode(_ type: Int64.Type) throws -> Int64 { try take { try $0.integer($1) } }
-    mutating func decode(_ type: UInt.Type) throws -> UInt { try take { try $0.integer($1) } }
-    mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try take { try $0.integer($1) } }
-    mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try take { try $0.integer($1) } }
-    mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try take { try $0.integer($1) } }
-    mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: Bool.Type) throws -> Bool { try readElement { try $0.bool($1) } }
+    mutating func decode(_ type: String.Type) throws -> String { try readElement { try $0.string($1) } }
+    mutating func decode(_ type: Double.Type) throws -> Double { try readElement { try $0.double($1) } }
+    mutating func decode(_ type: Float.Type) throws -> Float { try readElement { try $0.float($1) } }
+    mutating func decode(_ type: Int.Type) throws -> Int { try readElement { try $0.integer($1) } }
+    mutating func decode(_ type: Int8.Type) throws -> Int8 { try readElement { try $0.integer($1) } }
+    mutating func decode(_ type: Int16.Type) throws -> Int16 { try readElement { try $0.integer($1) } }
+    mutating func decode(_ type: Int32.Type) throws -> Int32 { try readElement { try $0.integer($1) } }
+    mutating func decode(_ type: Int64.Type) throws -> Int64 { try readElement { try $0.integer($1) } }
+    mutating func decode(_ type: UInt.Type) throws -> UInt { try readElement { try $0.integer($1) } }
+    mutating func decode(_ type: UInt8.Type) throws -> UInt8 { try readElement { try $0.integer($1) } }
+    mutating func decode(_ type: UInt16.Type) throws -> UInt16 { try readElement { try $0.integer($1) } }
+    mutating func decode(_ type: UInt32.Type) throws -> UInt32 { try readElement { try $0.integer($1) } }
+    mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try readElement { try $0.integer($1) } }
     mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
         // What an array of these asks for, for each element.
         if T.self == Int.self { return same(try decode(Int.self)) }
@@ -55,19 +55,19 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     }
 
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-    mutating func decode(_ type: Int128.Type) throws -> Int128 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: Int128.Type) throws -> Int128 { try readElement { try $0.integer($1) } }
     @available(macOS 15.0, iOS 18.0, watchOS 11.0, tvOS 18.0, visionOS 2.0, *)
-    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try take { try $0.integer($1) } }
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try readElement { try $0.integer($1) } }
 
     mutating func nestedContainer<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-        try take { try Self.nestedDecoder($0, $1).container(keyedBy: type) }
+        try readElement { try Self.nestedDecoder($0, $1).container(keyedBy: type) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try take { try Self.nestedDecoder($0, $1).unkeyedContainer() }
+        try readElement { try Self.nestedDecoder($0, $1).unkeyedContainer() }
     }
 
-    mutating func superDecoder() throws -> any Decoder { try take { Self.nestedDecoder($0, $1) } }
+    mutating func superDecoder() throws -> any Decoder { try readElement { Self.nestedDecoder($0, $1) } }
 
     private static func nestedDecoder(_ session: DecodingSession, _ node: Int) -> ValueDecoder {
         ValueDecoder(session: session, node: node, owner: Void.self)
@@ -85,7 +85,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         currentIndex += 1
     }
 
-    private mutating func take<Value>(_ read: (DecodingSession, Int) throws -> Value) throws -> Value {
+    private mutating func readElement<Value>(_ read: (DecodingSession, Int) throws -> Value) throws -> Value {
         let value = try read(session, element())
         advance()
         return value

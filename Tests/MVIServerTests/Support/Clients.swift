@@ -50,7 +50,7 @@ struct MemoryClient: Client {
         case .stream(let source):
             var bytes: [UInt8] = []
             while true {
-                switch source.next() {
+                switch source.nextStep() {
                 case .write(let more), .writeAll(let more): bytes += more
                 case .wait:
                     source.closed(.peerClosed)

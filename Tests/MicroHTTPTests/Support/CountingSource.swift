@@ -32,7 +32,7 @@ final class CountingSource: StreamSource {
 
     func opened(_ stream: StreamHandle) { enter { $0.handle = stream } }
 
-    func next() -> StreamStep {
+    func nextStep() -> StreamStep {
         enter { state in
             guard state.shown < state.reached else { return .wait }
             // A few at a time, so that there are many steps.

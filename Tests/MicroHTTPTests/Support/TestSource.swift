@@ -45,7 +45,7 @@ final class TestSource: StreamSource {
     /// How often it was asked.
     var timesAsked: Int { state.withLock { $0.asked } }
 
-    func next() -> StreamStep {
+    func nextStep() -> StreamStep {
         state.withLock { state in
             state.asked += 1
             return state.steps.isEmpty ? .wait : state.steps.removeFirst()
