@@ -272,7 +272,8 @@ private final class MemorySession {
         let isNewer = { (other: UInt64) in number.map { other > $0 } ?? true }
         return StoredSession(
             key: key, record: record,
-            recentHeads: number == nil ? [head] : first + earlierHeads[oldestHead...] + earlierHeads[..<oldestHead] + [head],
+            recentHeads: number == nil
+                ? [head] : first + earlierHeads[oldestHead...] + earlierHeads[..<oldestHead] + [head],
             stores: stores.map(\.summary),
             changed: number == nil ? [] : stores.filter { isNewer($0.summary.number) },
             labels: labels.filter { isNewer($0.id.number) }, lostLabels: lostLabels,

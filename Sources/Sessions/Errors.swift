@@ -4,37 +4,37 @@ import WireJSON
 /// What sessions may say beside what stores and journals do.
 extension StoreError.Code {
     /// No such feature, or no such instance of it.
-    public static let featureNotFound = Self("featureNotFound")
+    package static let featureNotFound = Self("featureNotFound")
     /// The session has as many stores as it may. The detail is a sentence for clients.
-    public static let tooManyStores = Self("tooManyStores")
+    package static let tooManyStores = Self("tooManyStores")
     /// Too many requests are already waiting.
-    public static let tooManyWaits = Self("tooManyWaits")
+    package static let tooManyWaits = Self("tooManyWaits")
     /// As many sessions are in memory as may be.
-    public static let tooManySessions = Self("tooManySessions")
+    package static let tooManySessions = Self("tooManySessions")
     /// As many streams are open as may be.
-    public static let tooManyStreams = Self("tooManyStreams")
+    package static let tooManyStreams = Self("tooManyStreams")
     /// The session left memory while the request was on its way; asked again, it comes back.
-    public static let evicted = Self("evicted")
+    package static let evicted = Self("evicted")
     /// The store could not be made: its author's code threw.
-    public static let notMade = Self("notMade")
+    package static let notMade = Self("notMade")
     /// The store's state was written by a newer version of the feature than this server has.
-    public static let newerState = Self("newerState")
+    package static let newerState = Self("newerState")
     /// The body is not JSON. The detail is a sentence for clients.
-    public static let malformed = Self("malformed")
+    package static let malformed = Self("malformed")
     /// The body is JSON, but no intent of the feature.
-    public static let mismatch = Self("mismatch")
+    package static let mismatch = Self("mismatch")
     /// The body's `type` is none of the feature's intents.
-    public static let unknownIntent = Self("unknownIntent")
+    package static let unknownIntent = Self("unknownIntent")
     /// An intent with that key or number is under way.
-    public static let receiptPending = Self("receiptPending")
+    package static let receiptPending = Self("receiptPending")
     /// The key or number was used with another body.
-    public static let receiptConflict = Self("receiptConflict")
+    package static let receiptConflict = Self("receiptConflict")
     /// There is no room for another receipt.
-    public static let tooManyReceipts = Self("tooManyReceipts")
+    package static let tooManyReceipts = Self("tooManyReceipts")
     /// Requests with smaller numbers are missing.
-    public static let outOfSequence = Self("outOfSequence")
+    package static let outOfSequence = Self("outOfSequence")
     /// The number was used, and its receipt is gone.
-    public static let receiptExpired = Self("receiptExpired")
+    package static let receiptExpired = Self("receiptExpired")
 }
 
 extension StoreError {

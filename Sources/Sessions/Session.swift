@@ -5,14 +5,14 @@ import SessionJournal
 /// One client's stores and everything that its streams may have to be told.
 ///
 /// All methods may be called from any thread. No handler, callback or write to a socket runs under the session's lock.
-public final class Session: Sendable {
+package final class Session: Sendable {
     /// How the client proves whose it is.
-    public typealias Credential = SessionCredential
+    package typealias Credential = SessionCredential
 
-    /// The public id.
-    public let id: String
+    /// The package id.
+    package let id: String
     /// How the client proves whose it is.
-    public let credential: Credential
+    package let credential: Credential
 
     let key: SessionKey
     let tokenHash: TokenHash
@@ -38,30 +38,30 @@ public final class Session: Sendable {
     }
 
     /// Names this session's log; a part of cursors and entity tags.
-    public var epoch: String { core.withLock { $0.epoch } }
+    package var epoch: String { core.withLock { $0.epoch } }
 
     /// When the session ends if nothing comes any more: time since 1970. It moves with every request.
-    public var expiresAt: Duration {
+    package var expiresAt: Duration {
         let left = timeLeft(now: shared.time.monotonic())
         return shared.time.sinceEpoch() + left
     }
 
     /// The feature instances that have a store, sorted.
-    public var storeIDs: [FeatureID] {
+    package var storeIDs: [FeatureID] {
         core.withLock { $0.stores.map(\.feature) }.sorted { $0.text < $1.text }
     }
 
     /// Whether the feature instance has a store.
-    public func hasStore(_ feature: FeatureID) -> Bool { core.withLock { $0.stores.index(of: feature) != nil } }
+    package func hasStore(_ feature: FeatureID) -> Bool { core.withLock { $0.stores.index(of: feature) != nil } }
 
     /// How many streams are open.
-    public var streamCount: Int { core.withLock { $0.streams.count } }
+    package var streamCount: Int { core.withLock { $0.streams.count } }
 
     /// Whether the session was deleted or has expired.
-    public var isEnded: Bool { core.withLock { $0.phase == .ended } }
+    package var isEnded: Bool { core.withLock { $0.phase == .ended } }
 
     /// Notes a request: the session lives on from now.
-    public func touch() {
+    package func touch() {
         let now = shared.time.monotonic()
         core.withLock { $0.lastTouch = now }
     }
@@ -77,7 +77,7 @@ public final class Session: Sendable {
     }
 
     /// Whether half of the cookie's life has passed since it was last set; if so it counts as set now.
-    public func cookieIsDue() -> Bool {
+    package func cookieIsDue() -> Bool {
         let now = shared.time.monotonic()
         let life = shared.limits.sessionLife
         return core.withLock { core in
@@ -93,7 +93,7 @@ public final class Session: Sendable {
     }
 
     /// The entity tag of a version, without quotes.
-    public func entityTag(version: UInt64) -> String { "\(epoch).\(version)" }
+    package func entityTag(version: UInt64) -> String { "\(epoch).\(version)" }
 
     /// Ends the session: its work is cancelled, its streams are told and closed, its waits answered, what waits in its
     /// queue is refused. What is in flight is answered by its result. A second call does nothing.

@@ -3,14 +3,14 @@ import MVI
 import SessionJournal
 
 /// The time, so that a test can set it.
-public struct TimeSource: Sendable {
+package struct TimeSource: Sendable {
     /// Time since some fixed point, never going back.
-    public let monotonic: @Sendable () -> Duration
+    package let monotonic: @Sendable () -> Duration
     /// Time since 1970-01-01T00:00:00Z.
-    public let sinceEpoch: @Sendable () -> Duration
+    package let sinceEpoch: @Sendable () -> Duration
 
     /// A source of both times.
-    public init(monotonic: @escaping @Sendable () -> Duration, sinceEpoch: @escaping @Sendable () -> Duration) {
+    package init(monotonic: @escaping @Sendable () -> Duration, sinceEpoch: @escaping @Sendable () -> Duration) {
         self.monotonic = monotonic
         self.sinceEpoch = sinceEpoch
     }
@@ -35,25 +35,25 @@ struct Moment: Sendable {
 }
 
 /// What all sessions of a server share.
-public final class SessionEnvironment: Sendable {
+package final class SessionEnvironment: Sendable {
     /// The features that can be had.
-    public let features: FeatureRegistry
+    package let features: FeatureRegistry
     /// The bounds.
-    public let limits: SessionLimits
+    package let limits: SessionLimits
     /// Where turns become permanent.
-    public let journal: any Journal
+    package let journal: any Journal
     /// The time.
-    public let time: TimeSource
+    package let time: TimeSource
     /// What waits sleep on, and the work of stores.
-    public let clock: any Clock<Duration>
+    package let clock: any Clock<Duration>
     /// Where the work of stores runs; nil for the global pool.
-    public let executor: (any TaskExecutor)?
+    package let executor: (any TaskExecutor)?
     /// Installed in every store.
-    public let middleware: [any CommonMiddleware]
+    package let middleware: [any CommonMiddleware]
     /// What streams are told of the heartbeat's interval, in seconds.
-    public let heartbeat: Int
+    package let heartbeat: Int
     /// Told of what should be in a log; see `StoreEnvironment.report`.
-    public let report: @Sendable (StoreReport) -> Void
+    package let report: @Sendable (StoreReport) -> Void
 
     /// What every store is made with, but for its names.
     let stores: StoreEnvironment
@@ -63,7 +63,7 @@ public final class SessionEnvironment: Sendable {
     private let lastNumber = Lock<UInt64>(0)
 
     /// An environment; the defaults are those of a server.
-    public init(
+    package init(
         features: FeatureRegistry, limits: SessionLimits = SessionLimits(), journal: any Journal = MemoryJournal(),
         time: TimeSource = .system, clock: any Clock<Duration> = ContinuousClock(),
         executor: (any TaskExecutor)? = nil, middleware: [any CommonMiddleware] = [], heartbeat: Int = 20,
@@ -81,9 +81,9 @@ public final class SessionEnvironment: Sendable {
     }
 
     /// Streams open now, in all sessions.
-    public var openStreams: Int { streamPlaces.taken }
+    package var openStreams: Int { streamPlaces.taken }
     /// Requests that wait now, in all sessions.
-    public var openWaits: Int { waitPlaces.taken }
+    package var openWaits: Int { waitPlaces.taken }
 
     /// A number that no other stream or wait of this process has.
     func nextNumber() -> UInt64 {

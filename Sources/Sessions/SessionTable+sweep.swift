@@ -7,7 +7,7 @@ extension SessionTable {
     /// every few seconds, it keeps up without holding anything up for long.
     ///
     /// - Parameter part: which share of the sessions one call looks at: one of so many.
-    public func sweep(part: Int = 12) {
+    package func sweep(part: Int = 12) {
         let now = Moment(environment.time)
         let count = (Self.shardCount + part - 1) / part
         let first = totals.withLock { totals in
@@ -69,7 +69,7 @@ extension SessionTable {
     }
 
     /// Tells the journal everything that it should know before the process ends.
-    public func flush() async {
+    package func flush() async {
         let now = Moment(environment.time)
         let touches = sessions.compactMap { $0.finalTouch(now: now) }
         guard !touches.isEmpty else { return }

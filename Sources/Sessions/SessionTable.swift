@@ -5,7 +5,7 @@ import MVI
 import SessionJournal
 
 /// What a token names.
-public enum SessionLookup: Sendable {
+package enum SessionLookup: Sendable {
     /// A session.
     case live(Session)
     /// A session that was deleted or has expired not long ago.
@@ -19,9 +19,9 @@ public enum SessionLookup: Sendable {
 /// A server's sessions, by the hash of their token: those in use in memory, all of them in the journal.
 ///
 /// All methods may be called from any thread.
-public final class SessionTable: Sendable {
+package final class SessionTable: Sendable {
     /// What all the sessions share.
-    public let environment: SessionEnvironment
+    package let environment: SessionEnvironment
 
     struct Shard {
         var sessions: [TokenHash: Session] = [:]
@@ -46,30 +46,30 @@ public final class SessionTable: Sendable {
     let places: Places
 
     /// An empty table.
-    public init(environment: SessionEnvironment) {
+    package init(environment: SessionEnvironment) {
         self.environment = environment
         places = Places(limit: environment.limits.sessions)
         shards = (0..<Self.shardCount).map { _ in Lock(Shard()) }
     }
 
     /// How many sessions are in memory.
-    public var count: Int { places.taken }
+    package var count: Int { places.taken }
 
     /// How many notes it holds about sessions that are gone: bounded, whatever clients do.
-    public var traceCount: Int {
+    package var traceCount: Int {
         shards.reduce(0) { count, lock in
             count + lock.withLock { $0.tombstones.count + $0.tombstoneOrder.count }
         }
     }
 
     /// How many stores are in memory, in all sessions.
-    public var liveStoreCount: Int { sessions.reduce(0) { $0 + $1.liveStoreCount } }
+    package var liveStoreCount: Int { sessions.reduce(0) { $0 + $1.liveStoreCount } }
 
     /// How many labels are in memory, in all sessions.
-    public var labelCount: Int { sessions.reduce(0) { $0 + $1.labelCount } }
+    package var labelCount: Int { sessions.reduce(0) { $0 + $1.labelCount } }
 
     /// What the stores in memory tell of their condition, together.
-    public var diagnostics: StoreDiagnostics {
+    package var diagnostics: StoreDiagnostics {
         sessions.reduce(into: StoreDiagnostics()) { $0.add($1.diagnostics) }
     }
 
@@ -79,10 +79,10 @@ public final class SessionTable: Sendable {
     }
 
     /// Whether `drain` was called: no new stream should begin.
-    public var isDraining: Bool { totals.withLock { $0.isDraining } }
+    package var isDraining: Bool { totals.withLock { $0.isDraining } }
 
     /// Makes a session and its token, and hands them over when they are kept.
-    public func create(
+    package func create(
         _ credential: Session.Credential,
         completion: @escaping @Sendable (Result<(session: Session, token: SessionToken), StoreError>) -> Void
     ) {
@@ -107,12 +107,12 @@ public final class SessionTable: Sendable {
     }
 
     /// What a token names, if that is known without asking the journal. A live session is touched: it lives on from now.
-    public func lookup(_ token: SessionToken) -> SessionLookup? {
+    package func lookup(_ token: SessionToken) -> SessionLookup? {
         lookup(token.hash, now: environment.time.monotonic())
     }
 
     /// Hands over what a token names: before this returns if it is in memory, else perhaps later, on another thread.
-    public func find(_ token: SessionToken, completion: @escaping @Sendable (SessionLookup) -> Void) {
+    package func find(_ token: SessionToken, completion: @escaping @Sendable (SessionLookup) -> Void) {
         let hash = token.hash
         if let found = lookup(hash, now: environment.time.monotonic()) { return completion(found) }
         let (found, isFirst) = shard(hash).withLock { shard -> (Session?, Bool) in
@@ -167,7 +167,7 @@ public final class SessionTable: Sendable {
     }
 
     /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
-    public func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    package func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         environment.journal.remove(session.key, tombstoneUntil: tombstoneUntil) { [self] result in
             switch result {
             case .success:
@@ -217,7 +217,7 @@ public final class SessionTable: Sendable {
     }
 
     /// Tells every stream that the server goes away, and answers every request that waits.
-    public func drain() {
+    package func drain() {
         totals.withLock { $0.isDraining = true }
         for session in sessions { session.drain() }
     }

@@ -8,7 +8,7 @@
 
 extension TimeSource {
     /// The machine's clocks.
-    public static let system = TimeSource(
+    package static let system = TimeSource(
         monotonic: { read(CLOCK_MONOTONIC) }, sinceEpoch: { read(CLOCK_REALTIME) })
 
     private static func read(_ clock: clockid_t) -> Duration {

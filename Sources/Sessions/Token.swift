@@ -3,18 +3,18 @@ import SessionJournal
 
 /// A session's secret: 256 random bits, as 43 characters of base64url. Shown to its client once; the server keeps the
 /// hash only.
-public struct SessionToken: Sendable, Equatable {
+package struct SessionToken: Sendable, Equatable {
     private let characters: ArraySlice<UInt8>
 
     /// A token that a client sent; nil if it cannot be one. Keeps the storage of `characters`, and copies nothing.
-    public init?(_ characters: ArraySlice<UInt8>) {
+    package init?(_ characters: ArraySlice<UInt8>) {
         guard characters.count == 43 else { return nil }
         for character in characters where !Self.isDigit(character) { return nil }
         self.characters = characters
     }
 
     /// A token that a client sent; nil if it cannot be one.
-    public init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
+    package init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
 
     private init(random: [UInt8]) {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -28,13 +28,13 @@ public struct SessionToken: Sendable, Equatable {
     }
 
     /// A new one, from the system's random source.
-    public static func random() -> SessionToken {
+    package static func random() -> SessionToken {
         var generator = SystemRandomNumberGenerator()
         return SessionToken(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }
 
     /// The characters.
-    public var text: String { String(decoding: characters, as: UTF8.self) }
+    package var text: String { String(decoding: characters, as: UTF8.self) }
 
     var hash: TokenHash {
         var hasher = SHA256()

@@ -89,7 +89,7 @@ extension Session {
     /// Waits for the next change of a store's view state, at most for `wait`, then hands it over; at once if it
     /// satisfies `isNews` already, or if nothing may wait. The store is made if the session has none yet. Without a
     /// place to wait in: `tooManyWaits`, so that a client that asks in a loop is slowed down.
-    public func state(
+    package func state(
         of feature: FeatureID, wait: Duration, until isNews: @escaping @Sendable (StateSnapshot) -> Bool,
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {

@@ -6,14 +6,16 @@
 /// are absent. Dictionaries and sets are written in the order of their bytes, so that equal values give equal bytes.
 ///
 /// All functions may be called from any thread.
-public enum WireJSON {
+@usableFromInline
+package enum WireJSON {
     /// Decodes a value from a JSON text.
     ///
     /// Unknown members are ignored, and `null` is taken for `nil`. Integers are exact; `1.0` and `1e2` are integers,
     /// `1.5` is none.
     ///
     /// - Throws: ``WireDecodingError``. An error that an `init(from:)` throws becomes a mismatch at the value's place.
-    public static func decode<T: Decodable>(
+    @usableFromInline
+    package static func decode<T: Decodable>(
         _ type: T.Type, from bytes: [UInt8], limits: WireLimits = .default
     ) throws(WireDecodingError) -> T {
         try DecodingSession(bytes: bytes, limits: limits).decodeDocument(type)
@@ -27,7 +29,8 @@ public enum WireJSON {
     /// there.
     ///
     /// - Throws: ``WireDecodingError``, also when `filling` is no JSON.
-    public static func decode<T: Decodable>(
+    @usableFromInline
+    package static func decode<T: Decodable>(
         _ type: T.Type, from bytes: [UInt8], filling: [UInt8], limits: WireLimits = .default
     ) throws(WireDecodingError) -> T {
         try DecodingSession(bytes: bytes, filling: filling, limits: limits).decodeDocument(type)
@@ -39,14 +42,15 @@ extension WireJSON {
     ///
     /// - Throws: ``WireEncodingError`` for NaN and infinities, for values nested deeper than 128 levels, for enum
     ///   cases that the wire cannot hold, and for whatever an `encode(to:)` throws.
-    public static func encode<T: Encodable>(_ value: T) throws(WireEncodingError) -> [UInt8] {
+    @usableFromInline
+    package static func encode<T: Encodable>(_ value: T) throws(WireEncodingError) -> [UInt8] {
         var output: [UInt8] = []
         try encode(value, into: &output)
         return output
     }
 
     /// Encodes a value behind what `output` holds; when it throws, the output is as it was.
-    public static func encode<T: Encodable>(
+    package static func encode<T: Encodable>(
         _ value: T, into output: inout [UInt8]
     ) throws(WireEncodingError) {
         // The session takes the buffer over and gives it back, so that nothing is copied.
@@ -61,7 +65,8 @@ extension WireJSON {
     ///
     /// - Returns: the bytes, and whether any of them is due to that; if not, they are those of ``encode(_:)``.
     /// - Throws: as ``encode(_:)``.
-    public static func encodeStored<T: Encodable>(
+    @usableFromInline
+    package static func encodeStored<T: Encodable>(
         _ value: T
     ) throws(WireEncodingError) -> (bytes: [UInt8], hasNulls: Bool) {
         let session = EncodingSession(writesNil: true)
@@ -70,24 +75,25 @@ extension WireJSON {
     }
 
     /// Bytes that are kept for as long as a state is, without the room that was made for a larger one.
-    public static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+    @usableFromInline
+    package static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
         guard bytes.capacity > bytes.count + bytes.count / 2 + 32 else { return bytes }
         // Not by way of a slice, which would share the roomy storage.
         return bytes.withUnsafeBufferPointer { Array($0) }
     }
 
     /// Appends a JSON string literal with its quotes, for envelopes written by hand.
-    public static func appendString(_ string: String, to output: inout [UInt8]) {
+    package static func appendString(_ string: String, to output: inout [UInt8]) {
         EscapedText.append(string, to: &output)
     }
 
     /// Appends a JSON number, for envelopes written by hand.
-    public static func appendInteger(_ number: Int64, to output: inout [UInt8]) {
+    package static func appendInteger(_ number: Int64, to output: inout [UInt8]) {
         NumberText.append(number.magnitude, isNegative: number < 0, to: &output)
     }
 
     /// Appends a JSON number, for envelopes written by hand.
-    public static func appendInteger(_ number: UInt64, to output: inout [UInt8]) {
+    package static func appendInteger(_ number: UInt64, to output: inout [UInt8]) {
         NumberText.append(number, to: &output)
     }
 
@@ -97,7 +103,7 @@ extension WireJSON {
     ///
     /// - Throws: ``WireMappingError`` naming the case: two unlabelled values, a value labelled `type`, another value
     ///   that is called as one already there, no object with a `type`, or other bytes after encode, decode, encode.
-    public static func checkMapping<T: Codable>(of example: T) throws(WireMappingError) {
+    package static func checkMapping<T: Codable>(of example: T) throws(WireMappingError) {
         let session = EncodingSession()
         let check = KeyCheck()
         session.check = check

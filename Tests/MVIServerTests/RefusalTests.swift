@@ -31,4 +31,16 @@ struct RefusalTests {
         missing.subtract(["readPage not-found", "readFile not-found"])
         #expect(missing.isEmpty, "\(missing.sorted())")
     }
+
+    @Test("every code of an error has an answer of its own")
+    func everyCode() throws {
+        let codes = try ["Sources/MVI/Store/StoreError.swift", "Sources/Sessions/Errors.swift"].flatMap { path in
+            try Repository.text(path).matches(of: #/static let (\w+) = Self\("/#).map { String($0.1) }
+        }
+        #expect(codes.count > 25)
+        let answers = try Repository.text("Sources/MVIServer/Problems/Problem+error.swift")
+        for code in codes {
+            #expect(answers.firstMatch(of: try Regex("case [^:]*\\.\(code)\\b[^:]*:")) != nil, "\(code) has none")
+        }
+    }
 }

@@ -111,6 +111,20 @@ struct SettingsTests {
         }
     }
 
+    @Test("the table of settings in docs/deployment.md has each of them, with its default")
+    func table() throws {
+        let rows = try Repository.text("docs/deployment.md").split(separator: "\n").filter { $0.hasPrefix("| `--") }
+        // What a machine decides has no text there.
+        let decided = ["threads"]
+        for setting in ServerSettings.catalogue {
+            let row = rows.first { $0.contains("`--\(setting.name)`") }
+            #expect(row != nil, "--\(setting.name) has no row")
+            guard let row, !setting.defaultText.isEmpty, !decided.contains(setting.name) else { continue }
+            #expect(row.contains("`\(setting.defaultText)`"), "--\(setting.name) is \(setting.defaultText) by default")
+        }
+        for setting in DemoSettings.catalogue { #expect(rows.contains { $0.contains("`--\(setting.name)`") }) }
+    }
+
     @Test("the limits reach those who keep them")
     func parts() {
         var settings = ServerSettings()

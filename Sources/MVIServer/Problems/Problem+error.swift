@@ -101,7 +101,7 @@ extension Problem {
             ErrorAnswer(
                 .receiptExpired, "This `Intent-Seq` was used, and what came of it is not remembered any more.")
         default:
-            // A code of an adopter's own journal.
+            // A code of an adopter's own journal. A test holds that ours all stand above.
             ErrorAnswer(.journalUnavailable, "The request cannot be served now; try again.", retryAfter: .seconds(2))
         }
     }

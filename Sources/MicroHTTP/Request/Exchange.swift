@@ -53,7 +53,9 @@ struct Exchange: Sendable {
         return true
     }
 
-    func answerWithoutSuspending(_ response: Response) -> Response { state.withLock { $0.exchange.notSuspended(response) } }
+    func answerWithoutSuspending(_ response: Response) -> Response {
+        state.withLock { $0.exchange.notSuspended(response) }
+    }
 
     private func resume(_ connection: OpaquePointer) {
         MHD_resume_connection(connection)

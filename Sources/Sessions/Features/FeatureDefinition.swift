@@ -3,21 +3,22 @@ import SessionJournal
 import WireJSON
 
 /// A feature as a server holds it: described, and able to make stores, without its Swift types.
-public final class FeatureDefinition: Sendable {
+@usableFromInline
+package final class FeatureDefinition: Sendable {
     /// The name on the wire.
-    public let name: String
+    package let name: String
     /// One sentence about it.
-    public let summary: String
+    package let summary: String
     /// Whether an instance is named by a key.
-    public let isKeyed: Bool
+    package let isKeyed: Bool
     /// One JSON object for each intent, from the feature's examples.
-    public let intentExamples: [[UInt8]]
+    package let intentExamples: [[UInt8]]
     /// One JSON object for each label, from the feature's examples.
-    public let labelExamples: [[UInt8]]
+    package let labelExamples: [[UInt8]]
     /// The view state of a new store as JSON; nil for a keyed feature, whose instances differ.
-    public let stateExample: [UInt8]?
+    package let stateExample: [UInt8]?
     /// The `type`s of the intents, for a refusal of an unknown one.
-    public let intentTypes: [String]
+    package let intentTypes: [String]
 
     @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     /// Why a body is no intent of the feature; nil if it is one. For where there is no store to decode it.
@@ -27,7 +28,7 @@ public final class FeatureDefinition: Sendable {
     ///
     /// Throws `FeatureDefinitionError` when its name or the JSON of its examples is not fit for the wire.
     @inlinable
-    public convenience init<F: Feature>(_ feature: F) throws {
+    package convenience init<F: Feature>(_ feature: F) throws {
         try self.init(
             of: F.self, isKeyed: false, stateExample: feature.view(feature.initialState),
             make: { key, seed in key == nil ? try ErasedStore(feature, seed) : nil })
@@ -36,7 +37,7 @@ public final class FeatureDefinition: Sendable {
     /// A feature with a key: `make` returns the instance for a key, nil if there is none of that key. It is called on
     /// the thread of a request, whenever one names a key of which the session has no store, and must not block.
     @inlinable
-    public convenience init<F: Feature>(keyed make: @escaping @Sendable (_ key: String) throws -> F?) throws {
+    package convenience init<F: Feature>(keyed make: @escaping @Sendable (_ key: String) throws -> F?) throws {
         try self.init(
             of: F.self, isKeyed: true, stateExample: nil,
             make: { key, seed in
@@ -80,7 +81,7 @@ public final class FeatureDefinition: Sendable {
 }
 
 /// Why a feature cannot be served.
-public enum FeatureDefinitionError: Error, CustomStringConvertible {
+package enum FeatureDefinitionError: Error, CustomStringConvertible {
     /// Its name is no name on the wire.
     case name(String)
     /// Two features have that name.
@@ -90,7 +91,7 @@ public enum FeatureDefinitionError: Error, CustomStringConvertible {
     /// An example cannot be mapped to JSON and back.
     case mapping(feature: String, any Error)
 
-    public var description: String {
+    package var description: String {
         switch self {
         case .name(let name):
             "the feature name '\(name)' is not [a-z][a-z0-9-]{0,47}; give the feature a `static let name` that is"
@@ -104,13 +105,13 @@ public enum FeatureDefinitionError: Error, CustomStringConvertible {
 }
 
 /// The features of a server, by name.
-public struct FeatureRegistry: Sendable {
+package struct FeatureRegistry: Sendable {
     /// In the order in which they were given.
-    public let definitions: [FeatureDefinition]
+    package let definitions: [FeatureDefinition]
     private let byName: [String: FeatureDefinition]
 
     /// Throws `FeatureDefinitionError.duplicate`.
-    public init(_ definitions: [FeatureDefinition]) throws {
+    package init(_ definitions: [FeatureDefinition]) throws {
         self.definitions = definitions
         var byName: [String: FeatureDefinition] = [:]
         for definition in definitions {
@@ -122,14 +123,14 @@ public struct FeatureRegistry: Sendable {
     }
 
     /// The feature of that name.
-    public subscript(name: String) -> FeatureDefinition? { byName[name] }
+    package subscript(name: String) -> FeatureDefinition? { byName[name] }
 
     /// The feature that the id names, if it takes a key exactly when the id has one.
-    public func definition(for id: FeatureID) -> FeatureDefinition? {
+    package func definition(for id: FeatureID) -> FeatureDefinition? {
         guard let definition = byName[id.name], definition.isKeyed == id.hasKey else { return nil }
         return definition
     }
 }
 
 /// Names a feature instance on the wire.
-public typealias FeatureID = SessionJournal.FeatureID
+package typealias FeatureID = SessionJournal.FeatureID

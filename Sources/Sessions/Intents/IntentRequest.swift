@@ -4,9 +4,9 @@ import SessionJournal
 import WireJSON
 
 /// What a client asks for with an intent.
-public struct IntentRequest: Sendable {
+package struct IntentRequest: Sendable {
     /// What makes a request the same as another.
-    public enum Name: Sendable, Hashable {
+    package enum Name: Sendable, Hashable {
         /// `Idempotency-Key`.
         case key(String)
         /// `Intent-Seq` inside `Intent-Epoch`: this one comes after all that have a smaller number.
@@ -14,18 +14,18 @@ public struct IntentRequest: Sendable {
     }
 
     /// The JSON object.
-    public var body: [UInt8]
+    package var body: [UInt8]
     /// Names the request, so that a repetition does not run again.
-    public var name: Name?
+    package var name: Name?
     /// Asked with the store's version when the intent is about to run; false refuses it.
-    public var ifMatch: (@Sendable (_ version: UInt64) -> Bool)?
+    package var ifMatch: (@Sendable (_ version: UInt64) -> Bool)?
     /// How long to wait for the work that the intent launches; nil not to. Capped by the limits.
-    public var wait: Duration?
+    package var wait: Duration?
     /// Whether the outcome is to have the view state.
-    public var wantsState: Bool
+    package var wantsState: Bool
 
     /// A request with a body.
-    public init(
+    package init(
         body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
         wantsState: Bool = true
     ) {
@@ -63,4 +63,4 @@ public struct IntentRequest: Sendable {
 }
 
 /// What a request with an intent led to, or why it led to nothing.
-public typealias IntentResult = Result<IntentOutcome, StoreError>
+package typealias IntentResult = Result<IntentOutcome, StoreError>

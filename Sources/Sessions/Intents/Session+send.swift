@@ -13,7 +13,7 @@ extension Session {
     ///
     /// - Parameter record: the answer to an error that uses a number up, to be kept as its receipt; nil for one that does
     ///   not.
-    public func send(
+    package func send(
         _ request: IntentRequest, to feature: FeatureID,
         record: (@Sendable (StoreError) -> RecordedRefusal?)? = nil,
         completion: @escaping @Sendable (IntentResult) -> Void
@@ -140,7 +140,7 @@ extension Session {
     ///
     /// It fails where the refusal must not be answered: told of it, the client would go on to a number that is one too
     /// high.
-    public func useUp(
+    package func useUp(
         _ name: IntentRequest.Name, _ refusal: RecordedRefusal,
         completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
     ) {

@@ -5,7 +5,7 @@ import SessionJournal
 extension Session {
     /// Hands over the view state of a store, which is made if the session has none yet: before this returns if the
     /// store is in memory, else perhaps later, on another thread.
-    public func state(
+    package func state(
         of feature: FeatureID, completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
         let (state, refusal) = core.withLock { core -> (StateSnapshot?, StoreError?) in
@@ -28,13 +28,13 @@ extension Session {
     }
 
     /// The view state of a store if it is in memory.
-    public func existingState(of feature: FeatureID) -> StateSnapshot? {
+    package func existingState(of feature: FeatureID) -> StateSnapshot? {
         core.withLock { $0.stores[feature]?.snapshot }
     }
 
     /// The view state that a new store of the feature would have, whether the session has one or not; nothing is kept:
     /// for a `HEAD`. Throws `featureNotFound` where the feature or its instance does not exist.
-    public func initialState(of feature: FeatureID) throws(StoreError) -> [UInt8] {
+    package func initialState(of feature: FeatureID) throws(StoreError) -> [UInt8] {
         try makeStore(feature, stored: nil).erased.view
     }
 
@@ -44,7 +44,7 @@ extension Session {
     }
 
     /// Disposes of a store. `completion` is told whether there was one.
-    public func removeStore(_ feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void) {
+    package func removeStore(_ feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void) {
         enqueue(
             FunctionJob(.intents, completion: { completion($0.map(\.isKept)) }) { [self] job in
                 core.withLock { $0.joinDisposal(job, of: feature) }

@@ -4,7 +4,7 @@ import MVI
 import SessionJournal
 
 /// Where a client wants its stream to start.
-public enum StreamStart: Sendable, Equatable {
+package enum StreamStart: Sendable, Equatable {
     /// It says nothing: before the oldest label that no stream ever got, else now.
     case unspecified
     /// All labels that are kept.
@@ -15,7 +15,7 @@ public enum StreamStart: Sendable, Equatable {
     case cursor(String)
 
     /// From the value of `Last-Event-ID` or `last_event_id`.
-    public init(lastEventID: String?) {
+    package init(lastEventID: String?) {
         self =
             switch lastEventID {
             case nil, "": .unspecified
@@ -30,7 +30,7 @@ extension Session {
     /// Opens a stream and hands it over: before this returns if the stores that it shows are in memory, else perhaps
     /// later, on another thread. The stores that the filter names are made if the session has none yet. If the session
     /// has too many streams, the oldest goes.
-    public func openStream(
+    package func openStream(
         _ filter: StreamFilter, from start: StreamStart,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {

@@ -7,9 +7,9 @@ import SessionJournal
 ///
 /// `nextStep` is called by one thread at a time, and only after all it returned before was taken by the socket: that is
 /// how a label counts as written.
-public final class SessionStream: Sendable {
+package final class SessionStream: Sendable {
     /// Whose it is.
-    public let session: Session
+    package let session: Session
     let number: UInt64
 
     init(session: Session, number: UInt64) {
@@ -18,7 +18,7 @@ public final class SessionStream: Sendable {
     }
 
     /// The connection is there: `waker` is told of news from now on.
-    public func opened(_ waker: any StreamWaker) {
+    package func opened(_ waker: any StreamWaker) {
         session.core.withLock { core in
             guard let index = core.streams.index(of: number) else { return }
             core.streams[index].waker = waker
@@ -26,20 +26,20 @@ public final class SessionStream: Sendable {
     }
 
     /// What to write next.
-    public func nextStep() -> StreamStep {
+    package func nextStep() -> StreamStep {
         let now = session.shared.time.monotonic()
         return session.core.withLock { $0.nextStep(of: number, now: now) }
     }
 
     /// Something that shows the client that the connection lives.
-    public func ping() -> [UInt8] {
+    package func ping() -> [UInt8] {
         let now = session.shared.time.sinceEpoch().components
         return StreamEvents.ping(
             milliseconds: UInt64(now.seconds) * 1_000 + UInt64(now.attoseconds / 1_000_000_000_000_000))
     }
 
     /// Asks the stream to say farewell and end.
-    public func goAway(_ reason: GoAwayReason) {
+    package func goAway(_ reason: GoAwayReason) {
         let waker = session.core.withLock { core -> (any StreamWaker)? in
             guard let index = core.streams.index(of: number) else { return nil }
             core.streams[index].finish(reason)
@@ -49,7 +49,7 @@ public final class SessionStream: Sendable {
     }
 
     /// The connection is gone, or never came. A second call does nothing.
-    public func closed() {
+    package func closed() {
         let now = session.shared.time.monotonic()
         let removed = session.core.withLock { core -> StreamState? in
             let removed = core.streams.remove(number)

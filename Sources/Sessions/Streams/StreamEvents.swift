@@ -3,10 +3,10 @@ import MVI
 import SessionJournal
 import WireJSON
 
-/// The events of a stream as bytes. Their names and members are those of the HTTP contract, section 4.
-public enum StreamEvents {
+/// The events of a stream as bytes. `docs/http.md`, Streams, has their names and members.
+package enum StreamEvents {
     /// Every event name that a stream can show.
-    public static let names = ["hello", "state", "label", "ping", "reset", "goaway", "end"]
+    package static let names = ["hello", "state", "label", "ping", "reset", "goaway", "end"]
 
     static func opening(into bytes: inout [UInt8]) {
         bytes.append(literal: ": ok\nretry: ")
@@ -57,7 +57,7 @@ public enum StreamEvents {
     }
 
     /// The farewell, with a `retry:` of its own. Also the whole of a stream that is refused for now.
-    public static func goAway(_ reason: GoAwayReason) -> [UInt8] {
+    package static func goAway(_ reason: GoAwayReason) -> [UInt8] {
         let retry = reason.retry()
         var bytes: [UInt8] = []
         bytes.append(text: "retry: \(retry)\n")

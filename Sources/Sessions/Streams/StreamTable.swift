@@ -3,13 +3,13 @@ import MVI
 import SessionJournal
 
 /// What tells a stream's connection that there may be something to write.
-public protocol StreamWaker: AnyObject, Sendable {
+package protocol StreamWaker: AnyObject, Sendable {
     /// Called from any thread, never under a lock; must not block.
     func wake()
 }
 
 /// What a stream shows.
-public enum StreamFilter: Sendable, Equatable {
+package enum StreamFilter: Sendable, Equatable {
     /// Every store that the session has, and those it makes later.
     case all
     /// These, each once.
@@ -128,92 +128,5 @@ struct StreamTable {
         guard let index = index(of: number) else { return false }
         streams[index].watches(store)
         return true
-    }
-}
-
-/// A stream's place in its session: a position in the outbox, and the features whose newest state it has not shown.
-/// It holds no copies of either, so a slow client costs no memory.
-struct StreamState {
-    /// A feature whose newest view state the stream has not shown.
-    struct Dirty: Equatable {
-        let feature: FeatureID
-        /// The number of the first turn that the stream has not shown: labels of it and later ones wait.
-        let since: UInt64
-    }
-
-    let number: UInt64
-    let filter: StreamFilter
-    let startedResumed: Bool
-    /// Labels of turns up to this one are replays.
-    let replayThrough: UInt64
-    /// The place of the next label to look at.
-    var nextLabel: UInt64
-    /// The places of the labels handed out last, which the socket may not have taken yet.
-    var handedOut: [UInt64] = []
-    /// Whether the event that labels are lost was handed out last.
-    var handedOutLoss = false
-    /// In the order in which they changed first.
-    var dirty: ShortList<Dirty> = []
-    /// Features that it would show, had this build their stores; and the number of the first turn of which a label is
-    /// held back therefore. No cursor passes that: a stream of another build will show it.
-    var leftOut: ShortList<FeatureID> = []
-    var heldFrom = UInt64.max
-    /// Features whose store is gone, to be told.
-    var ended: [FeatureID] = []
-    var reset: (reason: ResetReason, labelsLost: Bool)?
-    /// What comes before anything else.
-    var opening: [UInt8] = []
-    var goAway: GoAwayReason?
-    var isOver = false
-    var waker: (any StreamWaker)?
-    /// Whether its connection is to be told.
-    var hasNews = false
-    /// The stores that are told when the stream closes.
-    var watched: ShortList<SessionStore> = []
-
-    func shows(_ feature: FeatureID) -> Bool { filter.shows(feature) }
-
-    /// Whether it has nothing to tell but states and labels.
-    var isAtRest: Bool { opening.isEmpty && reset == nil && ended.isEmpty && goAway == nil }
-
-    /// A store's view state cannot be had here: nothing waits for it.
-    mutating func leaveOut(_ feature: FeatureID) {
-        dirty.removeAll { $0.feature == feature }
-        if !leftOut.contains(feature) { leftOut.append(feature) }
-    }
-
-    mutating func markDirty(_ feature: FeatureID, since: UInt64) {
-        if !leftOut.isEmpty { leftOut.removeAll { $0 == feature } }
-        if !dirty.contains(where: { $0.feature == feature }) { dirty.append(Dirty(feature: feature, since: since)) }
-    }
-
-    mutating func watches(_ store: SessionStore) {
-        watched.removeAll { $0.feature == store.feature }
-        watched.append(store)
-    }
-
-    /// How many `end`s may wait for a client that does not read; one more and the stream goes.
-    private static let endLimit = 256
-
-    mutating func storeEnded(_ feature: FeatureID) {
-        dirty.removeAll { $0.feature == feature }
-        watched.removeAll { $0.feature == feature }
-        guard !ended.contains(feature) else { return }
-        if ended.count >= Self.endLimit {
-            finish(.busy)
-        } else {
-            ended.append(feature)
-        }
-    }
-
-    /// A label is gone from the outbox: if it was still owed, the client must hear of it.
-    mutating func dropped(_ place: UInt64) {
-        guard place >= nextLabel else { return }
-        nextLabel = place + 1
-        reset = (.overflow, true)
-    }
-
-    mutating func finish(_ reason: GoAwayReason) {
-        if goAway == nil, !isOver { goAway = reason }
     }
 }

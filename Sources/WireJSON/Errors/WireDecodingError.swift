@@ -1,5 +1,6 @@
 /// Why bytes were not decoded. The texts are made for the sender of the bytes: they hold no name of a Swift type.
-public enum WireDecodingError: Error, Hashable, Sendable {
+@usableFromInline
+package enum WireDecodingError: Error, Hashable, Sendable {
     /// The bytes are no JSON text of RFC 8259, hold a member twice, or nest too deep.
     ///
     /// `offset` counts bytes from 0; `reason` is a phrase such as "expected ',' or '}'".
@@ -8,18 +9,19 @@ public enum WireDecodingError: Error, Hashable, Sendable {
     case mismatch([Issue])
 
     /// One place where a document differs from what was asked for.
-    public struct Issue: Hashable, Sendable {
+    @usableFromInline
+    package struct Issue: Hashable, Sendable {
         /// Where: a JSON Pointer (RFC 6901), for instance `/amount`; empty for the whole document. A missing member
         /// is named as if it were there.
-        public let pointer: String
+        package let pointer: String
         /// What was expected, for instance "expected an integer, found a string".
-        public let detail: String
+        package let detail: String
         /// The `type` that names no case, cut to 64 characters, when that is the trouble. A caller who knows the cases can
         /// list them.
-        public let unknownType: String?
+        package let unknownType: String?
 
         /// An issue of its parts.
-        public init(pointer: String, detail: String, unknownType: String? = nil) {
+        package init(pointer: String, detail: String, unknownType: String? = nil) {
             self.pointer = pointer
             self.detail = detail
             self.unknownType = unknownType
@@ -29,7 +31,8 @@ public enum WireDecodingError: Error, Hashable, Sendable {
 
 extension WireDecodingError: CustomStringConvertible {
     /// What is wrong and where, in one line.
-    public var description: String {
+    @usableFromInline
+    package var description: String {
         switch self {
         case .malformed(let offset, let reason):
             "not valid JSON at byte \(offset): \(reason)"

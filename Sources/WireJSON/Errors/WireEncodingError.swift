@@ -1,12 +1,13 @@
 /// Why a value was not encoded: an author's mistake, so the text is made for a log.
-public struct WireEncodingError: Error, Hashable, Sendable {
+@usableFromInline
+package struct WireEncodingError: Error, Hashable, Sendable {
     /// Where in the document that was being written: a JSON Pointer (RFC 6901), empty for the whole.
-    public let pointer: String
+    package let pointer: String
     /// What is wrong, for instance "a number must be finite".
-    public let detail: String
+    package let detail: String
 
     /// An error of its parts.
-    public init(pointer: String, detail: String) {
+    package init(pointer: String, detail: String) {
         self.pointer = pointer
         self.detail = detail
     }
@@ -14,7 +15,8 @@ public struct WireEncodingError: Error, Hashable, Sendable {
 
 extension WireEncodingError: CustomStringConvertible {
     /// What is wrong and where, in one line.
-    public var description: String {
+    @usableFromInline
+    package var description: String {
         pointer.isEmpty ? "cannot encode: \(detail)" : "cannot encode \(pointer): \(detail)"
     }
 }
@@ -43,14 +45,14 @@ extension EncodingError {
 }
 
 /// Why an enum cannot travel as the flat JSON of the wire; found by ``WireJSON/checkMapping(of:)`` at start-up.
-public struct WireMappingError: Error, Hashable, Sendable {
+package struct WireMappingError: Error, Hashable, Sendable {
     /// The case, as its `type` would be; nil when the example did not even give one.
-    public let caseName: String?
+    package let caseName: String?
     /// What is wrong and what to do about it.
-    public let detail: String
+    package let detail: String
 
     /// An error of its parts.
-    public init(caseName: String?, detail: String) {
+    package init(caseName: String?, detail: String) {
         self.caseName = caseName
         self.detail = detail
     }
@@ -58,7 +60,7 @@ public struct WireMappingError: Error, Hashable, Sendable {
 
 extension WireMappingError: CustomStringConvertible {
     /// The case and what is wrong with it, in one line.
-    public var description: String {
+    package var description: String {
         caseName.map { "The case \"\($0)\" cannot be sent as JSON: \(detail)" } ?? "An example \(detail)"
     }
 }

@@ -1,10 +1,10 @@
 /// A value of a document as JSON text, for a caller who cannot know its type yet: decode it again when that is known.
-public struct JSONText: Decodable, Hashable, Sendable {
+package struct JSONText: Decodable, Hashable, Sendable {
     /// The text, without blanks: UTF-8.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// Only ``WireJSON`` can do this; with any other decoder it throws `DecodingError.dataCorrupted`.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         guard let decoder = decoder as? ValueDecoder else {
             throw DecodingError.dataCorrupted(
                 .init(codingPath: decoder.codingPath, debugDescription: "only WireJSON keeps a value as its text"))

@@ -1,5 +1,5 @@
 /// Why the server ends a stream; the client is told before.
-public enum GoAwayReason: String, Sendable, CaseIterable {
+package enum GoAwayReason: String, Sendable, CaseIterable {
     /// The server goes away; another, or the same one anew, will be there.
     case drain
     /// The stream is old; connect again.
@@ -14,7 +14,7 @@ public enum GoAwayReason: String, Sendable, CaseIterable {
     case busy
 
     /// When the client should come back, in milliseconds; random, so that many of them come back spread out.
-    public func retry() -> Int {
+    package func retry() -> Int {
         switch self {
         case .superseded: 60_000
         case .busy: Int.random(in: 5_000...15_000)
@@ -24,7 +24,7 @@ public enum GoAwayReason: String, Sendable, CaseIterable {
 }
 
 /// What went wrong with a stream's position in the log.
-public enum ResetReason: String, Sendable, CaseIterable {
+package enum ResetReason: String, Sendable, CaseIterable {
     /// The cursor is none of this session's.
     case unknownCursor = "unknown-cursor"
     /// The cursor is older than labels that are gone.
