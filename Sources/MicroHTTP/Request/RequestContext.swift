@@ -166,6 +166,7 @@ final class RequestContext {
         MHD_resume_connection(connection)
         let copy = fcntl(cmhd_socket(connection), F_DUPFD_CLOEXEC, 0)
         if copy >= 0 {
+            SocketOptions.limitUnsent(on: copy)
             handedOver = copy
         } else {
             core.logger.error("Cannot take over a stream's socket: \(String(cString: strerror(errno)))")

@@ -90,8 +90,18 @@ enum ListenSocket {
     }
 }
 
-/// What each accepted connection gets.
+/// What each accepted connection gets, and each stream.
 enum SocketOptions {
+    /// How many bytes that were not sent yet a stream's socket takes.
+    static let unsentLimit: Int32 = 64 * 1024
+
+    /// Keeps old states from piling up in the kernel for a client that reads slowly: beyond the limit the socket takes
+    /// nothing (`TCP_NOTSENT_LOWAT`), and the stream goes on with the newest state. The kernel's buffer would grow to
+    /// several megabytes.
+    static func limitUnsent(on descriptor: Int32) {
+        set(descriptor, Int32(IPPROTO_TCP), TCP_NOTSENT_LOWAT, unsentLimit)
+    }
+
     /// An event is small and must not wait for the next one: `TCP_NODELAY`. A peer that vanished without a word is
     /// found by `TCP_USER_TIMEOUT` (RFC 5482) while something is to be sent, by keep-alive probes otherwise.
     static func set(on descriptor: Int32, userTimeout: Duration) {
