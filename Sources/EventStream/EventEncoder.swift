@@ -74,7 +74,11 @@ package enum EventEncoder {
         append("\ndata: ", to: &output)
     }
 
-    private static func append(_ text: String, to output: inout [UInt8]) { output.append(contentsOf: text.utf8) }
+    private static func append(_ text: String, to output: inout [UInt8]) {
+        // A view of its storage: as a sequence a string is copied in several steps.
+        var text = text
+        text.withUTF8 { output.append(contentsOf: $0) }
+    }
 
     private static func appendTail(to output: inout [UInt8]) {
         output.append(lineFeed)
@@ -82,7 +86,9 @@ package enum EventEncoder {
     }
 
     /// Compares bytes, not Characters: in Swift `"\r\n"` is one Character that equals neither `"\r"` nor `"\n"`.
-    private static func isOneLine(_ text: String) -> Bool { isOneLine(Array(text.utf8)) }
+    private static func isOneLine(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 != 0x0A && $0 != 0x0D && $0 != 0 }
+    }
 
     private static func isOneLine(_ data: [UInt8]) -> Bool {
         let all = data[...]
