@@ -87,7 +87,8 @@ package enum EventEncoder {
 
     /// Compares bytes, not Characters: in Swift `"\r\n"` is one Character that equals neither `"\r"` nor `"\n"`.
     private static func isOneLine(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 != 0x0A && $0 != 0x0D && $0 != 0 }
+        var text = text
+        return text.withUTF8 { isOneLine($0.span) }
     }
 
     private static func isOneLine(_ data: [UInt8]) -> Bool {
