@@ -140,25 +140,38 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `One connection over the limit is told so, and the others go on`() async throws {
+        @Test func `Connections over the limit wait, and are served as others close`() async throws {
             try await withServer(TestHandler.echo, configure: { $0.connectionLimit = 2 }) { server in
                 let clients = try (1...2).map { _ in try RawClient(port: server.port) }
                 try await eventually("both are accepted") { server.statistics.openConnections == 2 }
-                let surplus = try RawClient(port: server.port)
-                try surplus.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                let refusal = try surplus.response()
-                #expect(refusal.status == 503)
-                #expect(refusal.body == "tooManyConnections")
-                #expect(try surplus.readToEnd() == "")
-                for client in clients {
-                    try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                let surplus = try (1...5).map { _ in try RawClient(port: server.port) }
+                for client in surplus { try client.send("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") }
+                // While others wait an answer closes its connection, so that all have their turn.
+                try clients[0].send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try clients[0].response().status == 200)
+                #expect(try clients[0].readToEnd() == "")
+                for client in surplus {
                     #expect(try client.response().status == 200)
+                    #expect(server.statistics.openConnections <= 2)
                 }
-                clients[0].close()
-                try await eventually("there is room again") { server.statistics.openConnections == 1 }
+                try await eventually("only the other is left") { server.statistics.openConnections == 1 }
+                for _ in 1...2 {
+                    try clients[1].send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+                    #expect(try clients[1].response().status == 200)
+                }
+            }
+        }
+
+        @Test func `A stream gives its connection's place to the next one`() async throws {
+            let streams = TestHandler { _, exchange in
+                exchange.respond(Response(status: 200, body: .stream(TestSource())))
+            }
+            try await withServer(streams, configure: { $0.connectionLimit = 1 }) { server in
+                let streaming = try RawClient(port: server.port)
+                try streaming.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
                 let next = try RawClient(port: server.port)
                 try next.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                #expect(try next.response().status == 200)
+                try await eventually("both are streams") { server.statistics.openStreams == 2 }
             }
         }
 

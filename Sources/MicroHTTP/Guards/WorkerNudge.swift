@@ -56,10 +56,7 @@ final class WorkerNudge: ReactorMember {
         }
         for other in passedOver { close(other) }
         guard descriptor >= 0 else { return }
-        guard core.connectionOpened() else {
-            close(descriptor)
-            return
-        }
+        core.connectionOpened()
         var address = sockaddr(sa_family: sa_family_t(AF_UNIX), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
         if !serve(descriptor, &address, socklen_t(MemoryLayout<sa_family_t>.size)) { core.connectionClosed() }
     }

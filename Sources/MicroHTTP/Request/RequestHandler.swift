@@ -51,8 +51,6 @@ package struct RequestFault: Error, Sendable, Equatable {
         case bodyTooLarge
         /// The head is over the limit: 431.
         case headTooLarge
-        /// More connections than the configuration bears: 503.
-        case tooManyConnections
         /// The handler did not answer in time: 503.
         case answerTimeout
         /// The server is stopping: 503.
@@ -70,7 +68,7 @@ package struct RequestFault: Error, Sendable, Equatable {
         case .bodyTooLarge: 413
         case .headTooLarge: 431
         case .unknownTransferCoding: 501
-        case .tooManyConnections, .answerTimeout, .shuttingDown: 503
+        case .answerTimeout, .shuttingDown: 503
         }
     }
 

@@ -5,7 +5,8 @@ import Locking
 ///
 /// The library could accept by itself, but 0.9.75 then cannot stop to: `MHD_quiesce_daemon` and the library's own
 /// threads both take the socket out of epoll, and the second one aborts the process. It also leaves connections
-/// unanswered at its limit and when descriptors run out; here they get 503, or at least an end.
+/// unanswered at its limit and when descriptors run out. Here those beyond the limit wait in the listen queue until there
+/// is room: an `EventSource` that gets a 503 never comes back.
 final class Acceptor: ReactorMember {
     private struct State {
         var id: UInt64 = 0
@@ -67,9 +68,22 @@ final class Acceptor: ReactorMember {
     func run() {
         guard !state.withLock({ $0.isStopping }) else { return close() }
         for _ in 0..<Self.batch {
-            guard acceptOne() else { return }
+            guard hasRoom(), acceptOne() else { return }
         }
         _ = thread.enqueue(state.withLock { $0.id })
+    }
+
+    /// False if a connection has to close first; the acceptor is told when one has.
+    private func hasRoom() -> Bool {
+        if core.hasRoom { return true }
+        let id = state.withLock { $0.id }
+        let waits = core.awaitRoom { [thread] in _ = thread.enqueue(id) }
+        if waits {
+            core.logger.warning(
+                "As many connections are open as may be; others wait until one closes. Raise --max-connections.",
+                metadata: ["connections": "\(core.configuration.connectionLimit)"])
+        }
+        return !waits
     }
 
     /// False if there is nothing to accept for now.
@@ -87,10 +101,7 @@ final class Acceptor: ReactorMember {
     }
 
     private func admit(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
-        guard core.connectionOpened() else {
-            let fault = RequestFault(.tooManyConnections, "The server has no room for another connection.")
-            return core.farewell(descriptor, LastWords.bytes(core.response(to: fault)))
-        }
+        core.connectionOpened()
         SocketOptions.set(on: descriptor, userTimeout: core.configuration.tcpUserTimeout)
         if !serve(descriptor, address, length) { core.connectionClosed() }
     }

@@ -15,6 +15,9 @@ final class ServerCore: Sendable {
     let streamTiming: StreamHandle.Timing
     /// Connections accepted and not closed by the library.
     let openConnections = Atomic<Int>(0)
+    /// Whether the acceptor waits for a connection to close, and what tells it that one has.
+    private let isRoomAwaited = Atomic<Bool>(false)
+    private let roomMade = Lock<@Sendable () -> Void>({})
     /// Requests begun and not completed.
     let openRequests = Atomic<Int>(0)
     /// Every response closes its connection.
@@ -81,17 +84,28 @@ final class ServerCore: Sendable {
         return statistics
     }
 
-    /// Counts a connection; false if it is one too many.
-    func connectionOpened() -> Bool {
-        guard openConnections.add(1, ordering: .acquiringAndReleasing).newValue > configuration.connectionLimit else {
-            return true
-        }
-        openConnections.subtract(1, ordering: .acquiringAndReleasing)
-        return false
+    /// Whether another connection may be taken.
+    var hasRoom: Bool { openConnections.load(ordering: .sequentiallyConsistent) < configuration.connectionLimit }
+
+    /// Whether clients wait for a connection to close: then each answer closes its own, so that all have their turn.
+    var isCrowded: Bool { isRoomAwaited.load(ordering: .relaxed) }
+
+    /// Has `action` called once when a connection closes; false if there is room already. For the acceptor alone.
+    func awaitRoom(_ action: @escaping @Sendable () -> Void) -> Bool {
+        roomMade.withLock { $0 = action }
+        isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
+        // After the store: whoever closes the last connection before it does not see that it is awaited.
+        return !(hasRoom && isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent))
     }
 
+    func connectionOpened() { openConnections.add(1, ordering: .sequentiallyConsistent) }
+
     func connectionClosed() {
-        openConnections.subtract(1, ordering: .acquiringAndReleasing)
+        openConnections.subtract(1, ordering: .sequentiallyConsistent)
+        if isCrowded, isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) {
+            let action = roomMade.withLock { $0 }
+            action()
+        }
         progress.changed()
     }
 
