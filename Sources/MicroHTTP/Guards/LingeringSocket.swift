@@ -12,7 +12,7 @@ final class LingeringSocket: ReactorMember {
 
     private struct State {
         var id: UInt64 = 0
-        var lastWords: [UInt8]
+        var lastWords: ArraySlice<UInt8>
         var discarded = 0
         var isShut = false
         var isClosed = false
@@ -27,7 +27,7 @@ final class LingeringSocket: ReactorMember {
     init(descriptor: Int32, lastWords: [UInt8], thread: ReactorThread) {
         self.descriptor = descriptor
         self.thread = thread
-        state = Lock(State(lastWords: lastWords))
+        state = Lock(State(lastWords: lastWords[...]))
     }
 
     /// Gives the socket to the reactor.
@@ -54,8 +54,8 @@ final class LingeringSocket: ReactorMember {
     }
 
     /// True: every byte is out and our side is shut.
-    private func speak(_ words: [UInt8]) -> Bool {
-        switch words.isEmpty ? .taken : SocketOutput.write(words, from: 0, to: descriptor) {
+    private func speak(_ words: ArraySlice<UInt8>) -> Bool {
+        switch words.isEmpty ? .taken : SocketOutput.write(words, to: descriptor) {
         case .failed:
             close()
             return false

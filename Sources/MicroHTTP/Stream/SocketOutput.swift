@@ -6,8 +6,8 @@ enum SocketOutput {
     enum Result {
         /// The kernel has every byte.
         case taken
-        /// The kernel has some; these are left.
-        case left([UInt8])
+        /// The kernel has some; these are left, in the storage that they were in.
+        case left(ArraySlice<UInt8>)
         /// The connection is no more, or the socket failed.
         case failed(StreamEnd)
     }
@@ -17,7 +17,7 @@ enum SocketOutput {
     /// A chunk is its size in hexadecimal, CRLF, its bytes, CRLF; one of size 0 and an empty line end the body
     /// (RFC 9112 section 7.1). Without frames the payload goes as it is, and the connection's end is the body's.
     static func write(_ payload: [UInt8], to descriptor: Int32, framed: Bool, last: Bool) -> Result {
-        guard framed else { return payload.isEmpty ? .taken : write(payload, from: 0, to: descriptor) }
+        guard framed else { return payload.isEmpty ? .taken : write(payload[...], to: descriptor) }
         let headCount = payload.isEmpty ? 0 : digitCount(payload.count) + 2
         let tail: StaticString = payload.isEmpty ? "0\r\n\r\n" : last ? "\r\n0\r\n\r\n" : "\r\n"
         let tailCount = payload.isEmpty && !last ? 0 : tail.utf8CodeUnitCount
@@ -42,7 +42,7 @@ enum SocketOutput {
             rest += head.dropFirst(taken)
             rest += payload.dropFirst(max(0, taken - headCount))
             rest += bytes(tail, tailCount).dropFirst(max(0, taken - headCount - payload.count))
-            return .left(rest)
+            return .left(rest[...])
         }
     }
 
@@ -63,16 +63,15 @@ enum SocketOutput {
     /// How many hexadecimal digits a number above 0 has.
     private static func digitCount(_ number: Int) -> Int { (Int.bitWidth - number.leadingZeroBitCount + 3) / 4 }
 
-    /// Writes `bytes` from `start` on, as they are.
-    static func write(_ bytes: [UInt8], from start: Int, to descriptor: Int32) -> Result {
+    /// Writes `bytes` as they are.
+    static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Result {
         let sent = bytes.withUnsafeBytes { buffer in
             var part = iovec(
-                iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress?.advanced(by: start)),
-                iov_len: buffer.count - start)
+                iov_base: UnsafeMutableRawPointer(mutating: buffer.baseAddress), iov_len: buffer.count)
             return send(&part, count: 1, to: descriptor)
         }
-        guard sent >= 0 else { return failure() ?? .left(Array(bytes[start...])) }
-        return start + sent == bytes.count ? .taken : .left(Array(bytes[(start + sent)...]))
+        guard sent >= 0 else { return failure() ?? .left(bytes) }
+        return sent == bytes.count ? .taken : .left(bytes.dropFirst(sent))
     }
 
     /// `sendmsg`, since `writev` cannot say `MSG_NOSIGNAL`.

@@ -153,7 +153,7 @@ package final class StreamHandle: ReactorMember {
     }
 
     private func flush(_ work: inout StreamWriterState.Work) -> Outcome {
-        switch SocketOutput.write(work.leftover, from: 0, to: descriptor) {
+        switch SocketOutput.write(work.leftover, to: descriptor) {
         case .taken:
             work.leftover = []
             return .progress

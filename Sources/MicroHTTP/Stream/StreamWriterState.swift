@@ -6,7 +6,7 @@ struct StreamWriterState {
     /// What the runner takes with it and puts back.
     struct Work {
         /// Framed bytes that the kernel has not taken yet; at most one step's.
-        var leftover: [UInt8] = []
+        var leftover: ArraySlice<UInt8> = []
         /// After the leftover, the stream is over.
         var finishing = false
         /// `close` was called.
