@@ -1,5 +1,5 @@
 extension EncodingSession {
-    /// The keys of the standard library's dictionaries with string or integer keys; the type has no package name.
+    /// The keys of the standard library's dictionaries with string or integer keys; the type has no public name.
     static let dictionaryKeys: ObjectIdentifier? = {
         let session = EncodingSession()
         try? ["": 0].encode(to: session.root(Void.self))

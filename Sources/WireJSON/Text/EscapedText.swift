@@ -99,17 +99,38 @@ enum EscapedText {
             case UInt8(ascii: "r"): text.append(0x0D)
             case UInt8(ascii: "t"): text.append(0x09)
             case UInt8(ascii: "u"):
-                var units = [codeUnit(raw[index..<index + 4])]
+                var value = UInt32(codeUnit(raw[index..<index + 4]))
                 index += 4
-                if UTF16.isLeadSurrogate(units[0]) {
-                    units.append(codeUnit(raw[index + 2..<index + 6]))
+                if 0xD800..<0xDC00 ~= value {
+                    // The scanner has seen that the other half follows.
+                    value = 0x10000 + (value - 0xD800) << 10 + (UInt32(codeUnit(raw[index + 2..<index + 6])) - 0xDC00)
                     index += 6
                 }
-                text.append(contentsOf: String(decoding: units, as: UTF16.self).utf8)
+                append(scalar: value, to: &text)
             default: text.append(letter)
             }
         }
         return text
+    }
+
+    /// Appends a character as UTF-8 (RFC 3629 section 3). No text is made of it, of which a body may hold thousands.
+    private static func append(scalar value: UInt32, to text: inout [UInt8]) {
+        func tail(_ shift: UInt32) -> UInt8 { UInt8(0x80 | value >> shift & 0x3F) }
+        switch value {
+        case ..<0x80: text.append(UInt8(value))
+        case ..<0x800:
+            text.append(UInt8(0xC0 | value >> 6))
+            text.append(tail(0))
+        case ..<0x10000:
+            text.append(UInt8(0xE0 | value >> 12))
+            text.append(tail(6))
+            text.append(tail(0))
+        default:
+            text.append(UInt8(0xF0 | value >> 18))
+            text.append(tail(12))
+            text.append(tail(6))
+            text.append(tail(0))
+        }
     }
 
     static func hexValue(_ byte: UInt8) -> UInt8? {
