@@ -55,7 +55,7 @@ public struct FeatureServer: Sendable {
     public func run() async throws {
         let settings: ServerSettings
         if let given = self.settings { settings = given } else { settings = try await ServerSettings.load() }
-        let logger = self.logger ?? Self.logger(settings)
+        let logger = Self.bounded(self.logger ?? Self.logger(settings))
         let journal = try await openJournal(settings, logger)
         let assembly = try Assembly(
             features, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal)
@@ -81,6 +81,12 @@ public struct FeatureServer: Sendable {
         }
         return try await SQLiteJournal.open(
             directory: folder, logger: logger, commitWindow: settings.commitWindow)
+    }
+
+    private static func bounded(_ logger: Logger) -> Logger {
+        let clock = ContinuousClock()
+        let start = clock.now
+        return Logger(label: logger.label) { _ in BoundedLogHandler(logger.handler) { clock.now - start } }
     }
 
     private static func logger(_ settings: ServerSettings) -> Logger {

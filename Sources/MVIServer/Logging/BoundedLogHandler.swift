@@ -1,0 +1,135 @@
+import Locking
+import Logging
+
+/// Passes lines on to another handler so that clients can neither flood a log nor forge its lines.
+///
+/// * Of each place in the code at most 20 lines are passed on in ten seconds. The next line that is passed on, of whatever
+///   place, follows one that says how many were left out and where. Lines below `info` are all passed on: they are there
+///   for who asked for them.
+/// * Characters that end a line, hide or turn text are written as escapes, in the message and in the values of metadata;
+///   a value with blanks, `=` or quotes is put in quotes.
+struct BoundedLogHandler: LogHandler {
+    /// What all copies of a handler count together.
+    private let counts: Lock<LogCounts>
+    private let now: @Sendable () -> Duration
+    private var base: any LogHandler
+
+    /// A handler before another one.
+    ///
+    /// - Parameter now: the time on a monotonic clock.
+    init(_ base: any LogHandler, now: @escaping @Sendable () -> Duration) {
+        self.base = base
+        self.now = now
+        counts = Lock(LogCounts())
+    }
+
+    var logLevel: Logger.Level {
+        get { base.logLevel }
+        set { base.logLevel = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { base.metadata }
+        set { base.metadata = newValue.mapValues(\.asOneValue) }
+    }
+
+    var metadataProvider: Logger.MetadataProvider? {
+        get { base.metadataProvider }
+        set { base.metadataProvider = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { base[metadataKey: key] }
+        set { base[metadataKey: key] = newValue?.asOneValue }
+    }
+
+    func log(event: LogEvent) {
+        if event.level >= .info {
+            let place = LogCounts.Place(file: event.file, line: event.line)
+            let (isPassedOn, leftOut) = counts.withLock { $0.note(place, now: now()) }
+            for (place, count) in leftOut {
+                var summary = event
+                summary.level = .warning
+                summary.message = "Lines of one kind were left out: there were too many"
+                summary.metadata = ["count": "\(count)", "place": "\(place.file):\(place.line)"]
+                base.log(event: summary)
+            }
+            guard isPassedOn else { return }
+        }
+        var event = event
+        event.message = "\(event.message.description.withoutControls)"
+        event.metadata = event.metadata?.mapValues(\.asOneValue)
+        base.log(event: event)
+    }
+}
+
+/// How many lines were logged of late, by their place in the code. Places are as many as the code has, so this is bounded.
+struct LogCounts {
+    struct Place: Hashable {
+        let file: String
+        let line: UInt
+    }
+
+    static let limit = 20
+    static let period: Duration = .seconds(10)
+
+    private var counts: [Place: (since: Duration, count: Int)] = [:]
+
+    /// Counts a line. Whether it is passed on, and which lines were left out in periods that are over.
+    mutating func note(_ place: Place, now: Duration) -> (isPassedOn: Bool, leftOut: [(Place, Int)]) {
+        var leftOut: [(Place, Int)] = []
+        for (other, count) in counts where now - count.since >= Self.period {
+            if count.count > Self.limit { leftOut.append((other, count.count - Self.limit)) }
+            counts[other] = nil
+        }
+        let count = counts[place] ?? (now, 0)
+        counts[place] = (count.since, count.count + 1)
+        return (count.count < Self.limit, leftOut)
+    }
+}
+
+extension Logger.MetadataValue {
+    /// The same as text that cannot be taken for two values, or for a line's end.
+    fileprivate var asOneValue: Self {
+        switch self {
+        case .string(let text): .string(text.asOneValue)
+        case .stringConvertible(let value): .string(value.description.asOneValue)
+        case .dictionary(let values): .dictionary(values.mapValues(\.asOneValue))
+        case .array(let values): .array(values.map(\.asOneValue))
+        }
+    }
+}
+
+extension String {
+    fileprivate var asOneValue: String {
+        let text = withoutControls
+        let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D }
+        if isPlain { return text }
+        return "\"" + text.replacing("\"", with: "\\\"") + "\""
+    }
+
+    /// Without characters that end a line, hide or turn text: they are written as `\u{…}`.
+    fileprivate var withoutControls: String {
+        guard unicodeScalars.contains(where: \.isControl) else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            if scalar.isControl {
+                text += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}
+
+extension Unicode.Scalar {
+    /// The two blocks of controls, the line and paragraph separators, and the marks that turn the direction of text
+    /// (Unicode 15, UAX 9).
+    fileprivate var isControl: Bool {
+        switch value {
+        case 0..<0x20, 0x7F..<0xA0, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
+        default: false
+        }
+    }
+}
