@@ -226,10 +226,13 @@ extension SQLiteJournal {
 
     /// Waits until it is, or is no longer, in trouble; fails the test if that takes long.
     func waitForTrouble(_ isExpected: Bool) async throws {
+        try await wait("trouble: \(isExpected)") { ($0.trouble != nil) == isExpected }
+    }
+
+    func wait(_ what: String, until holds: (SQLiteJournal) async -> Bool) async throws {
         let end = ContinuousClock.now + .seconds(20)
-        while (trouble != nil) != isExpected {
-            try #require(
-                ContinuousClock.now < end, "the journal's trouble did not change: \(String(describing: trouble))")
+        while !(await holds(self)) {
+            try #require(ContinuousClock.now < end, "it did not come to this: \(what); \(String(describing: trouble))")
             await Task.yield()
         }
     }

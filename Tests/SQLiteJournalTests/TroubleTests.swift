@@ -40,6 +40,39 @@ import Testing
             ])
     }
 
+    @Test func `a journal that is deleted while it is in use is noticed, and used again when it is back`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        let head = try await journal.commit(["1"], of: session)
+        let names = ["", "-wal", "-shm"]
+        for name in names { _ = rename(folder.database + name, folder.database + ".away" + name) }
+        #expect(await journal.append(session.turn(after: head, state: "lost")).failure == .unavailable)
+        #expect(journal.trouble?.code == .unavailable)
+        // No empty one takes its place.
+        try await journal.wait("a probe found no file") { $0.trouble?.detail.contains("is gone") == true }
+        #expect(try !folder.names().contains("journal.sqlite"))
+        for name in names { _ = rename(folder.database + ".away" + name, folder.database + name) }
+        try await journal.waitForTrouble(false)
+        #expect(await journal.append(session.turn(after: head, state: "2")).isCommitted)
+        #expect(try await journal.state(session) == "2")
+        await journal.close()
+    }
+
+    @Test func `a journal in whose place another is put is noticed without a write`() async throws {
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
+        let spare = try await other.journal()
+        let kept = try await spare.newSession()
+        await spare.close()
+        let journal = try await folder.journal()
+        let session = try await journal.newSession()
+        for name in ["-wal", "-shm"] { unlink(folder.database + name) }
+        _ = rename(other.database, folder.database)
+        try await journal.wait("the other is open") { (try? await $0.load(kept))?.found != nil }
+        #expect(try await journal.load(session).found == nil)
+        await journal.close()
+    }
+
     @Test func `a sync that fails leaves it open whether the append is kept, and nothing else`() async throws {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.probeInterval = .seconds(3_600) }

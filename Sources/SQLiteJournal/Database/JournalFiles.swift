@@ -18,6 +18,19 @@ struct JournalFiles: Sendable {
     var database: String { folder + "/journal.sqlite" }
     var log: String { database + "-wal" }
 
+    /// Which file it is that has a path now.
+    struct Identity: Equatable {
+        let device: UInt64
+        let number: UInt64
+    }
+
+    /// Nil if there is none.
+    static func identity(of path: String) -> Identity? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return Identity(device: UInt64(truncatingIfNeeded: status.st_dev), number: UInt64(status.st_ino))
+    }
+
     /// The size of a file; nil if it is not there.
     static func size(of path: String) -> Int? {
         var status = stat()

@@ -20,6 +20,7 @@ extension Writer {
 
     /// Whether the journal can be written; looks now and then while it could not.
     func isWell() -> Bool {
+        lookForFile()
         guard let trouble = engine.status.trouble else { return true }
         guard ContinuousClock.now >= nextProbe else { return false }
         do {
@@ -37,6 +38,18 @@ extension Writer {
         engine.status.trouble = nil
         engine.logger.notice("The journal works again.")
         return true
+    }
+
+    /// Notices that the file was deleted, or another put in its place, before anything is acknowledged that would be gone
+    /// after the next start.
+    private func lookForFile() {
+        guard engine.status.trouble == nil, let file,
+            JournalFiles.identity(of: engine.files.database) != file
+        else { return }
+        // What it wrote into the file without a name cannot be had any more.
+        database = nil
+        beginTrouble(
+            StoreError(.unavailable, "The journal \(engine.files.database) was deleted or replaced while it was in use."))
     }
 
     /// Notes that something is wrong; what waits is refused until a probe succeeds.
@@ -63,10 +76,18 @@ extension Writer {
 
     private func open() throws {
         if lock == nil { lock = try FolderLock(.exclusive, in: engine.files.folder) }
+        // An empty one in its place would end all sessions.
+        if file != nil, JournalFiles.identity(of: engine.files.database) == nil {
+            throw StoreError(
+                .unavailable,
+                "The journal \(engine.files.database) is gone. Put it back, or a backup; or start the server again to begin with an empty one."
+            )
+        }
         let database = try JournalDatabase(
             engine.files, migrations: engine.options.migrations, cachedSessions: engine.options.cachedSessions)
         self.database = database
         try database.probe(ballast: 0)
+        file = JournalFiles.identity(of: engine.files.database)
     }
 
     private func probe(_ trouble: StoreError) throws {

@@ -16,6 +16,8 @@ final class Writer {
     /// Taken from the queue, not begun.
     var pending: Deque<Write> = []
 
+    /// The file that was opened. What is written to it is lost when it has no name any more.
+    var file: JournalFiles.Identity?
     var nextProbe: ContinuousClock.Instant = .now
     /// How many probes failed one after the other.
     var failedProbes = 0
@@ -48,7 +50,7 @@ final class Writer {
                 if waitForWindow() { continue }
                 window.stayedEmpty()
                 let hasWork = engine.status.trouble == nil && database?.hasGarbage == true
-                if !hasWork { engine.wait(atMost: engine.status.trouble == nil ? nil : nextProbe - .now) }
+                if !hasWork { engine.wait(atMost: engine.status.trouble == nil ? engine.options.probeInterval : nextProbe - .now) }
             }
             guard isWell() else {
                 refuseAll()
