@@ -140,7 +140,7 @@ let package = Package(
             name: "SQLiteJournalTests",
             dependencies: [
                 "SQLiteJournal", "MVI", "SessionJournal", "JournalConformance", "SQLite", "Locking", "CFaultyDisk",
-                "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "TestSupport", "Sessions", .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["schema-1.sql"], swiftSettings: settings),
         .testTarget(

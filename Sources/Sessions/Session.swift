@@ -9,7 +9,7 @@ package final class Session: Sendable {
     /// How the client proves whose it is.
     package typealias Credential = SessionCredential
 
-    /// The package id.
+    /// The id that clients see.
     package let id: String
     /// How the client proves whose it is.
     package let credential: Credential
@@ -32,8 +32,11 @@ package final class Session: Sendable {
     }
 
     /// A session as it was kept; its stores come when they are asked for.
-    convenience init(_ stored: StoredSession, environment: SessionEnvironment) {
-        let core = SessionCore(stored, Moment(environment.time), limits: environment.limits)
+    ///
+    /// - Parameter lastSeen: when it was last used, on the monotonic clock.
+    convenience init(_ stored: StoredSession, lastSeen: Duration, environment: SessionEnvironment) {
+        let core = SessionCore(
+            stored, Moment(environment.time), lastSeen: lastSeen, limits: environment.limits)
         self.init(stored.record, stored.key, environment, core)
     }
 
@@ -163,14 +166,25 @@ package final class Session: Sendable {
         }
     }
 
+    /// When the session was last used, if it may be in no use now.
+    ///
+    /// - Parameter onlyEmpty: asks for one in which nothing has happened yet.
+    func unusedSince(onlyEmpty: Bool) -> Duration? {
+        core.withLock { core in
+            guard core.isLive, core.streams.isEmpty, core.waits.isEmpty, queue.isIdle,
+                !onlyEmpty || core.head == .empty
+            else { return nil }
+            return core.lastTouch
+        }
+    }
+
     /// Leaves memory if nothing of it is in use: nil if something is, else what the journal is to note. The caller holds
     /// the table's lock, so that no request can be handed this session meanwhile.
-    func evict(now: Moment) -> SessionTouch? {
-        let patience = shared.limits.evictAfter
-        return core.withLock { core in
-            guard core.isLive, core.isUnused, queue.isIdle, now.monotonic - core.lastTouch >= patience else {
-                return nil
-            }
+    func evict(now: Moment, after patience: Duration) -> SessionTouch? {
+        core.withLock { core in
+            guard core.isLive, queue.isIdle, now.monotonic - core.lastTouch >= patience else { return nil }
+            core.passivateIdleStores(now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
+            guard core.isUnused else { return nil }
             core.phase = .evicted
             _ = queue.close(.evicted)
             return core.takeTouch(key, now)

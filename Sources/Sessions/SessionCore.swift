@@ -48,13 +48,15 @@ struct SessionCore {
     }
 
     /// A session as it was kept.
-    init(_ stored: StoredSession, _ now: Moment, limits: SessionLimits) {
+    ///
+    /// - Parameter lastSeen: when it was last used, on the monotonic clock.
+    init(_ stored: StoredSession, _ now: Moment, lastSeen: Duration, limits: SessionLimits) {
         epoch = stored.record.epoch
         head = stored.head
         outbox = Outbox(stored.labels, lost: stored.lostLabels, monotonic: now.monotonic)
         receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic)
         // A clock that was set back must not make a session live for ever.
-        lastTouch = min(now.monotonic(stored.record.lastSeen), now.monotonic)
+        lastTouch = min(lastSeen, now.monotonic)
         keptTouch = lastTouch
         // When the cookie was last set was not kept: it is set again, or the sessions of clients that come now and then
         // would outlive their cookies.

@@ -14,8 +14,8 @@ package struct SessionLimits: Sendable {
     package var outboxBytes = 256 * 1024
     /// Labels that a session keeps for clients that are away.
     package var outboxLabels = 1_000
-    /// Bytes of one encoded view state.
-    package var viewStateBytes = 1024 * 1024
+    /// Bytes of one state, and of its view state, as JSON.
+    package var stateBytes = 1024 * 1024
     /// Requests that wait, in all.
     package var waits = 256
     /// Requests that wait, a session.

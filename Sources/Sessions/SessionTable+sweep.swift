@@ -16,7 +16,7 @@ extension SessionTable {
         }
         var touches: [SessionTouch] = []
         for index in first..<(first + count) { sweep(shards[index % Self.shardCount], now: now, &touches) }
-        if !touches.isEmpty { note(touches) }
+        note(touches)
         expireKept(now: now)
     }
 
@@ -34,22 +34,37 @@ extension SessionTable {
                 continue
             }
             if let touch = session.tidy(now: now) { touches.append(touch) }
-            let last = lock.withLock { shard -> SessionTouch? in
-                guard shard.sessions[session.tokenHash] === session, let touch = session.evict(now: now) else {
-                    return nil
-                }
-                shard.sessions[session.tokenHash] = nil
-                return touch
-            }
-            if let last {
-                touches.append(last)
-                places.leave()
+            if let touch = evict(session, from: lock, now: now, after: environment.limits.evictAfter) {
+                touches.append(touch)
             }
         }
     }
 
+    /// Has a session leave memory if nothing of it was in use for so long: nil if something was, else what the journal is
+    /// to note.
+    func evict(
+        _ session: Session, from shard: Lock<Shard>, now: Moment, after patience: Duration
+    ) -> SessionTouch? {
+        let touch = shard.withLock { shard -> SessionTouch? in
+            guard shard.sessions[session.tokenHash] === session,
+                let touch = session.evict(now: now, after: patience)
+            else { return nil }
+            shard.sessions[session.tokenHash] = nil
+            return touch
+        }
+        if touch != nil { places.leave() }
+        return touch
+    }
+
     /// What is lost here is lost in a crash as well: labels come twice, and a session may expire a little early.
-    private func note(_ touches: [SessionTouch]) { environment.journal.touch(touches) { _ in } }
+    func note(_ touches: [SessionTouch]) {
+        if !touches.isEmpty { environment.journal.touch(touches) { _ in } }
+    }
+
+    /// The time since 1970 by which the lives of sessions are judged that are not in memory.
+    func lifeTime(_ now: Moment) -> Duration {
+        totals.withLock { $0.lifeClock.time(now, sessionLife: environment.limits.sessionLife) }
+    }
 
     /// The journal may be behind with when a session was last used, so it is given time beyond the session's life; whether
     /// a session is over is decided exactly when a request asks for it.
@@ -59,9 +74,10 @@ extension SessionTable {
             return !totals.isExpiring
         }
         guard isMine else { return }
+        let time = lifeTime(now)
         let lag = min(environment.limits.sessionLife / 10, environment.limits.touchInterval) + .seconds(120)
         environment.journal.expire(
-            lastSeenBefore: now.sinceEpoch - environment.limits.sessionLife - lag, now: now.sinceEpoch,
+            lastSeenBefore: time - environment.limits.sessionLife - lag, now: now.sinceEpoch,
             tombstoneUntil: tombstoneUntil, limit: 10_000
         ) { [self] _ in
             totals.withLock { $0.isExpiring = false }

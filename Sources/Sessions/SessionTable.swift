@@ -12,7 +12,7 @@ package enum SessionLookup: Sendable {
     case ended
     /// Nothing.
     case unknown
-    /// It is not known: what sessions are kept in cannot be read, or there is no room in memory for one more.
+    /// It is not known: what sessions are kept in cannot be read.
     case failed(StoreError)
 }
 
@@ -36,6 +36,10 @@ package final class SessionTable: Sendable {
         var isDraining = false
         /// The shard that the next sweep begins with.
         var nextShard = 0
+        /// The shard in which the next session that needs room looks for it first, and when that is worth it again.
+        var nextRoom = 0
+        var isFullUntil: Duration = .zero
+        var lifeClock = LifeClock()
         /// Whether the journal is forgetting sessions whose time is over.
         var isExpiring = false
     }
@@ -86,7 +90,7 @@ package final class SessionTable: Sendable {
         _ credential: Session.Credential,
         completion: @escaping @Sendable (Result<(session: Session, token: SessionToken), StoreError>) -> Void
     ) {
-        guard places.enter() else { return completion(.failure(.tooManySessions)) }
+        guard enter() else { return completion(.failure(.tooManySessions)) }
         let token = SessionToken.random()
         let now = environment.time.sinceEpoch()
         let record = SessionRecord(
@@ -147,16 +151,20 @@ package final class SessionTable: Sendable {
         case .success(.ended): outcome = .ended
         case .success(.unknown): outcome = .unknown
         case .success(.found(let stored)):
-            let session = Session(stored, environment: environment)
+            if let fault = stored.fault {
+                outcome = .failed(fault)
+                break
+            }
+            let lived = lifeTime(Moment(environment.time)) - stored.record.lastSeen
+            let session = Session(stored, lastSeen: now - lived, environment: environment)
             if session.timeLeft(now: now) <= .zero {
                 bury(hash)
                 forget(session)
                 outcome = .ended
-            } else if places.enter() {
+            } else {
+                enterAgain()
                 session.touch()
                 outcome = .live(session)
-            } else {
-                outcome = .failed(.tooManySessions)
             }
         }
         let waiters = shard(hash).withLock { shard -> [@Sendable (SessionLookup) -> Void] in

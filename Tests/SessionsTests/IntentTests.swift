@@ -51,7 +51,7 @@ struct IntentTests {
 
     @Test("a view state over its bound is refused and changes nothing")
     func tooLarge() throws {
-        let fixture = try Fixture { $0.viewStateBytes = 200 }
+        let fixture = try Fixture { $0.stateBytes = 200 }
         let note = String(repeating: "n", count: 300)
         #expect(try fixture.send(#"{"type":"write","note":"\#(note)"}"#).refusal == "tooLarge")
         #expect(try fixture.send(#"{"type":"add","amount":1}"#).get().version == 2)

@@ -101,13 +101,95 @@ struct SessionTests {
         #expect(fixture.table.environment.openWaits == 0)
     }
 
-    @Test("there are as many sessions as there may be, and a place that is given up can be taken")
+    @Test("when all sessions in memory are in use there is no place for another, until one is given up")
     func sessionLimit() throws {
         let fixture = try Fixture { $0.sessions = 2 }
-        _ = try fixture.table.made(.cookie)
+        let other = try fixture.table.made(.cookie)
+        let streams = try [fixture.session, other.session].map { try $0.opened(.all, from: .now) }
         expectError(.tooManySessions) { try fixture.table.made(.bearer) }
         try fixture.table.ended(fixture.session)
         _ = try fixture.table.made(.bearer)
+        withExtendedLifetime(streams) {}
+    }
+
+    @Test("a new session takes the place of an empty one, which comes back when it is asked for")
+    func emptyOnesLeaveFirst() throws {
+        let fixture = try Fixture { $0.sessions = 3 }
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        let empty = try fixture.table.made(.bearer)
+        // Used later than the one in which something happened, and it leaves all the same.
+        fixture.time.advance(by: .seconds(1))
+        let streamed = try fixture.table.made(.bearer)
+        let stream = try streamed.session.opened(.all, from: .now)
+        let new = try fixture.table.made(.bearer)
+        #expect(fixture.table.count == 3)
+        #expect(fixture.table.lookup(empty.token) == nil)
+        #expect(fixture.table.lookup(fixture.token) != nil && fixture.table.lookup(new.token) != nil)
+        let found = try fixture.table.live(empty.token)
+        #expect(found.id == empty.session.id)
+        withExtendedLifetime(stream) {}
+    }
+
+    @Test("where none is empty, the one that was used least recently makes room, with its stores")
+    func leastRecentlyUsedLeaves() throws {
+        let fixture = try Fixture { $0.sessions = 2 }
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        fixture.time.advance(by: .seconds(1))
+        let other = try fixture.table.made(.bearer)
+        let otherStream = try other.session.opened(.all, from: .now)
+        _ = try fixture.table.made(.bearer)
+        #expect(fixture.table.lookup(fixture.token) == nil)
+        let found = try fixture.table.live(fixture.token)
+        #expect(found !== fixture.session && found.hasStore(fixture.tally))
+        withExtendedLifetime(otherStream) {}
+    }
+
+    @Test("a session that is kept finds a place although all in memory are in use")
+    func loadsFindPlace() throws {
+        let fixture = try Fixture { $0.sessions = 1 }
+        let second = try fixture.table.made(.bearer)
+        let stream = try second.session.opened(.all, from: .now)
+        #expect(fixture.table.lookup(fixture.token) == nil)
+        let found = try fixture.table.live(fixture.token)
+        #expect(found.id == fixture.session.id && fixture.table.count == 2)
+        // The limit holds again for new ones.
+        let foundStream = try found.opened(.all, from: .now)
+        expectError(.tooManySessions) { try fixture.table.made(.bearer) }
+        withExtendedLifetime((stream, foundStream)) {}
+    }
+
+    /// Sessions in memory, one of them with a stream, and one that is only kept; then the wall clock is set.
+    private func afterStep(
+        by step: Duration
+    ) throws -> (fixture: Fixture, kept: SessionToken, streamed: SessionToken, stream: TestStream) {
+        let fixture = try Fixture { $0.sessions = 1 }
+        let kept = fixture.token
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        let second = try fixture.table.made(.bearer)
+        let stream = try second.session.opened(.all, from: .now)
+        #expect(fixture.table.lookup(kept) == nil)
+        for _ in 0..<12 { fixture.table.sweep() }
+        fixture.time.step(by: step)
+        for _ in 0..<12 { fixture.table.sweep() }
+        return (fixture, kept, second.token, stream)
+    }
+
+    @Test("a wall clock that is set, forward or back, ends no session that was in use within its life")
+    func clockStep() throws {
+        for step in [2, -2] {
+            let (fixture, kept, streamed, stream) = try afterStep(by: .seconds(step * 24 * 3600))
+            #expect(try !stream.read().names.contains("goaway"))
+            #expect(try fixture.table.live(streamed) === stream.stream.session)
+            #expect(try fixture.table.live(kept).hasStore(fixture.tally))
+        }
+    }
+
+    @Test("a session that nobody used for its life after a step is over")
+    func lifeAfterStep() throws {
+        let (fixture, kept, _, _) = try afterStep(by: .seconds(2 * 24 * 3600))
+        fixture.time.advance(by: .seconds(26 * 3600))
+        for _ in 0..<24 { fixture.table.sweep() }
+        #expect(throws: SessionTable.NotLive.self) { try fixture.table.live(kept) }
     }
 
     @Test("sessions that come and go leave a bounded trace")

@@ -90,13 +90,17 @@ struct Tally: Feature {
 /// A time that a test moves.
 final class ManualTime: Sendable {
     private let now = Lock(Duration.seconds(1_000))
+    private let wall = Lock(Duration.seconds(1_700_000_000))
 
     func advance(by duration: Duration) { now.withLock { $0 += duration } }
+
+    /// Sets the wall clock.
+    func step(by duration: Duration) { wall.withLock { $0 += duration } }
 
     var source: TimeSource {
         TimeSource(
             monotonic: { [self] in now.withLock { $0 } },
-            sinceEpoch: { [self] in .seconds(1_700_000_000) + now.withLock { $0 } })
+            sinceEpoch: { [self] in wall.withLock { $0 } + now.withLock { $0 } })
     }
 }
 

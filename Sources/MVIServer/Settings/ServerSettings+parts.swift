@@ -26,7 +26,7 @@ extension ServerSettings {
         limits.receiptsPerSession = maxReceipts
         limits.outboxBytes = outboxBytes
         limits.outboxLabels = outboxLabels
-        limits.viewStateBytes = maxStateBytes
+        limits.stateBytes = maxStateBytes
         limits.waits = maxWaits
         limits.waitsPerSession = maxWaitsPerSession
         limits.queuedIntents = maxQueuedIntents

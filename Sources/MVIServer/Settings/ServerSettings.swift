@@ -52,7 +52,7 @@ public struct ServerSettings: Sendable {
     /// Labels that a session keeps for clients that are away.
     public var outboxLabels = Self.limits.outboxLabels
     /// Bytes of one view state.
-    public var maxStateBytes = Self.limits.viewStateBytes
+    public var maxStateBytes = Self.limits.stateBytes
     /// Requests with `Prefer: wait` in all.
     public var maxWaits = Self.limits.waits
     /// Requests with `Prefer: wait` a session.

@@ -38,7 +38,7 @@ struct ErasedStore: Sendable {
     @usableFromInline let decode: @Sendable (_ body: [UInt8]) -> Decoded
     /// Takes the working copy for the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
     @usableFromInline let commit: @Sendable () -> Void
-    /// Takes another writer's state for the head; returns its view state as this code derives it.
+    /// Takes another writer's state for the head.
     @usableFromInline let adopt: @Sendable (StoredStore) throws(StoreError) -> Void
     /// What the store begins with, as it is kept and as clients see it.
     @usableFromInline let state: [UInt8]

@@ -47,6 +47,8 @@ extension Session {
         let head = core.withLock { $0.head }
         shared.journal.load(key, since: head) { [self] result in
             switch result {
+            // What a damaged row says is not applied; it is read again until it is whole, or the session is ended.
+            case .success(let news?) where news.fault != nil: tryAgain { [self] in load(then: then) }
             case .success(let news): then(news)
             case .failure(let error) where error.code == .closed || isEnded: then(nil)
             case .failure: tryAgain { [self] in load(then: then) }

@@ -70,7 +70,7 @@ extension Session {
         environment.session = id
         let seed = ErasedStore.Seed(
             environment: environment, middleware: shared.middleware, stored: stored,
-            stateLimit: shared.limits.viewStateBytes, outboxLimit: shared.limits.outboxBytes)
+            stateLimit: shared.limits.stateBytes, outboxLimit: shared.limits.outboxBytes)
         do {
             guard let erased = try definition.make(feature.key, seed) else { throw StoreError.featureNotFound }
             return SessionStore(self, feature, erased, environment)

@@ -29,7 +29,7 @@ package enum ResetReason: String, Sendable, CaseIterable {
     case unknownCursor = "unknown-cursor"
     /// The cursor is older than labels that are gone.
     case expired
-    /// The stream was so slow that labels it was owed had to go.
+    /// The stream was slow, or away, for so long that labels it was owed had to go.
     case overflow
     /// A store could not be read and started over.
     case storeReplaced = "store-replaced"

@@ -5,8 +5,8 @@ extension Declared {
     static let table: [Declared] = declared + declared.compactMap(\.forHead) + options
 
     private static let sessionGone: [ProblemType] = [.unauthorized, .sessionNotFound, .sessionEnded] + notKept
-    /// A session, or a store, cannot be read or written now, or there is no room in memory for one that is kept.
-    private static let notKept: [ProblemType] = [.tooManySessions, .journalUnavailable, .storageFull]
+    /// A session, or a store, cannot be read or written now.
+    private static let notKept: [ProblemType] = [.journalUnavailable, .storageFull]
     private static let whoAsks = ["Sec-Fetch-Site", "Cookie"]
     private static let ofSession = ["Set-Cookie", "WWW-Authenticate", "Retry-After"]
     private static let streaming = Declared(
@@ -28,6 +28,7 @@ extension Declared {
             successes: [201, 200],
             problems: [
                 .invalidJSON, .badRequest, .crossSite, .bodyTooLarge, .unsupportedMediaType, .draining,
+                .tooManySessions,
             ] + notKept,
             responseFields: ["Content-Type", "Location", "Set-Cookie", "Retry-After"]),
         Declared(

@@ -28,17 +28,6 @@ extension RefusalCase {
         [
             unreadable(operation, .journalUnavailable, .unavailable, method, target, fields, body),
             unreadable(operation, .storageFull, .full, method, target, fields, body),
-            RefusalCase(
-                operation, .tooManySessions, when: "there is no room to bring the session back",
-                settings: { $0.maxSessions = 1 },
-                ask: { server in
-                    let session = try await server.session()
-                    try server.leaveMemory()
-                    _ = try await server.session()
-                    let response = try await server.send(session.request(method, target, fields, body: body))
-                    #expect(response["retry-after"] == "60")
-                    return response
-                }),
         ]
     }
 

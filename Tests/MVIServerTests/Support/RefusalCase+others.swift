@@ -99,10 +99,10 @@ extension RefusalCase {
             try await server.send(TestRequest("POST", "/sessions", [("Content-Type", "text/plain")], body: "{}"))
         },
         RefusalCase(
-            .createSession, .tooManySessions, when: "there are as many as there may be",
+            .createSession, .tooManySessions, when: "as many are in use as there may be",
             settings: { $0.maxSessions = 1 },
             ask: { server in
-                _ = try await server.session()
+                try server.holdStream(of: try await server.session())
                 return try await server.send(TestRequest("POST", "/sessions"))
             }),
         RefusalCase(.createSession, .draining, when: "the server is stopping") { server in

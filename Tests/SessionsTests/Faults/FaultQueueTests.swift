@@ -25,7 +25,7 @@ struct FaultQueueTests {
     /// Runs three intents as one batch, the second of which is unfit, and hands over what the clients were told.
     private func runBatch(with unfit: Unfit, _ hooks: Probe.Hooks) throws -> [String] {
         let journal = HeldJournal()
-        let table = try Cluster().node(Probe.definition(hooks), journal: journal, limits: { $0.viewStateBytes = 4_000 })
+        let table = try Cluster().node(Probe.definition(hooks), journal: journal, limits: { $0.stateBytes = 4_000 })
         let (session, _) = try table.made(.bearer)
         try session.told(.put(text: "new"), to: probe)
         journal.hold()
@@ -124,7 +124,7 @@ struct FaultQueueTests {
             let executor = SteppedExecutor()
             let table = try cluster.node(
                 Probe.definition(Probe.Hooks(bootstraps: true)), journal: journal, executor: executor,
-                limits: { $0.viewStateBytes = 4_000 })
+                limits: { $0.stateBytes = 4_000 })
             let (session, _) = try table.made(.bearer)
             journal.hold()
             for intent in [Probe.Intent.put(text: "a"), .fill(text: "b", bytes: 5_000), .put(text: "c")] {

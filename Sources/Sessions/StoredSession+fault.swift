@@ -1,0 +1,56 @@
+import EventStream
+import MVI
+import SessionJournal
+import WireJSON
+
+/// Whether what a journal gave can be what a session appended: a disk or a person may have changed it. What is not is
+/// never used, so that a damaged row hurts its own session and no other.
+extension StoredSession {
+    /// No log is so long: at a million turns a second it would take 140,000 years. Below it no number overflows.
+    private static let longestLog: UInt64 = 1 << 62
+
+    /// What cannot be; nil if all can.
+    var fault: StoreError? {
+        damage.map { damage in
+            StoreError(
+                .unavailable, "The journal's rows of the session \(record.id) are damaged: \(damage).",
+                retryAfter: .seconds(60))
+        }
+    }
+
+    private var damage: String? {
+        let last = head.number
+        if last > Self.longestLog { return "the head has the number \(last)" }
+        if !Epoch.isValid(record.epoch) { return "the epoch is none" }
+        if recentHeads.contains(where: { $0.number > last }) { return "an earlier head has a higher number" }
+        for store in stores + changed.map(\.summary)
+        where max(store.number, store.version, store.made, store.replaced) > last {
+            return "the store \(store.feature) has a higher number than the head"
+        }
+        for label in labels {
+            guard 1...max(1, last) ~= label.id.number, 0..<JournalBatch.labelLimit ~= label.id.index,
+                label.version <= last
+            else { return "a label has the place \(label.id.number).\(label.id.index)" }
+            guard label.json.isOneLineOfJSON else { return "a label is no JSON" }
+        }
+        for receipt in receipts {
+            guard receipt.number <= last else { return "a receipt has the number \(receipt.number)" }
+            if case .sequence(let number, _) = receipt.key, number > Self.longestLog * 2 - 1 {
+                return "a receipt is for the number \(number)"
+            }
+            switch receipt.outcome {
+            case .ran(let version): if version > last { return "a receipt has the version \(version)" }
+            case .refused(let status, let body):
+                guard 400..<600 ~= status, body.isOneLineOfJSON else { return "a receipt has the status \(status)" }
+            }
+        }
+        return nil
+    }
+}
+
+extension [UInt8] {
+    /// Whether these are JSON that can stand in one line of a stream.
+    fileprivate var isOneLineOfJSON: Bool {
+        !contains { $0 == 0x0A || $0 == 0x0D } && (try? WireJSON.decode(JSONText.self, from: self)) != nil
+    }
+}

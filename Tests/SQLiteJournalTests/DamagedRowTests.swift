@@ -1,0 +1,143 @@
+import Locking
+import MVI
+import SQLite
+import SessionJournal
+import Sessions
+import Testing
+
+@testable import SQLiteJournal
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Values in the journal's file that no server wrote there: a disk that fails, or a person with a tool.
+@Suite(.timeLimit(.minutes(60))) struct DamagedRowTests {
+    /// As many random changes are tried; `MVI_DAMAGED_ROWS=10000` for a long trial.
+    private static let rounds = getenv("MVI_DAMAGED_ROWS").flatMap { Int(String(cString: $0)) } ?? 200
+
+    private struct Note: Feature {
+        struct State: Codable, Equatable, Sendable { var count = 0 }
+        enum Intent: Codable, Equatable, Sendable { case add, say }
+        enum Message: Codable, Equatable, Sendable { case added }
+        enum Label: Codable, Equatable, Sendable { case said }
+
+        static let name = "note"
+        static let examples: [Intent] = [.add, .say]
+        static let labelExamples: [Label] = [.said]
+        let initialState = State()
+
+        func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+            switch intent {
+            case .add: turn.dispatch(.added)
+            case .say: turn.publish(.said)
+            }
+        }
+
+        func reduce(_ state: inout State, _ message: Message) { state.count += 1 }
+    }
+
+    private func table(_ journal: SQLiteJournal) throws -> SessionTable {
+        SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry([FeatureDefinition(Note())]), limits: SessionLimits(), journal: journal))
+    }
+
+    private func send(
+        _ body: String, _ name: IntentRequest.Name?, to session: Session
+    ) async throws -> Result<IntentOutcome, StoreError> {
+        let feature = try #require(FeatureID("note"))
+        return await awaitResult { done in
+            session.send(
+                IntentRequest(body: Array(body.utf8), name: name), to: feature,
+                record: { _ in RecordedRefusal(status: 422, body: Array("{}".utf8)) }, completion: done)
+        }
+    }
+
+    /// A folder with one session in which everything has happened that is kept in rows, and the session's token.
+    private func folder() async throws -> (TemporaryFolder, SessionToken) {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let table = try table(journal)
+        let made = await awaitResult { done in table.create(.bearer) { done($0) } }
+        let (session, token) = try made.get()
+        for number in 1...4 {
+            _ = try await send(#"{"type":"add"}"#, .key("key\(number)"), to: session).get()
+            _ = try await send(#"{"type":"say"}"#, .sequence(UInt64(number), epoch: "epoch"), to: session).get()
+        }
+        // A refusal uses its number up, and is kept.
+        _ = try await send(#"{"type":"shout"}"#, .sequence(5, epoch: "epoch"), to: session)
+        await journal.close()
+        return (folder, token)
+    }
+
+    /// Everything that a client can ask of the session. What it gets does not matter here, but that it gets something.
+    private func use(_ token: SessionToken, _ table: SessionTable) async throws {
+        let found = await awaitResult { done in table.find(token) { done($0) } }
+        guard case .live(let session) = found else { return }
+        let opened = await awaitResult { done in
+            session.openStream(.all, from: .earliest) { done($0) }
+        }
+        if case .success(let stream) = opened {
+            var bytes: [UInt8] = []
+            reading: for _ in 0..<100 {
+                switch stream.nextStep() {
+                case .write(let more), .writeAll(let more): bytes += more
+                case .wait, .finish: break reading
+                }
+            }
+            // No row can forge a line.
+            let text = String(decoding: bytes, as: UTF8.self)
+            for line in text.split(separator: "\n") {
+                #expect(line.starts(with: /: ok|retry: |id: |event: |data: \{/), "\(line)")
+            }
+            stream.closed()
+        }
+        for name in [nil, IntentRequest.Name.key("key1"), .sequence(3, epoch: "epoch"), .sequence(6, epoch: "epoch")] {
+            _ = try await send(#"{"type":"add"}"#, name, to: session)
+        }
+        _ = await awaitResult { done in table.end(session) { done($0) } }
+    }
+
+    @Test func `no value of a row ends the process, hangs a client or forges a line of a stream`() async throws {
+        let (sound, token) = try await folder()
+        let columns = try await self.columns(of: sound)
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<Self.rounds {
+            let copy = try sound.copyAsAfterKill()
+            let (table, column) = try #require(columns.randomElement(using: &generator))
+            let value = Self.values.randomElement(using: &generator) ?? .null
+            let change = "UPDATE \(table) SET \(column) = ? WHERE rowid = (SELECT rowid FROM \(table) ORDER BY random() LIMIT 1)"
+            do {
+                var connection = try Connection(.file(copy.database))
+                try connection.execute(change, [value])
+            } catch {
+                // The schema does not let it be.
+                continue
+            }
+            let journal = try await copy.journal()
+            try await use(token, self.table(journal))
+            await journal.close()
+        }
+    }
+
+    private static let values: [SQLiteValue] = [
+        .integer(Int64(-1)), .integer(Int64(0)), .integer(Int64(1)), .integer(Int64(99)), .integer(Int64(101)),
+        .integer(Int64(600)), .integer(Int64(-600)), .integer(Int64.max), .integer(Int64.max - 1), .integer(Int64.min),
+        .integer(Int64(1) << 62), .null, .text(""), .text("garbage\nevent: x"),
+        .text("\u{0}"), .blob([]), .blob([0xFF, 0x00]), .blob(Array("{\"a\":1}\n\ndata: {}".utf8)), .text("note"),
+        .text("9223372036854775807"),
+    ]
+
+    private func columns(of folder: TemporaryFolder) async throws -> [(String, String)] {
+        var connection = try Connection(.file(folder.database))
+        var columns: [(String, String)] = []
+        for table in ["sessions", "stores", "labels", "receipts"] {
+            let names = try connection.query("SELECT name FROM pragma_table_info(?)", [.text(table)]) { try $0.text(0) }
+            columns += names.map { (table, $0) }
+        }
+        return columns
+    }
+}
