@@ -135,7 +135,7 @@ struct SettingsTests {
         settings.maxConnections = 12
         #expect(settings.sessionLimits.streams == 11)
         #expect(settings.sessionLimits.longestWait == .seconds(3))
-        #expect(settings.sessionLimits.viewStateBytes == 2_048)
+        #expect(settings.sessionLimits.stateBytes == 2_048)
         #expect(settings.http.headLimit == 4_096)
         #expect(settings.http.connectionLimit == 12)
     }

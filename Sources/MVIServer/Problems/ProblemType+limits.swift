@@ -67,7 +67,8 @@ extension ProblemType {
 
     static let stateTooLarge = ProblemType(
         "state-too-large", 507, "The state has grown too large",
-        meaning: "The state that the intent leads to has more bytes than the server keeps. Nothing of the turn was "
-            + "kept.",
-        remedy: "Remove something from the state; or start the server with a larger `--max-state-bytes`.")
+        meaning: "The state that the intent leads to, or its labels together, have more bytes than the server keeps; "
+            + "`detail` says which. Nothing of the turn was kept.",
+        remedy: "Remove something from the state; or start the server with a larger `--max-state-bytes`, or for labels "
+            + "`--outbox-bytes`.")
 }

@@ -24,7 +24,7 @@ struct Declared: Sendable {
         static let problems: [ProblemType] = [
             .badRequest, .requestTimeout, .bodyTooLarge, .headTooLarge, .unknownTransferCoding, .busy, .draining,
         ]
-        /// Fields of every answer, the last four where the request's `Origin` is on the list.
+        /// Fields of every answer, the last two where the request's `Origin` is on the list.
         static let responseFields = [
             "Cache-Control", "Vary", "X-Content-Type-Options",
             "Access-Control-Allow-Origin", "Access-Control-Expose-Headers",
