@@ -76,6 +76,7 @@ struct BoundedLogTests {
         let event = events.withLock { $0[0] }
         #expect(event.metadata?["value"] == .string(shown))
         #expect(event.metadata?["list"] == .array([.string(shown)]))
-        #expect(!event.message.description.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) })
+        #expect(
+            !event.message.description.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) })
     }
 }

@@ -109,7 +109,8 @@ import Testing
             let copy = try sound.copyAsAfterKill()
             let (table, column) = try #require(columns.randomElement(using: &generator))
             let value = Self.values.randomElement(using: &generator) ?? .null
-            let change = "UPDATE \(table) SET \(column) = ? WHERE rowid = (SELECT rowid FROM \(table) ORDER BY random() LIMIT 1)"
+            let change =
+                "UPDATE \(table) SET \(column) = ? WHERE rowid = (SELECT rowid FROM \(table) ORDER BY random() LIMIT 1)"
             do {
                 var connection = try Connection(.file(copy.database))
                 try connection.execute(change, [value])

@@ -40,7 +40,8 @@ import Testing
             ])
     }
 
-    @Test func `a journal that is deleted while it is in use is noticed, and used again when it is back`() async throws {
+    @Test func `a journal that is deleted while it is in use is noticed, and used again when it is back`() async throws
+    {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         let session = try await journal.newSession()

@@ -150,7 +150,8 @@ final class RequestContext {
             }
         }
         return ResponseWriter.queue(
-            response, on: connection, closing: core.isDraining.load(ordering: .relaxed) || core.isCrowded, stream: stream,
+            response, on: connection, closing: core.isDraining.load(ordering: .relaxed) || core.isCrowded,
+            stream: stream,
             logger: core.logger)
     }
 

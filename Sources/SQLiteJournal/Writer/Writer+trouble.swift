@@ -49,7 +49,8 @@ extension Writer {
         // What it wrote into the file without a name cannot be had any more.
         database = nil
         beginTrouble(
-            StoreError(.unavailable, "The journal \(engine.files.database) was deleted or replaced while it was in use."))
+            StoreError(
+                .unavailable, "The journal \(engine.files.database) was deleted or replaced while it was in use."))
     }
 
     /// Notes that something is wrong; what waits is refused until a probe succeeds.

@@ -50,7 +50,9 @@ final class Writer {
                 if waitForWindow() { continue }
                 window.stayedEmpty()
                 let hasWork = engine.status.trouble == nil && database?.hasGarbage == true
-                if !hasWork { engine.wait(atMost: engine.status.trouble == nil ? engine.options.probeInterval : nextProbe - .now) }
+                if !hasWork {
+                    engine.wait(atMost: engine.status.trouble == nil ? engine.options.probeInterval : nextProbe - .now)
+                }
             }
             guard isWell() else {
                 refuseAll()
