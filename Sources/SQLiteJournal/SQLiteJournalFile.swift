@@ -4,8 +4,8 @@ import SessionJournal
 
 /// A journal as tools look at it, beside a server that runs or while none does.
 ///
-/// Everything is only read: nothing is copied from the log, and no file is made or changed, but for the log's index when
-/// the log was left behind without one. Its methods block; each call sees one moment.
+/// But for `restore`, everything is only read: nothing is copied from the log, and no file is made or changed, but for the
+/// log's index when the log was left behind without one. Its methods block; each call sees one moment.
 public struct SQLiteJournalFile: Sendable {
     /// A session in a list.
     public struct Overview: Sendable, Hashable {
@@ -81,6 +81,54 @@ public struct SQLiteJournalFile: Sendable {
             }
         }
         try JournalFiles.publish(partial, as: path).get()
+    }
+
+    /// Makes a backup the folder's journal, while no server uses it. Each session gets a new epoch, so that cursors and
+    /// entity tags of the life that the backup does not have name nothing of this one.
+    ///
+    /// - Returns: how many sessions it has.
+    /// - Throws: `JournalOpenError` if a server uses the folder or it cannot be made; `StoreError` with the code `invalid`
+    ///   if there is a journal already, which is left alone, or if the file is no backup of one.
+    public func restore(from backup: String) throws -> Int {
+        if let code = JournalFiles.makeFolder(files.folder) {
+            throw StoreError(code, "The folder \(files.folder) cannot be made")
+        }
+        let lock = try FolderLock(.exclusive, in: files.folder)
+        defer { withExtendedLifetime(lock) {} }
+        for path in [files.database, files.log, files.database + "-shm"] where JournalFiles.size(of: path) != nil {
+            throw StoreError(.invalid, "\(path) is there already; move it away first, with what lies beside it.")
+        }
+        let partial = files.database + ".partial"
+        // Of a restore that was cut short.
+        JournalFiles.remove(partial)
+        do {
+            let count = try copy(backup, to: partial)
+            try JournalFiles.publish(partial, as: files.database).get()
+            return count
+        } catch {
+            JournalFiles.remove(partial)
+            if let failure = error as? StoreError { throw failure }
+            throw StoreError(error, at: backup)
+        }
+    }
+
+    private func copy(_ backup: String, to partial: String) throws -> Int {
+        try JournalFiles.makePrivate(partial)
+        do {
+            var source = try Connection(.file(backup), access: .immutable)
+            var target = try Connection(.file(partial), busyTimeout: .zero)
+            try source.backUp(to: &target)
+        }
+        var target = try Connection(.file(partial), busyTimeout: .zero)
+        // Without a log beside it, which would be left behind.
+        try target.script("PRAGMA journal_mode = DELETE")
+        guard try target.first("PRAGMA user_version", [], { try $0.int(0) }) ?? 0 > 0 else {
+            throw StoreError(.invalid, "\(backup) is no backup of a journal.")
+        }
+        return try target.transaction(.immediate) { connection in
+            try connection.execute("UPDATE sessions SET epoch = lower(hex(randomblob(8)))")
+            return try connection.first("SELECT count(*) FROM sessions", []) { try $0.int(0) } ?? 0
+        }
     }
 
     private func read<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {

@@ -14,7 +14,13 @@ struct ServerCommand: AsyncParsableCommand {
             beats a variable, a variable the file. Times are written 500ms, 20s, 5m or 24h, bytes 65536, 64KiB or 1MiB.
             """,
         version: "0.1.0",
-        subcommands: [HealthCommand.self, BackupCommand.self, SessionsCommand.self, ExportCommand.self])
+        subcommands: [
+            HealthCommand.self,
+            BackupCommand.self,
+            RestoreCommand.self,
+            SessionsCommand.self,
+            ExportCommand.self,
+        ])
 
     @OptionGroup var flags: ServerFlags
 

@@ -9,8 +9,8 @@ struct BackupCommand: AsyncParsableCommand {
         abstract: "Copy what is kept into a new file.",
         discussion: """
             Takes --data as the server does, which may run and goes on meanwhile. The copy is one moment's, complete \
-            and synced when the command ends; to restore it, stop the server and put it in the place of \
-            journal.sqlite, without the files journal.sqlite-wal and journal.sqlite-shm. Nothing is overwritten.
+            and synced when the command ends; 'mvi-server restore' makes a journal of it. Nothing is \
+            overwritten.
             """)
 
     @ParentCommand var server: ServerCommand

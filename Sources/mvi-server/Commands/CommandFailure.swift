@@ -11,6 +11,16 @@ struct CommandFailure: Error, CustomStringConvertible {
 extension ServerCommand {
     /// The folder of `--data`, `MVI_DATA` or the configuration file, which must be there: a command makes none.
     func existingDataFolder() async throws -> String {
+        let folder = try await dataFolder()
+        guard FilePath.isFolder(folder) else {
+            throw CommandFailure(
+                "There is no data folder '\(folder)'. Give the one that the server was given, with --data or MVI_DATA.")
+        }
+        return folder
+    }
+
+    /// The folder that the settings name, which may not be there.
+    func dataFolder() async throws -> String {
         let settings: ServerSettings
         do {
             settings = try await self.settings().server
@@ -19,10 +29,6 @@ extension ServerCommand {
         }
         guard let folder = settings.dataFolder else {
             throw CommandFailure("With --data :memory: nothing is kept. Give the folder that the server was given.")
-        }
-        guard FilePath.isFolder(folder) else {
-            throw CommandFailure(
-                "There is no data folder '\(folder)'. Give the one that the server was given, with --data or MVI_DATA.")
         }
         return folder
     }

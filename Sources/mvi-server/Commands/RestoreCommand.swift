@@ -1,0 +1,40 @@
+import ArgumentParser
+import SQLiteJournal
+
+/// `mvi-server restore FILE`: a backup in the place of the journal.
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Make a backup the journal of a data folder.",
+        discussion: """
+            Takes --data as the server does, which must not run, and makes the folder if it is not there. Every session \
+            gets a new epoch: what clients remember of the life that the backup does not have (cursors, entity tags) is \
+            not taken for anything of this one, and their streams get a reset. Nothing is overwritten: a journal that is \
+            there is moved away first. The backup stays as it is.
+            """)
+
+    @ParentCommand var server: ServerCommand
+
+    @Argument(help: "The backup to restore.") var file: String
+
+    func run() async throws {
+        try await reporting {
+            let folder = try await server.dataFolder()
+            let sessions = try Restore.run(from: try FilePath.absolute(file), toFolder: folder)
+            _ = try StandardOutput.put(Array("\(folder)/journal.sqlite: \(sessions) sessions\n".utf8))
+        }
+    }
+}
+
+/// Puts backups in the place of journals.
+enum Restore {
+    /// Returns how many sessions the backup has.
+    static func run(from path: String, toFolder folder: String) throws -> Int {
+        guard FilePath.isThere(path) else { throw CommandFailure("There is no backup '\(path)'.") }
+        do {
+            return try SQLiteJournalFile(directory: folder).restore(from: path)
+        } catch {
+            throw CommandFailure("Nothing is restored. \(error)")
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import SQLiteJournal
+import SessionJournal
+import Testing
+
+@testable import mvi_server
+
+#if canImport(Glibc)
+    import Glibc
+#endif
+
+@Suite("mvi-server restore", .timeLimit(.minutes(2)))
+struct RestoreTests {
+    /// A backup of three sessions.
+    private func backup() async throws -> (temporary: TemporaryFolder, file: String) {
+        let temporary = try TemporaryFolder()
+        let data = try temporary.folder("data")
+        let journal = try await KeptSessions.open(data)
+        try await KeptSessions.add(1...3, to: journal)
+        await journal.close()
+        let file = "\(temporary.path)/backup.sqlite"
+        try Backup.make(at: file, ofFolder: data)
+        return (temporary, file)
+    }
+
+    private func epoch(ofSession number: Int, inFolder folder: String) throws -> String? {
+        try SQLiteJournalFile(directory: folder).export("session-\(number)")?.session.record.epoch
+    }
+
+    @Test func `every session is back, under an epoch that no client knows`() async throws {
+        let (temporary, file) = try await backup()
+        let folder = "\(temporary.path)/new/folder"
+        #expect(try Restore.run(from: file, toFolder: folder) == 3)
+        var epochs: Set<String> = []
+        let journal = try await KeptSessions.open(folder)
+        for number in 1...3 {
+            #expect(try KeptSessions.count(ofSession: number, inFolder: folder) == "{\"count\":\(number)}")
+            let epoch = try #require(try epoch(ofSession: number, inFolder: folder))
+            #expect(epoch.utf8.count == 16 && epoch != "k\(number)")
+            epochs.insert(epoch)
+        }
+        #expect(epochs.count == 3)
+        // A server goes on with it.
+        try await KeptSessions.add(4...4, to: journal)
+        await journal.close()
+        #expect(try KeptSessions.count(ofSession: 4, inFolder: folder) == "{\"count\":4}")
+        // The backup is as it was, for another time.
+        #expect(try Restore.run(from: file, toFolder: "\(temporary.path)/other") == 3)
+    }
+
+    @Test func `a journal that is there is left alone, and so is one that a server uses`() async throws {
+        let (temporary, file) = try await backup()
+        let data = "\(temporary.path)/data"
+        let error = #expect(throws: CommandFailure.self) { try Restore.run(from: file, toFolder: data) }
+        #expect(error?.description.contains("is there already; move it away first") == true)
+        #expect(try epoch(ofSession: 1, inFolder: data) == "k1")
+        let used = try temporary.folder("used")
+        let journal = try await KeptSessions.open(used)
+        #expect(throws: CommandFailure.self) { try Restore.run(from: file, toFolder: used) }
+        await journal.close()
+    }
+
+    @Test func `what is no backup is not restored, and leaves nothing`() throws {
+        let temporary = try TemporaryFolder()
+        let text = "\(temporary.path)/text"
+        let descriptor = open(text, O_WRONLY | O_CREAT, 0o600)
+        try #require(write(descriptor, "no database", 11) == 11)
+        close(descriptor)
+        for path in [text, "\(temporary.path)/nothing"] {
+            let folder = try temporary.folder("target-\(path == text)")
+            #expect(throws: CommandFailure.self) { try Restore.run(from: path, toFolder: folder) }
+            #expect(throws: (any Error).self) { try SQLiteJournalFile(directory: folder).sessions(limit: 1) }
+            #expect(access("\(folder)/journal.sqlite.partial", F_OK) != 0)
+        }
+    }
+}
