@@ -89,6 +89,7 @@ final class Application: RequestHandler {
             do throws(Problem) {
                 switch try credentials.caller(incoming.fields) {
                 case .known(let caller):
+                    try endpoint.check(caller)
                     terms.cookie = caller.refresh
                     answer = try judge(incoming, caller)
                 case .pending(let pending):
@@ -120,6 +121,7 @@ final class Application: RequestHandler {
         do throws(Problem) {
             do throws(Problem) {
                 let caller = try credentials.caller(found, pending.token, isByCookie: pending.isByCookie)
+                try endpoint.check(caller)
                 terms.cookie = caller.refresh
                 Reply.Request(terms, try judge(incoming, caller)).handle(body, reply.send)
             } catch {

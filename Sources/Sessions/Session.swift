@@ -1,3 +1,4 @@
+import EventStream
 import Locking
 import MVI
 import SessionJournal
@@ -14,13 +15,19 @@ package final class Session: Sendable {
     /// How the client proves whose it is.
     package let credential: Credential
 
+    /// What is wrong with its rows; such a session is there to be ended, and none of them is used.
+    let fault: StoreError?
     let key: SessionKey
     let tokenHash: TokenHash
     let shared: SessionEnvironment
     let core: Lock<SessionCore>
     package let queue = TurnQueue(isStarted: true)
 
-    private init(_ record: SessionRecord, _ key: SessionKey, _ environment: SessionEnvironment, _ core: SessionCore) {
+    private init(
+        _ record: SessionRecord, _ key: SessionKey, _ environment: SessionEnvironment, _ core: SessionCore,
+        fault: StoreError? = nil
+    ) {
+        self.fault = fault
         (id, credential, tokenHash) = (record.id, record.credential, record.tokenHash)
         (self.key, shared, self.core) = (key, environment, Lock(core))
     }
@@ -35,6 +42,12 @@ package final class Session: Sendable {
     ///
     /// - Parameter lastSeen: when it was last used, on the monotonic clock.
     convenience init(_ stored: StoredSession, lastSeen: Duration, environment: SessionEnvironment) {
+        if let fault = stored.fault {
+            var core = SessionCore(epoch: Epoch.random(), now: environment.time.monotonic())
+            core.lastTouch = lastSeen
+            self.init(stored.record, stored.key, environment, core, fault: fault)
+            return
+        }
         let core = SessionCore(
             stored, Moment(environment.time), lastSeen: lastSeen, limits: environment.limits)
         self.init(stored.record, stored.key, environment, core)

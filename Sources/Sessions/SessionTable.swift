@@ -12,8 +12,24 @@ package enum SessionLookup: Sendable {
     case ended
     /// Nothing.
     case unknown
+    /// A session of which the journal has rows that no server wrote, and what is wrong with them: it can be ended.
+    case damaged(Session, StoreError)
     /// It is not known: what sessions are kept in cannot be read.
     case failed(StoreError)
+}
+
+extension SessionLookup {
+    /// The session that is there, in whatever condition.
+    fileprivate var session: Session? {
+        switch self {
+        case .live(let session), .damaged(let session, _): session
+        case .ended, .unknown, .failed: nil
+        }
+    }
+}
+
+extension Session {
+    fileprivate var lookup: SessionLookup { fault.map { .damaged(self, $0) } ?? .live(self) }
 }
 
 /// A server's sessions, by the hash of their token: those in use in memory, all of them in the journal.
@@ -136,9 +152,9 @@ package final class SessionTable: Sendable {
                 return ((shard.tombstones[hash] ?? .zero) > now ? .ended : nil, false)
             }
             // Under the table's lock, so that it cannot leave memory between this and its use.
-            return (.live(session), session.use(now: now))
+            return (session.lookup, session.use(now: now))
         }
-        guard case .live(let session) = found, !isAlive else { return found }
+        guard let session = found?.session, !isAlive else { return found }
         expire(session)
         return .ended
     }
@@ -151,10 +167,6 @@ package final class SessionTable: Sendable {
         case .success(.ended): outcome = .ended
         case .success(.unknown): outcome = .unknown
         case .success(.found(let stored)):
-            if let fault = stored.fault {
-                outcome = .failed(fault)
-                break
-            }
             let lived = lifeTime(Moment(environment.time)) - stored.record.lastSeen
             let session = Session(stored, lastSeen: now - lived, environment: environment)
             if session.timeLeft(now: now) <= .zero {
@@ -164,11 +176,11 @@ package final class SessionTable: Sendable {
             } else {
                 enterAgain()
                 session.touch()
-                outcome = .live(session)
+                outcome = session.lookup
             }
         }
         let waiters = shard(hash).withLock { shard -> [@Sendable (SessionLookup) -> Void] in
-            if case .live(let session) = outcome { shard.sessions[hash] = session }
+            if let session = outcome.session { shard.sessions[hash] = session }
             return shard.loading.removeValue(forKey: hash) ?? []
         }
         for waiter in waiters { waiter(outcome) }

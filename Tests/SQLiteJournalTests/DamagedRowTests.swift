@@ -124,6 +124,44 @@ import Testing
         }
     }
 
+    @Test func `a session with a damaged row can be ended, and is gone then`() async throws {
+        let (sound, token) = try await folder()
+        let damage: [(String, SQLiteValue)] = [
+            ("UPDATE sessions SET epoch = ?", .text("no epoch")),
+            ("UPDATE labels SET json = ?", .blob(Array("{}\n\nevent: forged".utf8))),
+            ("UPDATE receipts SET status = ?, version = NULL, body = x'7b7d'", .integer(Int64(101))),
+            ("UPDATE stores SET version = ?", .integer(Int64(-1))),
+        ]
+        for (change, value) in damage {
+            let copy = try sound.copyAsAfterKill()
+            do {
+                var connection = try Connection(.file(copy.database))
+                try connection.execute(change, [value])
+            }
+            let journal = try await copy.journal()
+            let table = try table(journal)
+            guard case .damaged(let session, let error) = await awaitResult({ done in table.find(token) { done($0) } })
+            else {
+                Issue.record("it was not found to be damaged by \(change)")
+                continue
+            }
+            #expect(error.code == .unavailable && error.retryAfter != nil)
+            // The same again, from memory.
+            guard case .damaged? = table.lookup(token) else {
+                Issue.record("it was taken for sound")
+                continue
+            }
+            try await awaitResult { done in table.end(session) { done($0) } }.get()
+            guard case .ended? = table.lookup(token) else {
+                Issue.record("it is not ended")
+                continue
+            }
+            await journal.close()
+            let rows = try SQLiteJournalFile(directory: copy.path).sessions(limit: 10)
+            #expect(rows.isEmpty)
+        }
+    }
+
     private static let values: [SQLiteValue] = [
         .integer(Int64(-1)), .integer(Int64(0)), .integer(Int64(1)), .integer(Int64(99)), .integer(Int64(101)),
         .integer(Int64(600)), .integer(Int64(-600)), .integer(Int64.max), .integer(Int64.max - 1), .integer(Int64.min),

@@ -31,6 +31,8 @@ final class Endpoint: Sendable {
     /// `/features/{id}/state`: at most one parameter, which is a whole segment.
     let path: String
     let access: Access
+    /// Whether it takes a session of which the journal has damaged rows; others answer 503.
+    let takesDamaged: Bool
     /// How many bytes of body it takes.
     let bodyLimit: Int
     /// What a refusal depends on, beside the path; nil where no session is behind it.
@@ -41,7 +43,8 @@ final class Endpoint: Sendable {
     let cutOff: (@Sendable (Incoming, Problem) -> Problem)?
 
     init(
-        _ name: String, _ method: Method, _ path: String, bodyLimit: Int = 0, refusalsVary: String? = nil,
+        _ name: String, _ method: Method, _ path: String, bodyLimit: Int = 0, takesDamaged: Bool = false,
+        refusalsVary: String? = nil,
         insteadOf: (@Sendable (Problem, Incoming) throws(Problem) -> Response)? = nil,
         cutOff: (@Sendable (Incoming, Problem) -> Problem)? = nil, _ access: Access
     ) {
@@ -50,6 +53,7 @@ final class Endpoint: Sendable {
         self.path = path
         self.access = access
         self.bodyLimit = bodyLimit
+        self.takesDamaged = takesDamaged
         if case .session = access {
             self.refusalsVary = refusalsVary ?? AnswerFields.sessionVary
         } else {
@@ -57,6 +61,11 @@ final class Endpoint: Sendable {
         }
         self.insteadOf = insteadOf
         self.cutOff = cutOff
+    }
+
+    /// Refuses a session that this endpoint cannot use.
+    func check(_ caller: Caller) throws(Problem) {
+        if let damage = caller.damage, !takesDamaged { throw Problem(damage) }
     }
 
     /// An endpoint that answers everyone the same way, whatever the head says.

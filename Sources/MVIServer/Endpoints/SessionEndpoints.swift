@@ -15,7 +15,7 @@ struct SessionEndpoints: Sendable {
                 "createSession", .post, "/sessions", bodyLimit: bodyLimit, refusalsVary: AnswerFields.sessionVary,
                 .everyone(create)),
             Endpoint("describeSession", .get, "/sessions/current", .session(describe)),
-            Endpoint("endSession", .delete, "/sessions/current", .session(end)),
+            Endpoint("endSession", .delete, "/sessions/current", takesDamaged: true, .session(end)),
         ]
     }
 
@@ -40,7 +40,7 @@ struct SessionEndpoints: Sendable {
                     case .live(let session): reply.answer(response(200, session, token))
                     // It may be there: another one in its place would take the client's away for good.
                     case .failed(let refusal): reply.refuse(Problem(refusal))
-                    case .ended, .unknown: create(credential, reply)
+                    case .ended, .unknown, .damaged: create(credential, reply)
                     }
                 }
             } catch {

@@ -1,4 +1,5 @@
 import Locking
+import MVI
 import MicroHTTP
 import Sessions
 
@@ -9,6 +10,8 @@ struct Caller: Sendable {
     let isByCookie: Bool
     /// Set-Cookie anew, when half of its life has passed.
     let refresh: ResponseField?
+    /// Why the session can only be ended.
+    var damage: StoreError?
 }
 
 /// A request's session, or the way to it.
@@ -73,6 +76,8 @@ struct Credentials: Sendable {
         case .live(let session):
             let refresh = isByCookie && session.cookieIsDue() ? cookies.set(token.text) : nil
             return Caller(session: session, isByCookie: isByCookie, refresh: refresh)
+        case .damaged(let session, let error):
+            return Caller(session: session, isByCookie: isByCookie, refresh: nil, damage: error)
         case .ended:
             throw gone(.sessionEnded, "The session of this credential has ended.", isByCookie)
         case .unknown:
