@@ -66,7 +66,8 @@ struct BoundedLogTests {
         "what ends a line, hides or turns text is escaped, a value that could be two is quoted",
         arguments: [
             ("plain", "plain"), ("two words", "\"two words\""), ("a=b", "\"a=b\""), ("say \"x\"", "\"say \\\"x\\\"\""),
-            ("", "\"\""), ("a\nb", "a\\u{a}b"), ("a\u{85}b", "a\\u{85}b"), ("a\u{2028}b", "a\\u{2028}b"),
+            ("a\\", "\"a\\\\\""), ("a\\\" b", "\"a\\\\\\\" b\""), ("", "\"\""), ("a\nb", "a\\u{a}b"),
+            ("a\u{85}b", "a\\u{85}b"), ("a\u{2028}b", "a\\u{2028}b"),
             ("a\u{202E}b", "a\\u{202e}b"), ("a\u{7F}b", "a\\u{7f}b"), ("größe", "größe"),
         ])
     func values(_ value: String, _ shown: String) {

@@ -46,7 +46,8 @@ struct BoundedLogHandler: LogHandler {
     func log(event: LogEvent) {
         if event.level >= .info {
             let place = LogCounts.Place(file: event.file, line: event.line)
-            let (isPassedOn, leftOut) = counts.withLock { $0.note(place, now: now()) }
+            let now = now()
+            let (isPassedOn, leftOut) = counts.withLock { $0.note(place, now: now) }
             for (place, count) in leftOut {
                 var summary = event
                 summary.level = .warning
@@ -102,10 +103,11 @@ extension Logger.MetadataValue {
 
 extension String {
     fileprivate var asOneValue: String {
-        let text = withoutControls
-        let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x3D }
-        if isPlain { return text }
-        return "\"" + text.replacing("\"", with: "\\\"") + "\""
+        let isPlain = !isEmpty && utf8.allSatisfy { $0 != 0x20 && $0 != 0x22 && $0 != 0x3D && $0 != 0x5C }
+        if isPlain { return withoutControls }
+        // Backslashes first: one before a quote must not make the quote the value's end.
+        let escaped = replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return "\"" + escaped.withoutControls + "\""
     }
 
     /// Without characters that end a line, hide or turn text: they are written as `\u{…}`.
