@@ -98,6 +98,12 @@ public struct SQLiteJournalFile: Sendable {
         for path in [files.database, files.log, files.database + "-shm"] where JournalFiles.size(of: path) != nil {
             throw StoreError(.invalid, "\(path) is there already; move it away first, with what lies beside it.")
         }
+        if (JournalFiles.size(of: backup + "-wal") ?? 0) > 0 {
+            throw StoreError(
+                .invalid,
+                "\(backup)-wal holds what \(backup) does not: it is no backup but a journal in use. Make a backup of its folder."
+            )
+        }
         let partial = files.database + ".partial"
         // Of a restore that was cut short.
         JournalFiles.remove(partial)
@@ -107,8 +113,7 @@ public struct SQLiteJournalFile: Sendable {
             return count
         } catch {
             JournalFiles.remove(partial)
-            if let failure = error as? StoreError { throw failure }
-            throw StoreError(error, at: backup)
+            throw error is SQLiteError ? StoreError(error, at: backup) : error
         }
     }
 
@@ -122,7 +127,7 @@ public struct SQLiteJournalFile: Sendable {
         var target = try Connection(.file(partial), busyTimeout: .zero)
         // Without a log beside it, which would be left behind.
         try target.script("PRAGMA journal_mode = DELETE")
-        guard try target.first("PRAGMA user_version", [], { try $0.int(0) }) ?? 0 > 0 else {
+        guard try JournalDatabase.version(of: &target, latest: Schema.migrations.count, path: backup) != nil else {
             throw StoreError(.invalid, "\(backup) is no backup of a journal.")
         }
         return try target.transaction(.immediate) { connection in

@@ -59,6 +59,17 @@ struct RestoreTests {
         await journal.close()
     }
 
+    @Test func `a copy without its log is not taken for the whole`() async throws {
+        let (temporary, file) = try await backup()
+        let descriptor = open(file + "-wal", O_WRONLY | O_CREAT, 0o600)
+        try #require(write(descriptor, "a log", 5) == 5)
+        close(descriptor)
+        let error = #expect(throws: CommandFailure.self) {
+            try Restore.run(from: file, toFolder: "\(temporary.path)/new")
+        }
+        #expect(error?.description.contains("holds what") == true)
+    }
+
     @Test func `what is no backup is not restored, and leaves nothing`() throws {
         let temporary = try TemporaryFolder()
         let text = "\(temporary.path)/text"

@@ -72,7 +72,7 @@ final class JournalDatabase {
     }
 
     /// How many migrations the database has seen; nil if it is new.
-    private static func version(of connection: inout Connection, latest: Int, path: String) throws -> Int? {
+    static func version(of connection: inout Connection, latest: Int, path: String) throws -> Int? {
         func number(_ sql: String) throws -> Int64 { try connection.first(sql) { row in try row.integer(0) } ?? 0 }
         let tables = try number("SELECT count(*) FROM sqlite_master")
         let (application, version) = (try number("PRAGMA application_id"), Int(try number("PRAGMA user_version")))
