@@ -3,18 +3,21 @@ enum EscapedText {
     /// Appends a string in quotes. Escaped is what must be: quote, backslash, control characters.
     static func append(_ string: String, to output: inout [UInt8]) {
         string.withUTF8Span { text in
-            guard text.count <= 64 ? appendShort(text, to: &output) : appendLong(text, to: &output) else {
-                return appendEscaped(text, to: &output)
-            }
+            let isAppended = text.count <= 64 ? appendShort(text, to: &output) : appendLong(text, to: &output)
+            if !isAppended { appendEscaped(text, to: &output) }
         }
     }
 
     /// Looking at each byte on its way costs less than getting vector code ready. False: it must be escaped, and nothing
     /// is appended.
-    private static func appendShort(_ text: Span<UInt8>, to output: inout [UInt8]) -> Bool {
+    @inline(__always)
+    private static func appendShort(
+        _ text: Span<UInt8>, afterComma: Bool = false, withColon: Bool = false, to output: inout [UInt8]
+    ) -> Bool {
         let start = output.count
         var isPlain = true
-        output.append(addingCapacity: text.count + 2) { output in
+        output.append(addingCapacity: text.count + 4) { output in
+            if afterComma { output.append(UInt8(ascii: ",")) }
             output.append(UInt8(ascii: "\""))
             for index in text.indices {
                 let byte = text[index]
@@ -22,6 +25,7 @@ enum EscapedText {
                 output.append(byte)
             }
             output.append(UInt8(ascii: "\""))
+            if withColon { output.append(UInt8(ascii: ":")) }
         }
         if !isPlain { output.removeSubrange(start...) }
         return isPlain
@@ -39,23 +43,9 @@ enum EscapedText {
 
     /// Appends a member's name with its colon, behind a comma if it is not the first.
     static func append(name: String, isFirst: Bool, to output: inout [UInt8]) {
-        let start = output.count
         name.withUTF8Span { text in
-            var isPlain = true
-            output.append(addingCapacity: text.count + 4) { output in
-                if !isFirst { output.append(UInt8(ascii: ",")) }
-                output.append(UInt8(ascii: "\""))
-                // Names are short: looking at each byte costs less than getting vector code ready.
-                for index in text.indices {
-                    let byte = text[index]
-                    if mustBeEscaped(byte) { isPlain = false }
-                    output.append(byte)
-                }
-                output.append(UInt8(ascii: "\""))
-                output.append(UInt8(ascii: ":"))
-            }
-            if isPlain { return }
-            output.removeSubrange(start...)
+            // Names are short.
+            if appendShort(text, afterComma: !isFirst, withColon: true, to: &output) { return }
             if !isFirst { output.append(UInt8(ascii: ",")) }
             appendEscaped(text, to: &output)
             output.append(UInt8(ascii: ":"))
