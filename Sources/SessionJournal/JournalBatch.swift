@@ -108,8 +108,6 @@ extension StoreError {
 }
 
 extension JournalBatch {
-    /// How many labels a turn may have.
-    package static let labelLimit = 1 << 32
     /// How many stores a session may have.
     package static let storeLimit = 65_536
 

@@ -28,14 +28,14 @@ extension StoredSession {
             return "the store \(store.feature) has a higher number than the head"
         }
         for label in labels {
-            guard 1...max(1, last) ~= label.id.number, 0..<JournalBatch.labelLimit ~= label.id.index,
+            guard 1...max(1, last) ~= label.id.number, UInt32(exactly: label.id.index) != nil,
                 label.version <= last
             else { return "a label has the place \(label.id.number).\(label.id.index)" }
             guard label.json.isOneLineOfJSON else { return "a label is no JSON" }
         }
         for receipt in receipts {
             guard receipt.number <= last else { return "a receipt has the number \(receipt.number)" }
-            if case .sequence(let number, _) = receipt.key, number > Self.longestLog * 2 - 1 {
+            if case .sequence(let number, _) = receipt.key, number > UInt64(Int64.max) {
                 return "a receipt is for the number \(number)"
             }
             switch receipt.outcome {

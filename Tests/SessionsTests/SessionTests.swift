@@ -184,7 +184,7 @@ struct SessionTests {
         }
     }
 
-    @Test("a session that nobody used for its life after a step is over")
+    @Test("a session that was not used for its life after a step is over")
     func lifeAfterStep() throws {
         let (fixture, kept, _, _) = try afterStep(by: .seconds(2 * 24 * 3600))
         fixture.time.advance(by: .seconds(26 * 3600))

@@ -151,8 +151,7 @@ final class RequestContext {
         }
         return ResponseWriter.queue(
             response, on: connection, closing: core.isDraining.load(ordering: .relaxed) || core.isCrowded,
-            stream: stream,
-            logger: core.logger)
+            stream: stream, logger: core.logger)
     }
 
     /// The head of a stream has been sent: from now on the socket is ours, through a descriptor of our own.

@@ -94,7 +94,7 @@ final class ServerCore: Sendable {
     func awaitRoom(_ action: @escaping @Sendable () -> Void) -> Bool {
         roomMade.withLock { $0 = action }
         isRoomAwaited.store(true, ordering: .sequentiallyConsistent)
-        // After the store: whoever closes the last connection before it does not see that it is awaited.
+        // After the store: a thread that closes a connection before it does not see that room is awaited.
         return !(hasRoom && isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent))
     }
 
