@@ -102,6 +102,17 @@ struct RequestFieldTests {
         }
     }
 
+    @Test("a cookie ends at a semicolon, not at a character that Swift takes for one")
+    func cookies() {
+        let policy = CookiePolicy(isSecure: false, sessionLife: .seconds(60))
+        func value(_ text: String) -> Substring? { policy.value(HeaderFields([("Cookie", text)])) }
+        #expect(value("a=b; mvi_session=c") == "c")
+        #expect(value("a=b;mvi_session=c=;d=e") == "c=")
+        // The Greek question mark is canonically equivalent to the semicolon.
+        #expect(value("a=b\u{37E} mvi_session=forged") == nil)
+        #expect(value("mvi_session=c\u{37E}")?.utf8.elementsEqual("c\u{37E}".utf8) == true)
+    }
+
     @Test("queries are read as forms write them")
     func query() {
         let items = QueryItems(Array("feature=a&feature=b%3A7&x&feature=%zz&last_event_id=a+b&=1".utf8))

@@ -35,6 +35,9 @@ struct BadHead: Sendable, CustomTestStringConvertible {
         .lines("an empty coding", "Transfer-Encoding:", .ambiguousLength),
         .lines("an unknown coding", "Transfer-Encoding: gzip, chunked", .unknownTransferCoding, status: 501),
         .lines("another unknown coding", "Transfer-Encoding: xchunked", .unknownTransferCoding, status: 501),
+        // Its lower case in Unicode is an ASCII k.
+        .lines(
+            "chunked with a Kelvin sign", "Transfer-Encoding: chun\u{212A}ed", .unknownTransferCoding, status: 501),
         BadHead(
             "a coding on HTTP/1.0", "POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", .ambiguousLength
         ),

@@ -16,10 +16,13 @@ struct CookiePolicy: Sendable {
     /// The value of the cookie in a request; nil if there is none.
     func value(_ fields: HeaderFields) -> Substring? {
         for field in fields.values(of: "cookie") {
-            for pair in field.split(separator: ";") {
-                let pair = pair.drop { $0 == " " }
-                guard pair.hasPrefix(name), pair.dropFirst(name.count).first == "=" else { continue }
-                return pair.dropFirst(name.count + 1)
+            // By bytes: among Characters U+037E, the Greek question mark, equals the semicolon, and part of another
+            // cookie's value would be the session's.
+            for pair in field.utf8.split(separator: UInt8(ascii: ";")) {
+                let pair = pair.drop { $0 == UInt8(ascii: " ") }
+                let value = pair.dropFirst(name.utf8.count)
+                guard pair.starts(with: name.utf8), value.first == UInt8(ascii: "=") else { continue }
+                return Substring(value.dropFirst())
             }
         }
         return nil

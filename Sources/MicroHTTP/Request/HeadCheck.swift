@@ -67,8 +67,11 @@ enum HeadCheck {
         guard let coding else { return .success(.none) }
         guard !isHTTP10 else { return ambiguous("HTTP/1.0 has no Transfer-Encoding.") }
         let names = coding.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false).map { part in
-            String(decoding: part.drop(while: \.isBlank).reversed().drop(while: \.isBlank).reversed(), as: UTF8.self)
-                .lowercased()
+            // By bytes: in Unicode the Kelvin sign is a capital k as well, and libmicrohttpd would take such a coding for
+            // another one, whose body has no end.
+            String(
+                decoding: part.drop(while: \.isBlank).reversed().drop(while: \.isBlank).reversed().map(\.lowercased),
+                as: UTF8.self)
         }
         if names == ["chunked"] { return .success(.chunked) }
         if names.allSatisfy({ ["chunked", "identity", ""].contains($0) }) {
