@@ -4,14 +4,15 @@ import Sessions
 /// Everything between a request and its answer: finds the endpoint and the caller's session, and hands both over.
 ///
 /// Knows no socket; tests call it in memory.
-final class Application: RequestHandler {
+package final class Application: RequestHandler {
     let router: Router
     private let crossSite: CrossSiteRule
     private let credentials: Credentials
 
     /// - Parameter isAdmin: whether it serves the admin port, which has health checks only.
-    init(_ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false) throws
-    {
+    package init(
+        _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false
+    ) throws {
         let crossSite = CrossSiteRule(publicURL: settings.publicURL, allowedOrigins: settings.allowedOrigins)
         let cookies = CookiePolicy(
             isSecure: settings.publicURL?.isSecure == true, sessionLife: settings.sessionLife)
@@ -35,7 +36,7 @@ final class Application: RequestHandler {
         self.credentials = credentials
     }
 
-    func receive(_ head: RequestHead) -> HeadVerdict {
+    package func receive(_ head: RequestHead) -> HeadVerdict {
         var terms = terms(of: head)
         do throws(Problem) {
             switch router.route(method: head.method, path: head.path) {
@@ -60,7 +61,7 @@ final class Application: RequestHandler {
     }
 
     /// The HTTP layer's own refusals, worded as the others.
-    func response(to fault: RequestFault, head: RequestHead?) -> Response {
+    package func response(to fault: RequestFault, head: RequestHead?) -> Response {
         guard let head else { return Problem(fault).response(instance: []) }
         var terms = terms(of: head)
         var problem = Problem(fault)

@@ -60,13 +60,13 @@ struct Router: Sendable {
 }
 
 /// A route's path, taken apart once, to be compared with the bytes of a request's.
-struct PathPattern: Sendable {
+package struct PathPattern: Sendable {
     /// What stands before the parameter, slashes included; all of it if there is none.
     private let head: [UInt8]
     /// What stands behind the parameter; nil without one.
     private let tail: [UInt8]?
 
-    init(_ template: String) {
+    package init(_ template: String) {
         let bytes = Array(template.utf8)
         guard
             let open = bytes.firstIndex(of: UInt8(ascii: "{")), let close = bytes.firstIndex(of: UInt8(ascii: "}"))
@@ -79,7 +79,7 @@ struct PathPattern: Sendable {
         tail = Array(bytes[(close + 1)...])
     }
 
-    enum Match: Equatable {
+    package enum Match: Equatable {
         case no
         case exact
         /// Where in the path the parameter is, still percent-encoded.
@@ -87,7 +87,7 @@ struct PathPattern: Sendable {
     }
 
     /// Compares byte for byte: an encoded letter is not the letter, `%2F` never separates, a trailing slash counts.
-    func match(_ path: [UInt8]) -> Match {
+    package func match(_ path: [UInt8]) -> Match {
         guard let tail else { return path == head ? .exact : .no }
         guard path.count > head.count + tail.count else { return .no }
         let parameter = head.count..<(path.count - tail.count)

@@ -1,7 +1,7 @@
 import MicroHTTP
 
 /// A refusal, as one request gets it.
-struct Problem: Error, Sendable {
+package struct Problem: Error, Sendable {
     /// A place in the body that is not as it must be.
     struct Issue: Sendable, Equatable {
         /// A JSON Pointer (RFC 6901), empty for the whole body.

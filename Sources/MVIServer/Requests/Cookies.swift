@@ -1,20 +1,20 @@
 import MicroHTTP
 
 /// The session's cookie, RFC 6265.
-struct CookiePolicy: Sendable {
+package struct CookiePolicy: Sendable {
     /// `__Host-` binds a cookie to its host, its path `/` and TLS; browsers refuse it without all three.
-    let name: String
+    package let name: String
     private let suffix: String
     private let life: Int64
 
-    init(isSecure: Bool, sessionLife: Duration) {
+    package init(isSecure: Bool, sessionLife: Duration) {
         name = isSecure ? "__Host-mvi_session" : "mvi_session"
         suffix = "; Path=/; HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "")
         life = sessionLife.components.seconds
     }
 
     /// The value of the cookie in a request; nil if there is none.
-    func value(_ fields: HeaderFields) -> Substring? {
+    package func value(_ fields: HeaderFields) -> Substring? {
         for field in fields.values(of: "cookie") {
             // By bytes: among Characters U+037E, the Greek question mark, equals the semicolon, and part of another
             // cookie's value would be the session's.

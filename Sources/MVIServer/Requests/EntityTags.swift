@@ -1,15 +1,15 @@
 import MicroHTTP
 
 /// The value of `If-Match` or `If-None-Match` (RFC 9110 section 13.1).
-enum EntityTags: Sendable, Equatable {
+package enum EntityTags: Sendable, Equatable {
     /// `*`.
     case any
     case list([Tag])
 
-    struct Tag: Sendable, Equatable {
-        let isWeak: Bool
+    package struct Tag: Sendable, Equatable {
+        package let isWeak: Bool
         /// Without the quotes.
-        let opaque: String
+        package let opaque: String
     }
 
     /// Nil if there is no such field; an error if it is not well written.
@@ -23,7 +23,7 @@ enum EntityTags: Sendable, Equatable {
 
     struct Malformed: Error {}
 
-    init?(_ value: String) {
+    package init?(_ value: String) {
         var scanner = FieldScanner(value.utf8)
         scanner.skipBlanks()
         if scanner.accept("*") {

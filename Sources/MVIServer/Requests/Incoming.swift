@@ -62,11 +62,11 @@ struct Incoming: Sendable {
 }
 
 /// The query of a request's target, as forms write it: `feature=a&feature=b%3A7`.
-struct QueryItems {
+package struct QueryItems {
     private let items: [(name: String, value: String?)]
 
     /// Values whose encoding is broken are there, and nil; so are those without `=`.
-    init(_ query: [UInt8]?) {
+    package init(_ query: [UInt8]?) {
         items = (query ?? []).split(separator: UInt8(ascii: "&")).compactMap { item in
             let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             guard let name = PercentEncoding.decode(parts[0], plusIsSpace: true) else { return nil }
@@ -75,5 +75,5 @@ struct QueryItems {
     }
 
     /// Every value of that name, in order.
-    func values(_ name: String) -> [String?] { items.filter { $0.name == name }.map(\.value) }
+    package func values(_ name: String) -> [String?] { items.filter { $0.name == name }.map(\.value) }
 }

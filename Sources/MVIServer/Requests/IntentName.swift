@@ -3,12 +3,12 @@ import Sessions
 
 /// What names an intent, so that its repetition does not run again: `Idempotency-Key`, or `Intent-Seq` with
 /// `Intent-Epoch`.
-enum IntentName {
+package enum IntentName {
     /// How long a client's own epoch may be.
-    static let longestEpoch = 128
+    package static let longestEpoch = 128
 
     /// Nil if there is none.
-    static func read(_ fields: HeaderFields) throws(Problem) -> IntentRequest.Name? {
+    package static func read(_ fields: HeaderFields) throws(Problem) -> IntentRequest.Name? {
         let key = try IdempotencyKey.read(fields)
         let number = try single("intent-seq", "Intent-Seq", fields)
         let epoch = try single("intent-epoch", "Intent-Epoch", fields)

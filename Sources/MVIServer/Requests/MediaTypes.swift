@@ -1,13 +1,13 @@
 import MicroHTTP
 
 /// What a request says of its body's type, and what it would accept.
-enum MediaTypes {
+package enum MediaTypes {
     private static let json = Array("application/json".utf8)
     private static let identity = Array("identity".utf8)
 
     /// The body of an intent or a session: JSON, not coded. Parameters are let pass; JSON has none (RFC 8259
     /// section 11), and clients send `charset` all the same.
-    static func checkJSON(_ fields: HeaderFields) throws(Problem) {
+    package static func checkJSON(_ fields: HeaderFields) throws(Problem) {
         // Two of either can be read in two ways.
         let (types, type) = fields.occurrences(of: "content-type")
         let (codings, coding) = fields.occurrences(of: "content-encoding")
@@ -31,7 +31,7 @@ enum MediaTypes {
 
     /// Whether `Accept` (RFC 9110 section 12.5.1) lets the type pass; without the field everything does. The most
     /// specific range that covers the type decides, by whether its weight is above zero.
-    static func accepts(type: String, subtype: String, _ fields: HeaderFields) -> Bool {
+    package static func accepts(type: String, subtype: String, _ fields: HeaderFields) -> Bool {
         guard fields.contains("accept") else { return true }
         var best: (specificity: Int, isAccepted: Bool) = (-1, false)
         var hasRange = false

@@ -1,8 +1,8 @@
 /// Percent-encoding, RFC 3986 section 2.1, on bytes.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// The text of one path segment or query component; nil if a `%` is not followed by two hex digits, or the bytes
     /// are no UTF-8. `plusIsSpace` is for queries, as HTML forms write them.
-    static func decode(_ raw: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
+    package static func decode(_ raw: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(raw.count)
         var rest = raw[...]
@@ -21,7 +21,7 @@ enum PercentEncoding {
     }
 
     /// A path as a reference that is safe to quote: at most 256 bytes, those that no URI has encoded.
-    static func reference(_ path: [UInt8]) -> String {
+    package static func reference(_ path: [UInt8]) -> String {
         var text = ""
         for byte in path.prefix(256) {
             if (0x21...0x7E).contains(byte), !#""<>\^`{|}"#.utf8.contains(byte) {

@@ -2,25 +2,25 @@ import MicroHTTP
 
 /// What a client would like, `Prefer` (RFC 7240). Preferences that are not known, or not well written, are ignored, as
 /// section 2 says.
-struct Preferences: Sendable, Equatable {
-    enum Representation: String, Sendable {
+package struct Preferences: Sendable, Equatable {
+    package enum Representation: String, Sendable {
         case minimal
         case representation
     }
 
-    var respondAsync = false
-    var `return`: Representation?
+    package var respondAsync = false
+    package var `return`: Representation?
     /// Seconds, as asked for.
-    var wait: Int?
+    package var wait: Int?
     /// Ours: a stream that is refused for now answers with a problem, not with 200.
-    var problem = false
+    package var problem = false
 
     /// Whether an intent may be answered with the view state; see `AnswerForm`.
     var wantsState: Bool { wait != nil || self.return == .representation }
 
     init() {}
 
-    init(_ fields: HeaderFields) {
+    package init(_ fields: HeaderFields) {
         guard fields.contains("prefer") else { return }
         // Several fields are one list (RFC 9110 section 5.3).
         var scanner = FieldScanner(fields.values(of: "prefer").joined(separator: ",").utf8)

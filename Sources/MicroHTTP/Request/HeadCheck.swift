@@ -1,9 +1,9 @@
 /// The checks of a head that libmicrohttpd 0.9 does not make.
 ///
 /// Each is here for 1.x too, which makes most of them itself.
-enum HeadCheck {
+package enum HeadCheck {
     /// How long the body is.
-    enum Framing: Equatable {
+    package enum Framing: Equatable {
         case none
         case length(UInt64)
         case chunked
@@ -12,7 +12,7 @@ enum HeadCheck {
     }
 
     /// Names are tokens, values hold no control characters: a bare CR would be a line's end to another parser.
-    static func fields(_ fields: HeaderFields) -> RequestFault? {
+    package static func fields(_ fields: HeaderFields) -> RequestFault? {
         fields.bytes.withUnsafeBufferPointer { bytes in
             for entry in fields.entries {
                 guard UnsafeBufferPointer(rebasing: bytes[entry.name]).isToken else {
@@ -29,7 +29,7 @@ enum HeadCheck {
     /// "A server MUST respond with a 400 (Bad Request) status code to any HTTP/1.1 request message that lacks a Host
     /// header field and to any request message that contains more than one Host header field line or a Host header
     /// field with an invalid field value" (RFC 9112 section 3.2).
-    static func host(_ fields: HeaderFields, target: RequestTarget, isHTTP10: Bool) -> RequestFault? {
+    package static func host(_ fields: HeaderFields, target: RequestTarget, isHTTP10: Bool) -> RequestFault? {
         switch fields.occurrences(of: "host") {
         case (0, _):
             return isHTTP10 ? nil : RequestFault(.badHost, "The field Host is missing.")
@@ -48,7 +48,7 @@ enum HeadCheck {
     }
 
     /// How long the body is, if that can be read in one way only (RFC 9112 section 6.3).
-    static func framing(_ fields: HeaderFields, isHTTP10: Bool) -> Result<Framing, RequestFault> {
+    package static func framing(_ fields: HeaderFields, isHTTP10: Bool) -> Result<Framing, RequestFault> {
         let (lengths, length) = fields.occurrences(of: "content-length")
         let (codings, coding) = fields.occurrences(of: "transfer-encoding")
         guard lengths <= 1, codings <= 1, lengths + codings <= 1 else {

@@ -3,7 +3,7 @@
 /// Names are compared without regard to case; a name to look for is given in lower case. Looking one up compares
 /// bytes and makes no `String`.
 package struct HeaderFields: Sendable {
-    struct Entry: Sendable {
+    package struct Entry: Sendable {
         var nameStart: UInt32
         var nameEnd: UInt32
         var valueStart: UInt32
@@ -11,6 +11,12 @@ package struct HeaderFields: Sendable {
 
         var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
         var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
+
+        /// Where the name and the value lie in the head's bytes.
+        package init(nameStart: UInt32, nameEnd: UInt32, valueStart: UInt32, valueEnd: UInt32) {
+            (self.nameStart, self.nameEnd) = (nameStart, nameEnd)
+            (self.valueStart, self.valueEnd) = (valueStart, valueEnd)
+        }
     }
 
     let bytes: [UInt8]
@@ -19,7 +25,8 @@ package struct HeaderFields: Sendable {
     /// once.
     private let lengths: UInt64
 
-    init(bytes: [UInt8], entries: [Entry]) {
+    /// Fields that lie in a head's bytes.
+    package init(bytes: [UInt8], entries: [Entry]) {
         self.bytes = bytes
         self.entries = entries
         var lengths: UInt64 = 0

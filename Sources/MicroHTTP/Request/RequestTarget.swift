@@ -1,14 +1,14 @@
 /// A request's target, taken apart (RFC 9112 section 3.2).
-struct RequestTarget {
-    var path: [UInt8]
-    var query: [UInt8]?
+package struct RequestTarget {
+    package var path: [UInt8]
+    package var query: [UInt8]?
     /// Of an absolute-form target: the host and port it names.
-    var authority: [UInt8]?
+    package var authority: [UInt8]?
     /// Bytes of the target as sent, to find the line's next part.
     var length: Int
 
     /// Takes a target apart; nil if it is in no form that this server answers.
-    init?(_ bytes: UnsafeBufferPointer<UInt8>) {
+    package init?(_ bytes: UnsafeBufferPointer<UInt8>) {
         length = bytes.count
         guard !bytes.isEmpty, !bytes.contains(where: { $0 <= 0x20 || $0 == 0x7F }) else { return nil }
         var rest = bytes[...]

@@ -42,13 +42,13 @@ extension StoreError {
 
 extension LostLabels {
     /// `0` or `1` for `hasAny`, then for each feature instance a space, its id, `=`, the number, and `!` if it is unheard.
-    var text: String {
+    package var text: String {
         dropped.reduce(hasAny ? "1" : "0") { text, entry in
             "\(text) \(entry.key)=\(entry.value.number)\(entry.value.isUnheard ? "!" : "")"
         }
     }
 
-    init(text: String) throws(StoreError) {
+    package init(text: String) throws(StoreError) {
         self.init()
         let parts = text.split(separator: " ")
         hasAny = parts.first == "1"
@@ -67,12 +67,12 @@ extension LostLabels {
 ///
 /// Oldest first, of each the distance to the next one in groups of 7 bits, the lowest first, and the 8 bytes of its
 /// nonce, the lowest first. Mostly 9 bytes a head.
-struct EarlierHeads {
-    private(set) var bytes: [UInt8]
+package struct EarlierHeads {
+    package private(set) var bytes: [UInt8]
     private var count = 0
 
     /// What a column holds.
-    init(_ bytes: [UInt8] = []) throws(StoreError) {
+    package init(_ bytes: [UInt8] = []) throws(StoreError) {
         self.bytes = bytes
         var end = 0
         while end < bytes.count {
@@ -83,7 +83,7 @@ struct EarlierHeads {
     }
 
     /// Adds the head that `new` takes the place of; one too many at the other end goes.
-    mutating func append(_ old: SessionHead, before new: SessionHead) {
+    package mutating func append(_ old: SessionHead, before new: SessionHead) {
         count += 1
         if count == SessionHead.remembered, let end = bytes.firstIndex(where: { $0 < 128 }) {
             bytes.removeFirst(end + 9)
@@ -99,7 +99,7 @@ struct EarlierHeads {
     }
 
     /// All heads, `newest` the last.
-    func heads(before newest: SessionHead) -> [SessionHead] {
+    package func heads(before newest: SessionHead) -> [SessionHead] {
         var older: [(distance: UInt64, nonce: UInt64)] = []
         var rest = bytes[...]
         while let last = rest.firstIndex(where: { $0 < 128 }) {
