@@ -117,6 +117,18 @@ let package = Package(
             path: "Benchmarks/Sources/micro",
             swiftSettings: settings),
 
+        // For script/fuzz: functions that take any bytes, and the program that runs libFuzzer on one of them. The fuzzer's
+        // flags are the script's, so that a plain build has none.
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "EventStream", "Locking", "MicroHTTP", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions",
+                "SQLiteJournal", "WireJSON",
+            ],
+            path: "Fuzzing/Sources/FuzzTargets", swiftSettings: settings),
+        .executableTarget(
+            name: "fuzz", dependencies: ["FuzzTargets"], path: "Fuzzing/Sources/fuzz", swiftSettings: settings),
+
         // What several test targets share.
         .target(
             name: "TestSupport", dependencies: ["MVI", "SessionJournal", "Locking", "MVITesting"],
@@ -162,6 +174,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], swiftSettings: settings),
         .testTarget(
             name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting", "WireJSON"],
             swiftSettings: settings),

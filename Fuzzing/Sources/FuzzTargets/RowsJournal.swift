@@ -1,0 +1,96 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// A journal of one session, which gives the rows of an input and holds every append against what a journal may be asked.
+final class RowsJournal: Journal {
+    /// How the first append ends.
+    enum Trouble: Sendable { case none, conflict, unknown, failure }
+
+    private struct State {
+        var rows: Rows
+        /// What is read after the session was loaded.
+        let later: Rows
+        var trouble: Trouble
+        var head: SessionHead?
+        var isRemoved = false
+        var fault: String?
+    }
+
+    private let state: Lock<State>
+
+    init(_ rows: Rows, later: Rows, trouble: Trouble) {
+        state = Lock(State(rows: rows, later: later, trouble: trouble))
+    }
+
+    /// What was wrong with an append; nil if nothing was.
+    var fault: String? { state.withLock { $0.fault } }
+
+    func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+        done(.success(state.withLock { $0.isRemoved ? .ended : .found($0.rows.session(token)) }))
+    }
+
+    func load(_ session: SessionKey, since head: SessionHead, done: @escaping Done<StoredSession?>) {
+        let token = TokenHash([UInt8](repeating: 0, count: 32))
+        let news = state.withLock { state -> StoredSession? in
+            guard !state.isRemoved else { return nil }
+            state.rows = state.later
+            state.head = nil
+            return state.rows.session(token, since: head)
+        }
+        done(.success(news))
+    }
+
+    func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
+        done(.success(state.withLock { $0.rows.stores.filter { features.contains($0.summary.feature) } }))
+    }
+
+    func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        state.withLock { state in
+            guard !state.isRemoved else { return .failed(.sessionGone) }
+            defer { state.trouble = .none }
+            let failure = StoreError(.unavailable, "The input wants it.")
+            switch state.trouble {
+            case .none: break
+            case .conflict: return .conflict
+            case .unknown: return .unknown(failure)
+            case .failure: return .failed(failure)
+            }
+            guard batch.expecting == state.head ?? state.rows.heads.last ?? .empty else { return .conflict }
+            state.fault = state.fault ?? Self.fault(batch)
+            state.head = batch.head
+            return .committed
+        }
+    }
+
+    private static func fault(_ batch: JournalBatch) -> String? {
+        let (first, last) = (batch.expecting.number, batch.head.number)
+        if last <= first { return "the head goes from \(first) to \(last)" }
+        let numbers =
+            batch.labels.map(\.id.number) + batch.stores.map(\.number) + batch.receipts.map(\.number)
+            + batch.recordings.map(\.number)
+        if let number = numbers.first(where: { $0 <= first || $0 > last }) {
+            return "the number \(number) is not of the turns after \(first) up to \(last)"
+        }
+        if batch.labels.map(\.id) != batch.labels.map(\.id).sorted() { return "labels are not in order" }
+        if batch.stores.contains(where: { $0.version > $0.number || $0.made > $0.number }) {
+            return "a store has a version above its number"
+        }
+        return nil
+    }
+
+    func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) { done(.success(SessionKey(1))) }
+    func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        state.withLock { $0.isRemoved = true }
+        done(.success(()))
+    }
+
+    func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) { done(.success(())) }
+    func export(_ id: String, done: @escaping Done<SessionExport?>) { done(.success(nil)) }
+    func close() async {}
+    var trouble: StoreError? { nil }
+
+    func expire(
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) { done(.success(0)) }
+}

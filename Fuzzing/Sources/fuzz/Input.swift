@@ -1,0 +1,43 @@
+import FuzzTargets
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Runs one target on one input, and ends the process when a property is broken.
+enum Input {
+    /// The target that the first argument names; nil if it names none.
+    static let target = CommandLine.arguments.dropFirst().first.flatMap { name in
+        FuzzTarget.all.first { $0.name == name }
+    }
+
+    private static let hasTrap = getenv("FUZZ_TRAP") != nil
+
+    static func run(_ input: [UInt8]) {
+        if hasTrap {
+            if FuzzTarget.isTrap(input) { fatalError("The planted trap was found.") }
+            // Some targets are slow, and the trap is at the end of a long search: the target runs on one of 64 inputs.
+            guard input.reduce(0, &+) & 63 == 0 else { return }
+        }
+        do throws(BrokenProperty) {
+            try target?.run(input)
+        } catch {
+            fatalError("\(error)")
+        }
+    }
+
+    /// The bytes of a file; nil if it cannot be read.
+    static func read(_ path: String) -> [UInt8]? {
+        guard let file = fopen(path, "rb") else { return nil }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = fread(&buffer, 1, buffer.count, file)
+            if count == 0 { return ferror(file) == 0 ? bytes : nil }
+            bytes += buffer[..<count]
+        }
+    }
+}
