@@ -27,6 +27,9 @@ extension StoredSession {
         where max(store.number, store.version, store.made, store.replaced) > last {
             return "the store \(store.feature) has a higher number than the head"
         }
+        for store in changed where !store.view.isOneLineOfJSON {
+            return "the view state of \(store.summary.feature) is no JSON"
+        }
         for label in labels {
             guard 1...max(1, last) ~= label.id.number, UInt32(exactly: label.id.index) != nil,
                 label.version <= last
@@ -50,7 +53,7 @@ extension StoredSession {
 
 extension [UInt8] {
     /// Whether these are JSON that can stand in one line of a stream.
-    fileprivate var isOneLineOfJSON: Bool {
+    var isOneLineOfJSON: Bool {
         !contains { $0 == 0x0A || $0 == 0x0D } && (try? WireJSON.decode(JSONText.self, from: self)) != nil
     }
 }

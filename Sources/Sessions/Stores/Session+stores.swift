@@ -176,10 +176,11 @@ extension SessionCore {
         }
         stores[index].store = store
         stores[index].summary = stored.summary
-        stores[index].view = stored.view
+        let derived = store.erased.view
+        // It is shown until the bootstrap is committed, which may be long after: one that no server wrote never is.
+        stores[index].view = derived == stored.view || stored.view.isOneLineOfJSON ? stored.view : derived
         stores[index].intent = stored.viewIntent
         stores[index].lastUse = lastTouch
-        let derived = store.erased.view
         stores[index].start =
             store.erased.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)
         streams.markDirty(feature, since: stored.summary.version)
