@@ -43,7 +43,9 @@ package final class Application: RequestHandler {
             case .found(let endpoint, let parameter):
                 terms.vary = endpoint.refusalsVary
                 return try accept(Incoming(head: head, parameter: parameter), endpoint, &terms)
-            case .options(let allow): return .refuse(terms.finish(options(head, allow: allow)))
+            case .options(let endpoint, let parameter, let allow):
+                try endpoint.checkPath?(Incoming(head: head, parameter: parameter))
+                return .refuse(terms.finish(options(head, allow: allow)))
             case .unknownMethod(let allow):
                 var problem = Problem(.methodNotAllowed, "The method is none of those that this path has: \(allow).")
                 problem.fields = [ResponseField("Allow", allow)]

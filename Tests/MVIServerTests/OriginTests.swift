@@ -130,6 +130,42 @@ struct OriginTests {
         }
     }
 
+    @Test("OPTIONS of a path that names nothing is refused, preflights among them", arguments: Depth.allCases)
+    func optionsOfNothing(depth: Depth) async throws {
+        try await TestServer.run(depth, Self.list) { server in
+            let preflight = [("Origin", Self.listed), ("Access-Control-Request-Method", "GET")]
+            for (target, problem) in [
+                ("/features/nobody", "feature-not-found"), ("/features/nobody/state", "feature-not-found"),
+                ("/features/nobody/intents", "feature-not-found"), ("/features/nobody/events", "feature-not-found"),
+                ("/features/item/state", "feature-not-found"), ("/features/probe:1/state", "feature-not-found"),
+                ("/features/item:1", "feature-not-found"), ("/features/%ff", "feature-not-found"),
+                ("/problems/none", "not-found"), ("/nothing.css", "not-found"),
+            ] {
+                for fields in [[], preflight] {
+                    let response = try await server.send(TestRequest("OPTIONS", target, fields))
+                    #expect(response.status == 404, "\(target)")
+                    #expect(response.problem == problem, "\(target)")
+                    #expect((response["access-control-allow-origin"] == Self.listed) == !fields.isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test("OPTIONS of what is there needs no credential, also where a feature has a key", arguments: Depth.allCases)
+    func optionsOfSomething(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            for (target, allow) in [
+                ("/features/item", "GET, HEAD, OPTIONS"), ("/features/item:1/events", "GET, HEAD, OPTIONS"),
+                ("/features/probe/intents", "POST, OPTIONS"), ("/problems/busy", "GET, HEAD, OPTIONS"),
+                ("/style.css", "GET, HEAD, OPTIONS"),
+            ] {
+                let response = try await server.send(TestRequest("OPTIONS", target))
+                #expect(response.status == 204, "\(target)")
+                #expect(response["allow"] == allow, "\(target)")
+            }
+        }
+    }
+
     @Test(
         "origins are compared in one form",
         arguments: [

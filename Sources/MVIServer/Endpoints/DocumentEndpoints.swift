@@ -7,7 +7,9 @@ enum DocumentEndpoints {
         let openAPI = Document(openAPIBytes, contentType: "application/yaml; charset=utf-8")
         return [
             Endpoint("readOpenAPI", "/openapi.yaml") { openAPI.response($0.fields) },
-            Endpoint("explainProblem", .get, "/problems/{name}", .everyone(explain)),
+            Endpoint(
+                "explainProblem", .get, "/problems/{name}",
+                checkPath: { incoming throws(Problem) in _ = try problemType(incoming) }, .everyone(explain)),
         ]
     }
 
@@ -19,11 +21,16 @@ enum DocumentEndpoints {
         }
     }
 
-    @Sendable
-    private static func explain(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
+    private static func problemType(_ incoming: Incoming) throws(Problem) -> ProblemType {
         guard let name = incoming.parameterText, let type = ProblemType.all.first(where: { $0.name == name }) else {
             throw Problem(.notFound, "There is no problem type of that name.")
         }
+        return type
+    }
+
+    @Sendable
+    private static func explain(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
+        let type = try problemType(incoming)
         return { _, reply in
             reply.answer(
                 Response(

@@ -18,6 +18,9 @@ final class Endpoint: Sendable {
     /// Answers when the body is there, now or later, on any thread.
     typealias Answer = @Sendable (_ body: [UInt8], _ reply: Reply) -> Void
 
+    /// Refuses a path whose parameter names nothing.
+    typealias PathCheck = @Sendable (Incoming) throws(Problem) -> Void
+
     /// Who may ask, with the function that judges the request's head before any byte of its body.
     enum Access: Sendable {
         case everyone(@Sendable (Incoming) throws(Problem) -> Answer)
@@ -30,6 +33,9 @@ final class Endpoint: Sendable {
     let method: Method
     /// `/features/{id}/state`: at most one parameter, which is a whole segment.
     let path: String
+    /// What `OPTIONS` of the path is refused by; nil where every parameter is as good as another. The endpoint itself
+    /// checks its parameter later, after the session.
+    let checkPath: PathCheck?
     let access: Access
     /// Whether it takes a session of which the journal has damaged rows; others answer 503.
     let takesDamaged: Bool
@@ -43,14 +49,15 @@ final class Endpoint: Sendable {
     let cutOff: (@Sendable (Incoming, Problem) -> Problem)?
 
     init(
-        _ name: String, _ method: Method, _ path: String, bodyLimit: Int = 0, takesDamaged: Bool = false,
-        refusalsVary: String? = nil,
+        _ name: String, _ method: Method, _ path: String, checkPath: PathCheck? = nil, bodyLimit: Int = 0,
+        takesDamaged: Bool = false, refusalsVary: String? = nil,
         insteadOf: (@Sendable (Problem, Incoming) throws(Problem) -> Response)? = nil,
         cutOff: (@Sendable (Incoming, Problem) -> Problem)? = nil, _ access: Access
     ) {
         self.name = name
         self.method = method
         self.path = path
+        self.checkPath = checkPath
         self.access = access
         self.bodyLimit = bodyLimit
         self.takesDamaged = takesDamaged

@@ -24,15 +24,22 @@ struct FeatureEndpoints: Sendable {
             Endpoint("listFeatures", "/features") { [list] _ in
                 Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(list))
             },
-            Endpoint("describeFeature", .get, "/features/{name}", .everyone(describe)),
+            Endpoint(
+                "describeFeature", .get, "/features/{name}",
+                checkPath: { incoming throws(Problem) in _ = try description(incoming) }, .everyone(describe)),
         ]
+    }
+
+    private func description(_ incoming: Incoming) throws(Problem) -> [UInt8] {
+        guard let name = incoming.parameterText, let description = descriptions[name] else {
+            throw Problem(.featureNotFound, "There is no feature of that name; `GET /features` lists those there are.")
+        }
+        return description
     }
 
     @Sendable
     private func describe(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
-        guard let name = incoming.parameterText, let description = descriptions[name] else {
-            throw Problem(.featureNotFound, "There is no feature of that name; `GET /features` lists those there are.")
-        }
+        let description = try description(incoming)
         return { _, reply in
             reply.answer(Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(description)))
         }

@@ -24,7 +24,8 @@ final class IntentEndpoint: Sendable {
     var all: [Endpoint] {
         [
             Endpoint(
-                "sendIntent", .post, "/features/{id}/intents", bodyLimit: bodyLimit,
+                "sendIntent", .post, "/features/{id}/intents",
+                checkPath: Incoming.checkFeature(sessions.environment.features), bodyLimit: bodyLimit,
                 refusalsVary: AnswerFields.intentVary, cutOff: cutOff, .session(send))
         ]
     }

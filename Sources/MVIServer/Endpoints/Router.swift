@@ -9,8 +9,9 @@ struct Router: Sendable {
     enum Outcome {
         /// `parameter` is where in the path the parameter is, empty without one.
         case found(Endpoint, parameter: Range<Int>)
-        /// `OPTIONS` of a path that there is, or a method that it does not have; `allow` is what `Allow` says.
-        case options(allow: String)
+        /// `OPTIONS` of a path that there is: one of its endpoints, and what `Allow` says.
+        case options(Endpoint, parameter: Range<Int>, allow: String)
+        /// A method that the path does not have.
         case unknownMethod(allow: String)
         case unknownPath
     }
@@ -53,7 +54,8 @@ struct Router: Sendable {
                 return .found(endpoint, parameter: parameter)
             }
             return method == Endpoint.Method.options.rawValue
-                ? .options(allow: resource.allow) : .unknownMethod(allow: resource.allow)
+                ? .options(resource.endpoints[0].endpoint, parameter: parameter, allow: resource.allow)
+                : .unknownMethod(allow: resource.allow)
         }
         return .unknownPath
     }

@@ -9,7 +9,9 @@ struct StateEndpoints: Sendable {
 
     var all: [Endpoint] {
         [
-            Endpoint("readState", .get, "/features/{id}/state", .session(read)),
+            Endpoint(
+                "readState", .get, "/features/{id}/state",
+                checkPath: Incoming.checkFeature(sessions.environment.features), .session(read)),
             Endpoint("disposeStore", .delete, "/features/{id}/state", .session(dispose)),
         ]
     }

@@ -12,7 +12,9 @@ struct StreamEndpoints: Sendable {
 
     var all: [Endpoint] {
         [
-            Endpoint("streamFeature", .get, "/features/{id}/events", insteadOf: answer, .session(ofFeature)),
+            Endpoint(
+                "streamFeature", .get, "/features/{id}/events", checkPath: Incoming.checkFeature(features),
+                insteadOf: answer, .session(ofFeature)),
             Endpoint("streamSession", .get, "/events", insteadOf: answer, .session(ofSession)),
         ]
     }

@@ -42,6 +42,11 @@ struct Incoming: Sendable {
         return id
     }
 
+    /// Refuses a path whose parameter is no feature instance that the server could have.
+    static func checkFeature(_ features: FeatureRegistry) -> Endpoint.PathCheck {
+        { incoming throws(Problem) in _ = try incoming.feature(features) }
+    }
+
     /// Whether a body follows the head.
     var hasBody: Bool {
         if fields.contains("transfer-encoding") { return true }

@@ -116,13 +116,19 @@ extension Declared {
         return head
     }
 
+    /// What `OPTIONS` of a path is refused with that names nothing. Files are there or not as the page has them.
+    private static func ofNothing(_ path: String) -> [ProblemType] {
+        if path.hasPrefix("/features/{") { return [.featureNotFound] }
+        return ["/problems/{name}", "/", "/{file}"].contains(path) ? [.notFound] : []
+    }
+
     private static let options: [Declared] = {
         var seen: Set<String> = []
         return declared.map(\.path).filter { seen.insert($0).inserted }.map { path in
             Declared(
                 method: .options, path: path, operation: .describeOptions,
                 requestFields: ["Access-Control-Request-Method", "Access-Control-Request-Headers"],
-                successes: [204],
+                successes: [204], problems: ofNothing(path),
                 responseFields: [
                     "Allow", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers",
                     "Access-Control-Max-Age",
