@@ -151,6 +151,12 @@ struct RequestFieldTests {
         #expect(throws: Problem.self) { try MediaTypes.checkJSON(HeaderFields(fields)) }
     }
 
+    @Test("no coding, an empty one and identity say the same", arguments: ["", "identity", "Identity"])
+    func noCoding(value: String) throws {
+        try MediaTypes.checkJSON(
+            HeaderFields([("Content-Type", "application/json"), ("Content-Encoding", value)]))
+    }
+
     @Test(
         "blanks around a body's type mean nothing", arguments: ["application/json ;charset=utf-8", "Application/JSON"])
     func sameType(value: String) throws {

@@ -24,7 +24,8 @@ package enum MediaTypes {
             throw Problem(
                 .unsupportedMediaType, "The body's `Content-Type` is another than application/json.")
         }
-        if let coding, !coding.isCaselessly(identity) {
+        // An empty field says as much as none.
+        if let coding, !coding.isEmpty, !coding.isCaselessly(identity) {
             throw Problem(.unsupportedMediaType, "The body has a `Content-Encoding`; it must come as it is.")
         }
     }
