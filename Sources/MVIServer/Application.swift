@@ -64,7 +64,7 @@ package final class Application: RequestHandler {
 
     /// The HTTP layer's own refusals, worded as the others.
     package func response(to fault: RequestFault, head: RequestHead?) -> Response {
-        guard let head else { return Problem(fault).response(instance: []) }
+        guard let head else { return Problem(fault).response(instance: nil) }
         var terms = terms(of: head)
         var problem = Problem(fault)
         if case .found(let endpoint, let parameter) = router.route(method: head.method, path: head.path) {

@@ -72,6 +72,23 @@ struct BadRequestTests {
         }
     }
 
+    @Test("a problem names the path that was read, and none where none was")
+    func instance() async throws {
+        try await TestServer.run(.socket, { $0.headLimit = 2_048 }) { server in
+            func problem(_ bytes: String) async throws -> TestResponse.Problem {
+                try await offThePool { [port = server.port] in
+                    let connection = try Connection(port: port)
+                    try connection.send(bytes)
+                    return try connection.response(to: "GET").json(TestResponse.Problem.self)
+                }
+            }
+            let read = try await problem("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(read.type == "/problems/not-found" && read.instance == "/nowhere")
+            let unread = try await problem("GET /nowhere HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+            #expect(unread.type == "/problems/bad-request" && unread.instance == nil)
+        }
+    }
+
     @Test("an absolute target is its path")
     func absoluteTarget() async throws {
         try await TestServer.run(.socket) { server in

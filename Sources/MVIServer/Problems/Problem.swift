@@ -31,14 +31,15 @@ package struct Problem: Error, Sendable {
 
     /// `application/problem+json`, RFC 9457.
     ///
-    /// - Parameter instance: the path that was asked for: it tells the reader of a log which request it was.
-    func body(instance: [UInt8]) -> [UInt8] {
+    /// - Parameter instance: the path that was asked for: it tells the reader of a log which request it was. Nil where
+    ///   none was read.
+    func body(instance: [UInt8]?) -> [UInt8] {
         var object = JSONObject()
         object.add("type", type.reference)
         object.add("title", type.title)
         object.add("status", type.status)
         object.add("detail", detail)
-        object.add("instance", PercentEncoding.reference(instance))
+        if let instance { object.add("instance", PercentEncoding.reference(instance)) }
         if !issues.isEmpty {
             object.add(
                 "errors",
@@ -53,7 +54,7 @@ package struct Problem: Error, Sendable {
     }
 
     /// The answer, without what `Answer` adds for the request's origin.
-    func response(instance: [UInt8]) -> Response {
+    func response(instance: [UInt8]?) -> Response {
         var fields = self.fields
         fields.append(ResponseField("Content-Type", "application/problem+json"))
         fields.append(ResponseField("Cache-Control", "no-store"))
