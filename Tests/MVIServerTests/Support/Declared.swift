@@ -18,6 +18,17 @@ struct Declared: Sendable {
     /// The fields of its answers, beside those of `Everywhere`.
     var responseFields: [String] = []
 
+    /// The `operationId`. `HEAD` has its `GET`'s, `OPTIONS` that of its path's first operation, with their own name behind.
+    var id: String {
+        switch method {
+        case .head: return "\(operation.rawValue)Head"
+        case .options:
+            let first = Self.table.first { $0.path == path }
+            return "\((first ?? self).operation.rawValue)Options"
+        default: return operation.rawValue
+        }
+    }
+
     /// What holds for every operation.
     enum Everywhere {
         /// Problems that the HTTP layer finds before any endpoint is looked for.

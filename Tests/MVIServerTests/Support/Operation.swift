@@ -1,5 +1,5 @@
 /// The operations of the contract by their `operationId` in `openapi.yaml`; `HEAD` and `OPTIONS` are told apart by their
-/// method.
+/// method (`Declared.id`).
 enum Operation: String, Sendable, CaseIterable {
     case createSession
     case describeSession
