@@ -10,6 +10,10 @@ struct OpenAPIDescription {
         var query: Set<String> = []
         var requestFields: Set<String> = []
         var takesJSON = false
+        /// The examples of the header fields, by name.
+        var exampleFields: [String: String] = [:]
+        /// The examples of the body, as JSON.
+        var exampleBodies: [String] = []
         /// By status; `default` is left out.
         var problems: [String: Set<String>] = [:]
         var successes: Set<Int> = []
@@ -45,11 +49,16 @@ struct OpenAPIDescription {
             let name = try #require(parameter["name"]?.string)
             switch parameter["in"]?.string {
             case "query": operation.query.insert(name)
-            case "header": operation.requestFields.insert(name)
+            case "header":
+                operation.requestFields.insert(name)
+                operation.exampleFields[name] = parameter["example"]?.string
             default: break
             }
         }
-        operation.takesJSON = node["requestBody"]?["content"]?["application/json"] != nil
+        let body = node["requestBody"]?["content"]?["application/json"]
+        operation.takesJSON = body != nil
+        let examples = body?["examples"]?.mapping?.values.compactMap { $0["value"] } ?? []
+        operation.exampleBodies = (examples + [body?["example"]].compactMap { $0 }).map(json)
         for (status, response) in try #require(node["responses"]?.mapping) {
             let status = try #require(status.string)
             let response = try follow(response)
@@ -72,6 +81,12 @@ struct OpenAPIDescription {
         guard let schema = response["content"]?["application/problem+json"]?["schema"] else { return nil }
         let types = schema["allOf"]?.sequence?.compactMap { $0["properties"]?["type"]?["enum"]?.sequence }.first
         return Set(try #require(types).compactMap(\.string))
+    }
+
+    /// A flat value as JSON.
+    private func json(_ node: Node) -> String {
+        guard let members = node.mapping else { return node.int.map { "\($0)" } ?? "\"\(node.string ?? "")\"" }
+        return "{" + members.map { "\(json($0.key)):\(json($0.value))" }.joined(separator: ",") + "}"
     }
 
     func follow(_ node: Node) throws -> Node {

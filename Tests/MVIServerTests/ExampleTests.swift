@@ -1,0 +1,31 @@
+import Testing
+
+@testable import MVIServer
+
+@Suite("The examples of openapi.yaml", .timeLimit(.minutes(2)))
+struct ExampleTests {
+    /// What a tool sends that takes every example of an operation at once.
+    @Test("add up to a request that the server takes", arguments: Declared.table)
+    func together(_ route: Declared) async throws {
+        let description = try OpenAPIDescription()
+        let operation = try #require(description.operations["\(route.method.rawValue) \(route.path)"])
+        var target = route.path
+        // The examples are of the demo's features.
+        for (parameter, value) in [
+            ("{id}", "probe"), ("/features/{name}", "/features/probe"), ("{name}", "busy"), ("{file}", "style.css"),
+        ] {
+            if let range = target.firstRange(of: parameter) { target.replaceSubrange(range, with: value) }
+        }
+        try await TestServer.run(.memory) { server in
+            for body in operation.exampleBodies.isEmpty ? [""] : operation.exampleBodies {
+                var request = TestRequest(
+                    route.method.rawValue, target, operation.exampleFields.map { (name: $0.key, value: $0.value) },
+                    body: body)
+                if operation.takesJSON { request = request.with("Content-Type", "application/json") }
+                if route.hasSession { request.fields.append(try await server.session().field) }
+                let response = try await server.send(request)
+                #expect(route.successes.contains(response.status), "\(body): \(response.text)")
+            }
+        }
+    }
+}
