@@ -77,6 +77,21 @@ struct RequestFieldTests {
         #expect(try IdempotencyKey.read(HeaderFields([("Idempotency-Key", value)])) == key)
     }
 
+    @Test(
+        "openapi.yaml's pattern of an idempotency key is that of the server",
+        arguments: [
+            "\"a b\"", "abc-1", #""a\"b\\""#, "\"k\";p=1", "a\\b", "a;b", "'", "~", "\"", "\"\"", "\"a", "a\"", "a b",
+            #""a\b""#, "\"a\"b", "ä", "\"ä\"", "a\tb", String(repeating: "a", count: 255),
+            String(repeating: "a", count: 256), "\"\(String(repeating: "a", count: 255))\"",
+            "\"\(String(repeating: "a", count: 256))\"", "\"\(String(repeating: #"\""#, count: 255))\"",
+        ])
+    func keyPattern(value: String) throws {
+        let parameters = try OpenAPIDescription().root["components"]?["parameters"]
+        let text = try #require(parameters?["IdempotencyKey"]?["schema"]?["pattern"]?.string)
+        let key = try? IdempotencyKey.read(HeaderFields([("Idempotency-Key", value)]))
+        #expect((try Regex(text).wholeMatch(in: value) != nil) == (key != nil))
+    }
+
     @Test("Accept lets event streams pass, or not")
     func accept() {
         func accepts(_ values: String...) -> Bool {

@@ -21,8 +21,8 @@ struct SessionTests {
     }
 
     @Test(
-        "a bearer session gets a token and no cookie", arguments: ["", "{}", #"{"credential":"bearer"}"#],
-        Depth.allCases)
+        "a bearer session gets a token and no cookie",
+        arguments: ["", "{}", #"{"credential":"bearer"}"#, #"{"credential":null}"#], Depth.allCases)
     func bearer(body: String, depth: Depth) async throws {
         try await TestServer.run(depth) { server in
             let response = try await server.send(
