@@ -77,6 +77,24 @@ struct OpenAPITests {
         #expect(try description.problems(of: refused) == Set(Declared.Everywhere.problems.map(\.reference)))
     }
 
+    @Test("every link leads to an operation, and gives it parameters that it has")
+    func links() throws {
+        var sources: Set<String> = []
+        for (source, operation) in description.operations {
+            for link in operation.links {
+                sources.insert(source)
+                let target = try #require(
+                    description.operations.first { $0.value.id == link.operation }, "\(link.operation)")
+                for parameter in link.parameters {
+                    let name = String(parameter.split(separator: ".").last ?? "")
+                    let fields = target.value.requestFields.union(target.value.query)
+                    #expect(target.key.contains("{\(name)}") || fields.contains(name), "\(link.operation): \(name)")
+                }
+            }
+        }
+        #expect(sources.isSuperset(of: ["POST /sessions", "POST /features/{id}/intents", "GET /features/{id}/state"]))
+    }
+
     @Test("neither has an event that the other lacks")
     func events() throws {
         let stream = try #require(description.root["components"]?["responses"]?["Stream"])

@@ -19,6 +19,15 @@ struct OpenAPIDescription {
         var successes: Set<Int> = []
         var responseFields: Set<String> = []
         var givesStream = false
+        var links: [Link] = []
+    }
+
+    /// Where an answer leads to.
+    struct Link: Equatable {
+        /// The `operationId` of what comes next.
+        var operation: String
+        /// The names of what it is given.
+        var parameters: [String]
     }
 
     let root: Node
@@ -65,6 +74,12 @@ struct OpenAPIDescription {
             if status == "default" { continue }
             for (name, _) in response["headers"]?.mapping ?? [:] {
                 operation.responseFields.insert(try #require(name.string))
+            }
+            for (_, link) in response["links"]?.mapping ?? [:] {
+                let link = try follow(link)
+                let parameters = link["parameters"]?.mapping?.keys.compactMap(\.string) ?? []
+                operation.links.append(
+                    Link(operation: try #require(link["operationId"]?.string), parameters: parameters))
             }
             if let types = try problems(of: response) {
                 operation.problems[status] = types
