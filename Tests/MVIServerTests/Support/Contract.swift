@@ -7,6 +7,8 @@ import Testing
 /// Holds every answer of the tests against the declared operations: nothing may be answered that is not declared.
 enum Contract {
     private static let router = Router.ofTests(TestServer.page)
+    /// The fields that an answer must have, by operation and status.
+    private static let requiredFields = ((try? OpenAPIDescription())?.operations ?? [:]).mapValues(\.requiredFields)
     /// Fields of HTTP itself.
     private static let transport: Set<String> = [
         "date", "content-length", "transfer-encoding", "connection",
@@ -50,6 +52,8 @@ enum Contract {
         } else if response.status < 400 {
             #expect(route.successes.contains(response.status), "\(name) answers \(response.status)")
         }
+        let required = requiredFields[name]?["\(response.status)"] ?? []
+        for field in required { #expect(response[field] != nil, "\(name) lacks \(field)") }
         let declared = Set((route.responseFields + Declared.Everywhere.responseFields).map { $0.lowercased() })
         for field in response.fields.map({ $0.name.lowercased() }) where !transport.contains(field) {
             #expect(

@@ -18,6 +18,8 @@ struct OpenAPIDescription {
         var problems: [String: Set<String>] = [:]
         var successes: Set<Int> = []
         var responseFields: Set<String> = []
+        /// The fields that every answer of a status has.
+        var requiredFields: [String: Set<String>] = [:]
         var givesStream = false
         var links: [Link] = []
     }
@@ -72,8 +74,12 @@ struct OpenAPIDescription {
             let status = try #require(status.string)
             let response = try follow(response)
             if status == "default" { continue }
-            for (name, _) in response["headers"]?.mapping ?? [:] {
-                operation.responseFields.insert(try #require(name.string))
+            for (name, field) in response["headers"]?.mapping ?? [:] {
+                let name = try #require(name.string)
+                operation.responseFields.insert(name)
+                if try follow(field)["required"]?.bool == true {
+                    operation.requiredFields[status, default: []].insert(name)
+                }
             }
             for (_, link) in response["links"]?.mapping ?? [:] {
                 let link = try follow(link)
