@@ -63,7 +63,7 @@ compile() {
 new_server() {
     for _ in {1..50}; do
         # Below the range that outgoing connections take theirs from.
-        port=$((20000 + RANDOM % 12000))
+        port=$((20000 + RANDOM % 10000))
         (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
     done
     rm -rf "$data"
