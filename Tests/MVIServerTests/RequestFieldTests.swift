@@ -144,6 +144,20 @@ struct RequestFieldTests {
         #expect(PercentEncoding.reference(Array("/a b\"\n".utf8)) == "/a%20b%22%0A")
     }
 
+    @Test(
+        "a path is a URI reference wherever it is cut, and whatever it has that no URI may have",
+        arguments: [
+            ("/100%", "/100%25"), ("/%zz%4", "/%25zz%254"), ("/%e4%0A", "/%e4%0A"), ("/[a]#{b}", "/%5Ba%5D%23%7Bb%7D"),
+            ("//host:x/y", "/%2Fhost:x/y"), ("/", "/"), ("*", "*"), ("", ""),
+            ("/" + String(repeating: "a", count: 300), "/" + String(repeating: "a", count: 255)),
+            ("/" + String(repeating: "a", count: 252) + "%CC%BA", "/" + String(repeating: "a", count: 252) + "%CC"),
+            ("/" + String(repeating: "a", count: 253) + "%CC%BA", "/" + String(repeating: "a", count: 253)),
+            ("/" + String(repeating: "a", count: 254) + "%CC", "/" + String(repeating: "a", count: 254)),
+        ])
+    func references(path: String, reference: String) {
+        #expect(PercentEncoding.reference(Array(path.utf8)) == reference)
+    }
+
     @Test("times are RFC 3339 in UTC")
     func timestamps() {
         #expect(Timestamp.text(sinceEpoch: .zero) == "1970-01-01T00:00:00Z")

@@ -20,11 +20,20 @@ package enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// A path as a reference that is safe to quote: at most 256 bytes, those that no URI has encoded.
+    /// A path as a reference (RFC 3986 section 4.1) that is safe to quote: its first 256 bytes, those encoded that no
+    /// path of a URI has. An escape is not cut in two.
     package static func reference(_ path: [UInt8]) -> String {
+        let longest = 256
         var text = ""
-        for byte in path.prefix(256) {
-            if (0x21...0x7E).contains(byte), !#""<>\^`{|}"#.utf8.contains(byte) {
+        for (index, byte) in path.prefix(longest).enumerated() {
+            var isPlain = (0x21...0x7E).contains(byte) && !##""#<>[\]^`{|}"##.utf8.contains(byte)
+            if byte == UInt8(ascii: "%") {
+                isPlain = path.dropFirst(index + 1).prefix(2).count { hexValue($0) != nil } == 2
+                if isPlain, index + 2 >= longest { break }
+            }
+            // Two slashes at the beginning would make a host of what follows.
+            if index == 1, byte == UInt8(ascii: "/"), path[0] == byte { isPlain = false }
+            if isPlain {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
                 text += byte < 16 ? "%0" : "%"
