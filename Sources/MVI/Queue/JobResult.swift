@@ -46,12 +46,12 @@ package final class TurnResult: Sendable {
     /// Tells observers; nil if there are none, or nothing to tell.
     package let observe: (@Sendable () -> Void)?
     /// Runs the intent again as interceptors left it; nil if there are none.
-    package let judged: RunTurn?
+    package let judged: JudgedTurn?
 
     @usableFromInline
     init(
         _ trouble: TurnTrouble?, output: TurnOutput = TurnOutput(), effects: [Effect] = [],
-        observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil
+        observe: (@Sendable () -> Void)? = nil, judged: JudgedTurn? = nil
     ) {
         (self.trouble, self.output, self.effects) = (trouble, output, effects)
         (self.observe, self.judged) = (observe, judged)
@@ -64,6 +64,11 @@ package final class TurnResult: Sendable {
 /// Runs a handler on a store's working copy. Made where the feature's type is known.
 @usableFromInline
 package typealias RunTurn = @Sendable (TurnContext) -> TurnResult
+
+/// The turn of an intent that interceptors have judged, on a store of the same feature: after a conflict that may be
+/// another one than before. Nil for another feature's store.
+@usableFromInline
+package typealias JudgedTurn = @Sendable (any StoreRunner) -> RunTurn?
 
 /// What a turn made, as bytes where its store's host keeps bytes.
 @usableFromInline

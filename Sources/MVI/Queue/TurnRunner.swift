@@ -67,7 +67,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     func run(_ intent: F.Intent, _ context: TurnContext, isJudged: Bool) -> TurnResult {
         var intent = intent
         var start: UInt64?
-        var judged: RunTurn?
+        var judged: JudgedTurn?
         if !middleware.interceptors.isEmpty, !isJudged {
             let now = monotonicNanoseconds()
             if let refused = intercept(&intent, context) {
@@ -76,7 +76,10 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             }
             start = now
             // Interceptors judge an intent once, however often it has to be run.
-            judged = { [self, intent] context in run(intent, context, isJudged: true) }
+            judged = { [intent] runner in
+                guard let runner = runner as? TurnRunner<F> else { return nil }
+                return { context in runner.run(intent, context, isJudged: true) }
+            }
         }
         return run(context, stage: .execute, cause: .intent(intent), since: start, judged: judged) {
             try $0.runner.feature.execute(intent, &$0)
@@ -100,7 +103,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @inlinable
     func run(
         _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event? = nil, since: UInt64? = nil,
-        judged: RunTurn? = nil, _ body: (inout Turn<F>) throws -> Void
+        judged: JudgedTurn? = nil, _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
         let before = copies.withLock { $0.working ?? $0.head }
@@ -167,7 +170,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     func threw(
         _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event?,
-        judged: RunTurn?
+        judged: JudgedTurn?
     ) -> TurnResult {
         guard let stage else { return TurnResult(TurnTrouble(stepError: error)) }
         let failure = Failure(stage: stage, intentID: context.intentID, error: error)
@@ -204,7 +207,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     ) -> TurnResult {
         let result = TurnResult(trouble, observe: telling(events, context.intentID))
         // It stands, however often the intent's batch is run.
-        return TurnResult(trouble, observe: result.observe, judged: { _ in result })
+        return TurnResult(trouble, observe: result.observe, judged: { _ in { _ in result } })
     }
 
     @inlinable

@@ -176,7 +176,8 @@ private final class IntentJob: QueueJob {
 
     /// Interceptors judged it: it runs again as they left it.
     func again(after result: JobResult) -> any QueueJob {
-        result.turn?.judged.map { IntentJob(store, intentID, $0, precondition, completion) } ?? self
+        let judged = result.turn?.judged?(store.runner)
+        return judged.map { IntentJob(store, intentID, $0, precondition, completion) } ?? self
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {

@@ -15,7 +15,7 @@ final class IntentJob: QueueJob {
     private let record: (@Sendable (StoreError) -> RecordedRefusal?)?
     private let completion: @Sendable (IntentResult) -> Void
     /// The intent as interceptors left it: they judge it once, however often it has to run.
-    private let judged: RunTurn?
+    private let judged: JudgedTurn?
     /// Whether it ran on a store that the journal had, and lost against another writer.
     private let hasLost: Bool
 
@@ -23,7 +23,7 @@ final class IntentJob: QueueJob {
         _ session: Session, _ request: IntentRequest, _ feature: FeatureID, _ intentID: IntentID,
         receipt: ReceiptName?, decoded: (store: SessionStore, run: RunTurn)?,
         record: (@Sendable (StoreError) -> RecordedRefusal?)?,
-        completion: @escaping @Sendable (IntentResult) -> Void, judged: RunTurn? = nil, hasLost: Bool = false
+        completion: @escaping @Sendable (IntentResult) -> Void, judged: JudgedTurn? = nil, hasLost: Bool = false
     ) {
         (self.session, self.request, self.feature, self.intentID) = (session, request, feature, intentID)
         (self.receipt, self.decoded, self.judged, self.hasLost) = (receipt, decoded, judged, hasLost)
@@ -72,7 +72,7 @@ final class IntentJob: QueueJob {
     }
 
     private func run(on store: SessionStore, version: UInt64?, after effects: [Effect]?) throws(StoreError) {
-        if let judged { return session.run(self, judged, on: store, after: effects) }
+        if let judged = judged?(store.runner) { return session.run(self, judged, on: store, after: effects) }
         if let decoded, decoded.store === store {
             try request.check(version: version)
             return session.run(self, decoded.run, on: store, after: effects)
