@@ -41,7 +41,10 @@ let package = Package(
         .target(name: "EventStream", swiftSettings: settings),
         .target(
             name: "SessionJournal",
-            dependencies: ["MVI", "Locking", .product(name: "DequeModule", package: "swift-collections")],
+            dependencies: [
+                "MVI", "Locking", .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
             swiftSettings: settings),
         .target(
             name: "JournalConformance", dependencies: ["MVI", "SessionJournal", "Locking"], swiftSettings: settings),

@@ -45,8 +45,11 @@ package enum Epoch {
 
     /// A new epoch: 64 bits of the system's random number generator in base32 (RFC 4648 section 6), lower case,
     /// without padding: 13 characters.
-    package static func random() -> String {
-        var bits = UInt64.random(in: .min ... .max)
+    package static func random() -> String { name(.random(in: .min ... .max)) }
+
+    /// 64 bits in the same form.
+    package static func name(_ bits: UInt64) -> String {
+        var bits = bits
         var digits = [UInt8](repeating: 0, count: 13)
         for index in digits.indices.reversed() {
             let digit = UInt8(bits & 31)

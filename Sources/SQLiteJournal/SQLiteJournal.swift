@@ -94,6 +94,10 @@ public final class SQLiteJournal: Journal {
 
     // MARK: Reading
 
+    public func secret(done: @escaping Done<JournalSecret>) {
+        engine.read(after: .token(TokenHash(0, 0, 0, 0)), done) { connection in try connection.secret() }
+    }
+
     public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
         engine.read(after: .token(token), done) { load in
             if case .found(let session) = load { session.key } else { nil }

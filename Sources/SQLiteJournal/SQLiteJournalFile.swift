@@ -127,11 +127,14 @@ public struct SQLiteJournalFile: Sendable {
         var target = try Connection(.file(partial), busyTimeout: .zero)
         // Without a log beside it, which would be left behind.
         try target.script("PRAGMA journal_mode = DELETE")
-        guard try JournalDatabase.version(of: &target, latest: Schema.migrations.count, path: backup) != nil else {
+        let latest = Schema.migrations.count
+        guard let version = try JournalDatabase.version(of: &target, latest: latest, path: backup) else {
             throw StoreError(.invalid, "\(backup) is no backup of a journal.")
         }
         return try target.transaction(.immediate) { connection in
             try connection.execute("UPDATE sessions SET epoch = lower(hex(randomblob(8)))")
+            // An older one gets its secret when it is brought up to date.
+            if version == latest { try connection.renewGeneration() }
             return try connection.first("SELECT count(*) FROM sessions", []) { try $0.int(0) } ?? 0
         }
     }

@@ -1,4 +1,5 @@
 import DequeModule
+import HeapModule
 import Locking
 import MVI
 
@@ -39,9 +40,40 @@ public final class MemoryJournal: Journal {
     /// The sessions of one part of the keys.
     private struct Shard {
         var sessions: [SessionKey: MemorySession] = [:]
+        /// One for each session, and for those that are gone until it is due: when it was last used, or earlier.
+        var uses: Heap<Use> = []
         var isClosed = false
+
+        /// Removes the entries of sessions that were last used before a time, at most so many are looked at; returns these
+        /// sessions. The others' entries are put right.
+        mutating func takeUnused(since time: Duration, lookingAt limit: Int) -> (unused: [SessionKey], isOver: Bool) {
+            var unused: [SessionKey] = []
+            for _ in 0..<limit {
+                guard let first = uses.min, first.seen < time else { return (unused, true) }
+                guard let session = sessions[first.key] else {
+                    uses.removeMin()
+                    continue
+                }
+                let seen = session.record.lastSeen
+                if seen < time {
+                    uses.removeMin()
+                    unused.append(first.key)
+                } else {
+                    uses.replaceMin(with: Use(seen: seen, key: first.key))
+                }
+            }
+            return (unused, false)
+        }
     }
 
+    private struct Use: Comparable {
+        let seen: Duration
+        let key: SessionKey
+
+        static func < (left: Use, right: Use) -> Bool { left.seen < right.seen }
+    }
+
+    private let kept = JournalSecret.random()
     private let directory = Lock(Directory())
     /// A power of two of them.
     private let shards = (0..<64).map { _ in Lock(Shard()) }
@@ -74,6 +106,8 @@ public final class MemoryJournal: Journal {
         }
     }
 
+    public func secret(done: @escaping Done<JournalSecret>) { answer(kept, done) }
+
     // MARK: Writing
 
     public func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
@@ -86,7 +120,10 @@ public final class MemoryJournal: Journal {
             let key = SessionKey(directory.lastKey)
             directory.tokens[session.tokenHash] = key
             directory.ids[session.id] = key
-            shard(of: key).withLock { $0.sessions[key] = MemorySession(session) }
+            shard(of: key).withLock { shard in
+                shard.sessions[key] = MemorySession(session)
+                shard.uses.insert(Use(seen: session.lastSeen, key: key))
+            }
             return .success(key)
         }
         done(result)
@@ -119,21 +156,40 @@ public final class MemoryJournal: Journal {
         var count = 0
         for step in 0..<shards.count {
             let index = (first + step) & (shards.count - 1)
-            let candidates = shards[index].withLock { shard in
-                let old = shard.sessions.lazy.filter { $0.value.record.lastSeen < lastSeenBefore }
-                return Array(old.map(\.key).prefix(limit - count))
-            }
-            count += candidates.count { key in
-                // Asked again: it may have been used in the meantime.
-                remove(key, tombstoneUntil: tombstoneUntil) { $0.lastSeen < lastSeenBefore }
-            }
+            count += expire(
+                shards[index], lastSeenBefore: lastSeenBefore, tombstoneUntil: tombstoneUntil, limit: limit - count)
             guard count < limit else {
-                // The next call goes on here: walking over shards that are done costs a look at each session.
+                // The next call goes on here.
                 directory.withLock { $0.nextShard = index }
                 break
             }
         }
         done(.success(count))
+    }
+
+    private func expire(
+        _ shard: Lock<Shard>, lastSeenBefore: Duration, tombstoneUntil: Duration, limit: Int
+    ) -> Int {
+        var count = 0
+        while count < limit {
+            // Few at a time: appends wait for the lock.
+            let (unused, isOver) = shard.withLock {
+                $0.takeUnused(since: lastSeenBefore, lookingAt: min(64, limit - count))
+            }
+            for key in unused {
+                // Asked again: it may have been used in the meantime.
+                if remove(key, tombstoneUntil: tombstoneUntil, if: { $0.lastSeen < lastSeenBefore }) {
+                    count += 1
+                } else {
+                    shard.withLock { shard in
+                        guard let session = shard.sessions[key] else { return }
+                        shard.uses.insert(Use(seen: session.record.lastSeen, key: key))
+                    }
+                }
+            }
+            if isOver { break }
+        }
+        return count
     }
 
     /// Removes a session if it is there and `condition` holds; says whether it did. To a load the token's end and the

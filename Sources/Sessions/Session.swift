@@ -14,28 +14,29 @@ package final class Session: Sendable {
     package let id: String
     /// How the client proves whose it is.
     package let credential: Credential
+    /// When it was made: time since 1970.
+    let created: Duration
 
     /// What is wrong with its rows; such a session is there to be ended, and none of them is used.
     let fault: StoreError?
-    let key: SessionKey
     let tokenHash: TokenHash
     let shared: SessionEnvironment
     let core: Lock<SessionCore>
     package let queue = TurnQueue(isStarted: true)
 
     private init(
-        _ record: SessionRecord, _ key: SessionKey, _ environment: SessionEnvironment, _ core: SessionCore,
-        fault: StoreError? = nil
+        _ record: SessionRecord, _ environment: SessionEnvironment, _ core: SessionCore, fault: StoreError? = nil
     ) {
         self.fault = fault
-        (id, credential, tokenHash) = (record.id, record.credential, record.tokenHash)
-        (self.key, shared, self.core) = (key, environment, Lock(core))
+        (id, credential, tokenHash, created) = (record.id, record.credential, record.tokenHash, record.created)
+        (shared, self.core) = (environment, Lock(core))
     }
 
-    /// A session that was made just now.
-    convenience init(_ record: SessionRecord, key: SessionKey, environment: SessionEnvironment) {
-        let core = SessionCore(epoch: record.epoch, now: environment.time.monotonic())
-        self.init(record, key, environment, core)
+    /// A session that the journal does not have: nothing has happened in it yet.
+    convenience init(_ record: SessionRecord, environment: SessionEnvironment) {
+        let now = Moment(environment.time)
+        self.init(
+            record, environment, SessionCore(epoch: record.epoch, now: now.monotonic(min(record.created, now.sinceEpoch))))
     }
 
     /// A session as it was kept; its stores come when they are asked for.
@@ -45,12 +46,13 @@ package final class Session: Sendable {
         if let fault = stored.fault {
             var core = SessionCore(epoch: Epoch.random(), now: environment.time.monotonic())
             core.lastTouch = lastSeen
-            self.init(stored.record, stored.key, environment, core, fault: fault)
+            core.key = stored.key
+            self.init(stored.record, environment, core, fault: fault)
             return
         }
         let core = SessionCore(
             stored, Moment(environment.time), lastSeen: lastSeen, limits: environment.limits)
-        self.init(stored.record, stored.key, environment, core)
+        self.init(stored.record, environment, core)
     }
 
     /// Names this session's log; a part of cursors and entity tags.
@@ -156,27 +158,20 @@ package final class Session: Sendable {
     // MARK: Leaving memory
 
     /// Gives back what is not needed: labels whose time is over, stores that are not in use. Returns what the journal should
-    /// note, nil if it knows enough.
-    func tidy(now: Moment) -> SessionTouch? {
+    /// note.
+    func tidy(now: Moment) -> SessionNote {
         let limits = shared.limits
         return core.withLock { core in
-            guard core.isLive else { return nil }
+            guard core.isLive else { return .nothing }
             core.outbox.forgetExpired(now: now.monotonic)
             if queue.isIdle { core.passivateIdleStores(now: now.monotonic, after: limits.passivateAfter) }
-            let lastSeen = core.lastSeen(now: now.monotonic)
-            let interval = min(limits.sessionLife / 10, limits.touchInterval)
-            guard lastSeen - core.keptTouch >= interval || core.newlyWritten.count >= 64 else { return nil }
-            return core.takeTouch(key, now)
+            return core.note(now, limits, after: limits.touchDelay, orLabels: 64)
         }
     }
 
     /// What the journal should note before this process ends.
-    func finalTouch(now: Moment) -> SessionTouch? {
-        core.withLock { core in
-            guard core.isLive else { return nil }
-            let isNews = core.lastSeen(now: now.monotonic) > core.keptTouch || !core.newlyWritten.isEmpty
-            return isNews ? core.takeTouch(key, now) : nil
-        }
+    func finalNote(now: Moment) -> SessionNote {
+        core.withLock { $0.isLive ? $0.note(now, shared.limits, after: .nanoseconds(1), orLabels: 1) : .nothing }
     }
 
     /// When the session was last used, if it may be in no use now.
@@ -193,16 +188,24 @@ package final class Session: Sendable {
 
     /// Leaves memory if nothing of it is in use: nil if something is, else what the journal is to note. The caller holds
     /// the table's lock, so that no request can be handed this session meanwhile.
-    func evict(now: Moment, after patience: Duration) -> SessionTouch? {
+    func evict(now: Moment, after patience: Duration) -> SessionNote? {
         core.withLock { core in
             guard core.isLive, queue.isIdle, now.monotonic - core.lastTouch >= patience else { return nil }
             core.passivateIdleStores(now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
             guard core.isUnused else { return nil }
             core.phase = .evicted
             _ = queue.close(.evicted)
-            return core.takeTouch(key, now)
+            return core.note(now, shared.limits, after: .nanoseconds(1), orLabels: 1)
         }
     }
+}
+
+/// What the journal should note of a session.
+enum SessionNote: Sendable {
+    case nothing
+    case used(SessionTouch)
+    /// It was used for long, and the journal does not have it: its token alone would end its life too early.
+    case unkept
 }
 
 extension SessionCore {
@@ -228,9 +231,20 @@ extension SessionCore {
     /// When the last request or stream was there.
     fileprivate func lastSeen(now: Duration) -> Duration { streams.isEmpty ? lastTouch : now }
 
-    fileprivate mutating func takeTouch(_ key: SessionKey, _ now: Moment) -> SessionTouch {
-        keptTouch = lastSeen(now: now.monotonic)
+    /// What the journal should note if the last use is so much later than it knows, or so many labels were written.
+    fileprivate mutating func note(
+        _ now: Moment, _ limits: SessionLimits, after delay: Duration, orLabels labels: Int
+    ) -> SessionNote {
+        let lastSeen = lastSeen(now: now.monotonic)
+        guard let key else {
+            // Nothing has happened in it, so it has no labels. What little it was used after it was made may be lost.
+            guard lastSeen - keptTouch >= limits.touchDelay else { return .nothing }
+            keptTouch = lastSeen
+            return .unkept
+        }
+        guard lastSeen - keptTouch >= delay || newlyWritten.count >= labels else { return .nothing }
+        keptTouch = lastSeen
         defer { newlyWritten = [] }
-        return SessionTouch(session: key, lastSeen: now.sinceEpoch(keptTouch), written: newlyWritten)
+        return .used(SessionTouch(session: key, lastSeen: now.sinceEpoch(keptTouch), written: newlyWritten))
     }
 }

@@ -13,6 +13,10 @@ struct SessionCore {
     }
 
     var phase = Phase.live
+    /// What the journal calls the session; nil as long as it does not have it.
+    var key: SessionKey?
+    /// Who waits for the journal to have it; nil if it was not asked to.
+    var keepers: [@Sendable (Result<SessionKey, StoreError>) -> Void]?
     /// The log's name, and its end as it was committed and applied here.
     var epoch: String
     var head: SessionHead
@@ -38,7 +42,9 @@ struct SessionCore {
     /// of one name in two processes start at different places.
     var nonces = SplitMix(state: .random(in: .min ... .max))
 
-    /// A session that was made just now.
+    /// A session in which nothing has happened.
+    ///
+    /// - Parameter now: when it was made, on the monotonic clock.
     init(epoch: String, now: Duration) {
         self.epoch = epoch
         head = .empty
@@ -51,6 +57,7 @@ struct SessionCore {
     ///
     /// - Parameter lastSeen: when it was last used, on the monotonic clock.
     init(_ stored: StoredSession, _ now: Moment, lastSeen: Duration, limits: SessionLimits) {
+        key = stored.key
         epoch = stored.record.epoch
         head = stored.head
         outbox = Outbox(stored.labels, lost: stored.lostLabels, monotonic: now.monotonic)

@@ -112,6 +112,9 @@ final class Places: Sendable {
         }
     }
 
+    /// Whether there is a place.
+    var hasRoom: Bool { count.withLock { $0 < limit } }
+
     /// Takes a place although there is none.
     func enterBeyondLimit() { count.withLock { $0 += 1 } }
 

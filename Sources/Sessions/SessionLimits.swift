@@ -41,6 +41,9 @@ package struct SessionLimits: Sendable {
     /// How many turns of a session are recorded; 0 records none.
     package var recordedTurns = 0
 
+    /// The same for a session's life: a short one is followed more closely.
+    var touchDelay: Duration { min(sessionLife / 10, touchInterval) }
+
     /// The defaults.
     package init() {}
 }

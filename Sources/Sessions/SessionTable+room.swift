@@ -4,8 +4,11 @@ import SessionJournal
 /// Room for one session more where memory has as many as it may: those that are not used leave it, empty ones first, so
 /// that making sessions keeps no one out who uses one. What leaves is kept, and comes back when it is asked for.
 extension SessionTable {
-    /// Takes a place for a new session; false if all sessions are in use.
+    /// Takes a place for a session in which nothing has happened yet; false if all sessions are in use.
     func enter() -> Bool { places.enter() || makeRoom() && places.enter() }
+
+    /// Whether such a session would find a place.
+    var hasRoom: Bool { places.hasRoom || makeRoom() }
 
     /// Takes a place for a session that is brought back. It finds one always: only sessions in use go beyond the limit, and
     /// streams and connections have bounds of their own.
@@ -38,11 +41,11 @@ extension SessionTable {
         let unused = sessions.compactMap { session in
             session.unusedSince(onlyEmpty: onlyEmpty).map { (session: session, since: $0) }
         }
-        var touches: [SessionTouch] = []
+        var evicted: [(Session, SessionNote)] = []
         for (session, _) in unused.sorted(by: { $0.since < $1.since }).prefix(max(1, unused.count / 8)) {
-            if let touch = evict(session, from: shard, now: now, after: .zero) { touches.append(touch) }
+            if let note = evict(session, from: shard, now: now, after: .zero) { evicted.append((session, note)) }
         }
-        note(touches)
-        return !touches.isEmpty
+        note(evicted)
+        return !evicted.isEmpty
     }
 }

@@ -14,13 +14,13 @@ extension SessionTable {
             defer { totals.nextShard = (totals.nextShard + count) % Self.shardCount }
             return totals.nextShard
         }
-        var touches: [SessionTouch] = []
-        for index in first..<(first + count) { sweep(shards[index % Self.shardCount], now: now, &touches) }
-        note(touches)
+        var notes: [(Session, SessionNote)] = []
+        for index in first..<(first + count) { sweep(shards[index % Self.shardCount], now: now, &notes) }
+        note(notes)
         expireKept(now: now)
     }
 
-    private func sweep(_ lock: Lock<Shard>, now: Moment, _ touches: inout [SessionTouch]) {
+    private func sweep(_ lock: Lock<Shard>, now: Moment, _ notes: inout [(Session, SessionNote)]) {
         let sessions = lock.withLock { shard in
             while let oldest = shard.tombstoneOrder.first, oldest.until <= now.monotonic {
                 shard.tombstoneOrder.removeFirst()
@@ -33,9 +33,9 @@ extension SessionTable {
                 expire(session)
                 continue
             }
-            if let touch = session.tidy(now: now) { touches.append(touch) }
-            if let touch = evict(session, from: lock, now: now, after: environment.limits.evictAfter) {
-                touches.append(touch)
+            notes.append((session, session.tidy(now: now)))
+            if let note = evict(session, from: lock, now: now, after: environment.limits.evictAfter) {
+                notes.append((session, note))
             }
         }
     }
@@ -44,21 +44,42 @@ extension SessionTable {
     /// to note.
     func evict(
         _ session: Session, from shard: Lock<Shard>, now: Moment, after patience: Duration
-    ) -> SessionTouch? {
-        let touch = shard.withLock { shard -> SessionTouch? in
+    ) -> SessionNote? {
+        let note = shard.withLock { shard -> SessionNote? in
             guard shard.sessions[session.tokenHash] === session,
-                let touch = session.evict(now: now, after: patience)
+                let note = session.evict(now: now, after: patience)
             else { return nil }
             shard.sessions[session.tokenHash] = nil
-            return touch
+            return note
         }
-        if touch != nil { places.leave() }
-        return touch
+        if note != nil { places.leave() }
+        return note
     }
 
+    /// Tells the journal; `done` is called when it has all of it.
+    ///
     /// What is lost here is lost in a crash as well: labels come twice, and a session may expire a little early.
-    func note(_ touches: [SessionTouch]) {
-        if !touches.isEmpty { environment.journal.touch(touches) { _ in } }
+    func note(_ notes: [(Session, SessionNote)], done: @escaping @Sendable () -> Void = {}) {
+        var touches: [SessionTouch] = []
+        var unkept: [Session] = []
+        for (session, note) in notes {
+            switch note {
+            case .nothing: break
+            case .used(let touch): touches.append(touch)
+            case .unkept: unkept.append(session)
+            }
+        }
+        let left = Lock(unkept.count + 1)
+        let oneIsDone: @Sendable () -> Void = {
+            let isLast = left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+            if isLast { done() }
+        }
+        for session in unkept { session.keep { _ in oneIsDone() } }
+        guard !touches.isEmpty else { return oneIsDone() }
+        environment.journal.touch(touches) { _ in oneIsDone() }
     }
 
     /// The time since 1970 by which the lives of sessions are judged that are not in memory.
@@ -75,10 +96,10 @@ extension SessionTable {
         }
         guard isMine else { return }
         let time = lifeTime(now)
-        let lag = min(environment.limits.sessionLife / 10, environment.limits.touchInterval) + .seconds(120)
+        let lag = environment.limits.touchDelay + .seconds(120)
         environment.journal.expire(
             lastSeenBefore: time - environment.limits.sessionLife - lag, now: now.sinceEpoch,
-            tombstoneUntil: tombstoneUntil, limit: 10_000
+            tombstoneUntil: now.sinceEpoch + environment.limits.tombstoneLife, limit: 10_000
         ) { [self] _ in
             totals.withLock { $0.isExpiring = false }
         }
@@ -87,10 +108,7 @@ extension SessionTable {
     /// Tells the journal everything that it should know before the process ends.
     package func flush() async {
         let now = Moment(environment.time)
-        let touches = sessions.compactMap { $0.finalTouch(now: now) }
-        guard !touches.isEmpty else { return }
-        await withCheckedContinuation { continuation in
-            environment.journal.touch(touches) { _ in continuation.resume() }
-        }
+        let notes = sessions.map { ($0, $0.finalNote(now: now)) }
+        await withCheckedContinuation { continuation in note(notes) { continuation.resume() } }
     }
 }

@@ -32,7 +32,21 @@ extension Session {
     fileprivate var lookup: SessionLookup { fault.map { .damaged(self, $0) } ?? .live(self) }
 }
 
-/// A server's sessions, by the hash of their token: those in use in memory, all of them in the journal.
+/// A session that was made for a client: nothing of it is kept anywhere but its token.
+package struct NewSession: Sendable {
+    package let id: String
+    package let token: SessionToken
+    package let credential: Session.Credential
+    /// When it ends if it is not used: time since 1970.
+    package let expiresAt: Duration
+
+    package init(id: String, token: SessionToken, credential: Session.Credential, expiresAt: Duration) {
+        (self.id, self.token, self.credential, self.expiresAt) = (id, token, credential, expiresAt)
+    }
+}
+
+/// A server's sessions, by the hash of their token: those in use in memory, those in which something has happened in the
+/// journal, and the others nowhere but in their tokens.
 ///
 /// All methods may be called from any thread.
 package final class SessionTable: Sendable {
@@ -56,6 +70,8 @@ package final class SessionTable: Sendable {
         var nextRoom = 0
         var isFullUntil: Duration = .zero
         var lifeClock = LifeClock()
+        /// The journal's, once it was asked.
+        var seal: SessionSeal?
         /// Whether the journal is forgetting sessions whose time is over.
         var isExpiring = false
     }
@@ -101,28 +117,34 @@ package final class SessionTable: Sendable {
     /// Whether `drain` was called: no new stream should begin.
     package var isDraining: Bool { totals.withLock { $0.isDraining } }
 
-    /// Makes a session and its token, and hands them over when they are kept.
+    /// Makes a session's token. Nothing is kept of it until it is used: see `SessionSeal`.
     package func create(
-        _ credential: Session.Credential,
-        completion: @escaping @Sendable (Result<(session: Session, token: SessionToken), StoreError>) -> Void
+        _ credential: Session.Credential, completion: @escaping @Sendable (Result<NewSession, StoreError>) -> Void
     ) {
-        guard enter() else { return completion(.failure(.tooManySessions)) }
-        let token = SessionToken.random()
-        let now = environment.time.sinceEpoch()
-        let record = SessionRecord(
-            id: Epoch.random(), tokenHash: token.hash, epoch: Epoch.random(), credential: credential, created: now,
-            lastSeen: now)
-        environment.journal.create(record) { [self] result in
-            switch result {
-            case .success(let key):
-                let session = Session(record, key: key, environment: environment)
-                shard(record.tokenHash).withLock { $0.sessions[record.tokenHash] = session }
-                // The server may have begun to stop meanwhile.
-                completion(.success((session, token)))
-            case .failure(let failure):
-                places.leave()
-                completion(.failure(failure))
-            }
+        guard hasRoom else { return completion(.failure(.tooManySessions)) }
+        withSeal { [self] result in
+            completion(
+                result.map { seal in
+                    let life = environment.limits.sessionLife
+                    let token = seal.token(credential, until: environment.time.sinceEpoch() + life)
+                    // As a later request will read it.
+                    let record = seal.claim(of: token).map { seal.record(token, $0, life: life) }
+                    guard let record else { preconditionFailure("a seal reads its own tokens") }
+                    return NewSession(
+                        id: record.id, token: token, credential: credential, expiresAt: record.created + life)
+                })
+        }
+    }
+
+    private func withSeal(_ body: @escaping @Sendable (Result<SessionSeal, StoreError>) -> Void) {
+        if let seal = totals.withLock({ $0.seal }) { return body(.success(seal)) }
+        environment.journal.secret { [self] result in
+            body(
+                result.map { secret in
+                    let seal = SessionSeal(secret)
+                    totals.withLock { $0.seal = seal }
+                    return seal
+                })
         }
     }
 
@@ -143,7 +165,7 @@ package final class SessionTable: Sendable {
         }
         if found != nil { return find(token, completion: completion) }
         guard isFirst else { return }
-        environment.journal.load(hash, now: environment.time.sinceEpoch()) { [self] in loaded(hash, $0) }
+        environment.journal.load(hash, now: environment.time.sinceEpoch()) { [self] in loaded(token, $0) }
     }
 
     private func lookup(_ hash: TokenHash, now: Duration) -> SessionLookup? {
@@ -159,26 +181,52 @@ package final class SessionTable: Sendable {
         return .ended
     }
 
-    private func loaded(_ hash: TokenHash, _ result: Result<SessionLoad, StoreError>) {
-        let now = environment.time.monotonic()
-        var outcome: SessionLookup
+    private func loaded(_ token: SessionToken, _ result: Result<SessionLoad, StoreError>) {
         switch result {
-        case .failure(let failure): outcome = .failed(failure)
-        case .success(.ended): outcome = .ended
-        case .success(.unknown): outcome = .unknown
-        case .success(.found(let stored)):
-            let lived = lifeTime(Moment(environment.time)) - stored.record.lastSeen
-            let session = Session(stored, lastSeen: now - lived, environment: environment)
-            if session.timeLeft(now: now) <= .zero {
-                bury(hash)
-                forget(session)
-                outcome = .ended
-            } else {
-                enterAgain()
-                session.touch()
-                outcome = session.lookup
+        case .failure(let failure): found(token.hash, .failed(failure))
+        case .success(.ended): found(token.hash, .ended)
+        case .success(.unknown): proven(token)
+        case .success(.found(let stored)): found(token.hash, enter(stored))
+        }
+    }
+
+    private func enter(_ stored: StoredSession) -> SessionLookup {
+        let now = environment.time.monotonic()
+        let lived = lifeTime(Moment(environment.time)) - stored.record.lastSeen
+        let session = Session(stored, lastSeen: now - lived, environment: environment)
+        if session.timeLeft(now: now) <= .zero {
+            bury(stored.record.tokenHash)
+            forget(session)
+            return .ended
+        }
+        enterAgain()
+        session.touch()
+        return session.lookup
+    }
+
+    /// The journal does not know the token. It may prove itself.
+    private func proven(_ token: SessionToken) {
+        guard token.proof != nil else { return found(token.hash, .unknown) }
+        withSeal { [self] result in
+            switch result {
+            case .failure(let failure): found(token.hash, .failed(failure))
+            case .success(let seal): found(token.hash, enter(token, seal))
             }
         }
+    }
+
+    private func enter(_ token: SessionToken, _ seal: SessionSeal) -> SessionLookup {
+        guard let claim = seal.claim(of: token) else { return .unknown }
+        let late = lifeTime(Moment(environment.time)) - claim.until
+        guard late < .zero else { return late < environment.limits.tombstoneLife ? .ended : .unknown }
+        guard enter() else { return .failed(.tooManySessions) }
+        let session = Session(
+            seal.record(token, claim, life: environment.limits.sessionLife), environment: environment)
+        session.touch()
+        return session.lookup
+    }
+
+    private func found(_ hash: TokenHash, _ outcome: SessionLookup) {
         let waiters = shard(hash).withLock { shard -> [@Sendable (SessionLookup) -> Void] in
             if let session = outcome.session { shard.sessions[hash] = session }
             return shard.loading.removeValue(forKey: hash) ?? []
@@ -188,14 +236,25 @@ package final class SessionTable: Sendable {
 
     /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
     package func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
-        environment.journal.remove(session.key, tombstoneUntil: tombstoneUntil) { [self] result in
+        // One that is not kept would come back with its token: only the journal can say that it was ended.
+        session.keep { [self] result in
             switch result {
-            case .success:
-                remove(session, .ended)
-                completion(.success(()))
+            case .failure(let failure) where failure.code == .gone: ended(session, .success(()), completion)
             case .failure(let failure): completion(.failure(failure))
+            case .success(let key):
+                environment.journal.remove(key, tombstoneUntil: tombstoneUntil(session)) { [self] result in
+                    ended(session, result, completion)
+                }
             }
         }
+    }
+
+    private func ended(
+        _ session: Session, _ result: Result<Void, StoreError>,
+        _ completion: @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        if case .success = result { remove(session, .ended) }
+        completion(result)
     }
 
     /// Ends a session whose time is over. If the journal cannot forget it now it will later, by itself.
@@ -205,10 +264,16 @@ package final class SessionTable: Sendable {
     }
 
     private func forget(_ session: Session) {
-        environment.journal.remove(session.key, tombstoneUntil: tombstoneUntil) { _ in }
+        guard let key = session.core.withLock({ $0.key }) else { return }
+        environment.journal.remove(key, tombstoneUntil: tombstoneUntil(session)) { _ in }
     }
 
-    var tombstoneUntil: Duration { environment.time.sinceEpoch() + environment.limits.tombstoneLife }
+    /// Until its token would not prove anything any more.
+    private func tombstoneUntil(_ session: Session) -> Duration {
+        max(
+            environment.time.sinceEpoch() + environment.limits.tombstoneLife,
+            session.created + environment.limits.sessionLife)
+    }
 
     private func remove(_ session: Session, _ reason: GoAwayReason) {
         let hash = session.tokenHash

@@ -1,58 +1,103 @@
 import Crypto
 import SessionJournal
 
-/// A session's secret: 256 random bits, as 43 characters of base64url. Shown to its client once; the server keeps the
-/// hash only.
+/// A session's secret as its client sends it: 43 characters of base64url, which are 256 random bits, and 30 in which a
+/// token proves that this server gave it, see `SessionSeal`. Shown to its client once; the server keeps a hash of the
+/// random bits only.
+///
+/// Tokens of older versions have no proof: they name what the journal has.
 package struct SessionToken: Sendable, Equatable {
+    private static let randomLength = 43
+    private static let proofLength = 30
+
     private let characters: ArraySlice<UInt8>
 
     /// A token that a client sent; nil if it cannot be one. Keeps the storage of `characters`, and copies nothing.
     package init?(_ characters: ArraySlice<UInt8>) {
-        guard characters.count == 43 else { return nil }
-        for character in characters where !Self.isDigit(character) { return nil }
+        switch characters.count {
+        case Self.randomLength, Self.randomLength + Self.proofLength: break
+        default: return nil
+        }
+        for character in characters where Base64URL.value(of: character) == nil { return nil }
         self.characters = characters
     }
 
     /// A token that a client sent; nil if it cannot be one.
     package init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
 
-    private init(random: [UInt8]) {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        var characters: [UInt8] = []
-        for start in stride(from: 0, to: random.count, by: 3) {
-            let group = random[start..<min(start + 3, random.count)]
-            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
-            for place in 0...group.count { characters.append(alphabet[bits >> (18 - 6 * place) & 63]) }
-        }
-        self.characters = characters[...]
-    }
-
-    /// A new one, from the system's random source.
-    package static func random() -> SessionToken {
+    /// A new one, from the system's random source, with what `prove` makes of its hash: 22 bytes.
+    init(prove: (TokenHash) -> [UInt8]) {
         var generator = SystemRandomNumberGenerator()
-        return SessionToken(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        let random = Base64URL.text((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        characters = (random + Base64URL.text(prove(Self.hash(random[...]))))[...]
     }
 
     /// The characters.
     package var text: String { String(decoding: characters, as: UTF8.self) }
 
-    var hash: TokenHash {
+    /// That of the random bits, by which the session is known.
+    var hash: TokenHash { Self.hash(characters.prefix(Self.randomLength)) }
+
+    /// The 22 bytes of the proof; nil if there is none.
+    var proof: [UInt8]? {
+        let proof = characters.dropFirst(Self.randomLength)
+        return proof.isEmpty ? nil : Base64URL.bytes(proof)
+    }
+
+    private static func hash(_ characters: ArraySlice<UInt8>) -> TokenHash {
         var hasher = SHA256()
         hasher.update(data: characters)
-        return hasher.finalize().withUnsafeBytes { bytes in
+        return TokenHash(hasher.finalize())
+    }
+}
+
+extension TokenHash {
+    fileprivate init(_ digest: SHA256Digest) {
+        self = digest.withUnsafeBytes { bytes in
             func word(_ start: Int) -> UInt64 {
                 UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
             }
             return TokenHash(word(0), word(8), word(16), word(24))
         }
     }
+}
 
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
+/// RFC 4648 section 5, without padding.
+private enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    static func text(_ bytes: [UInt8]) -> [UInt8] {
+        var characters: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+            for place in 0...group.count { characters.append(alphabet[bits >> (18 - 6 * place) & 63]) }
+        }
+        return characters
+    }
+
+    /// The bytes of a text whose characters are all of the alphabet; bits that are left over are passed over.
+    static func bytes(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        var (bytes, bits, count): ([UInt8], Int, Int) = ([], 0, 0)
+        for character in text {
+            bits = (bits << 6 | Int(value(of: character) ?? 0)) & 0xFFFF
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> count))
+            }
+        }
+        return bytes
+    }
+
+    static func value(of character: UInt8) -> UInt8? {
+        switch character {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
+        case UInt8(ascii: "-"): 62
+        case UInt8(ascii: "_"): 63
+        default: nil
         }
     }
 }

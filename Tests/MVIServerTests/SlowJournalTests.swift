@@ -15,6 +15,7 @@ struct SlowJournalTests {
             _ = try await server.send(session.intent(Self.increment))
             try server.leaveMemory()
             let other = try await server.session()
+            _ = try server.live(other)
             server.journal.holdLoads()
             let state = Task { try await server.send(session.request("GET", "/features/probe/state")) }
             try await server.journal.untilLoadHeld()

@@ -62,7 +62,9 @@ import Testing
         let journal = try await folder.journal()
         let table = try table(journal)
         let made = await awaitResult { done in table.create(.bearer) { done($0) } }
-        let (session, token) = try made.get()
+        let token = try made.get().token
+        let found = await awaitResult { done in table.find(token) { done($0) } }
+        guard case .live(let session) = found else { throw StoreError(.gone, "no session was made") }
         for number in 1...4 {
             _ = try await send(#"{"type":"add"}"#, .key("key\(number)"), to: session).get()
             _ = try await send(#"{"type":"say"}"#, .sequence(UInt64(number), epoch: "epoch"), to: session).get()

@@ -23,6 +23,8 @@ final class LateJournal: Journal {
 
     var trouble: StoreError? { isClosed.withLock { $0 } ? Self.closed : nil }
 
+    func secret(done: @escaping Done<JournalSecret>) { later(done) { [kept] in kept.secret(done: done) } }
+
     func create(
         _ session: SessionRecord, done: @escaping Done<SessionKey>
     ) {

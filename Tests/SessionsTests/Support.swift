@@ -155,9 +155,14 @@ struct Fixture {
 /// What comes at once from a journal in memory.
 extension SessionTable {
     func made(_ credential: Session.Credential) throws -> (session: Session, token: SessionToken) {
-        let made = Box<Result<(session: Session, token: SessionToken), StoreError>>()
+        let token = try new(credential).token
+        return (try live(token), token)
+    }
+
+    func new(_ credential: Session.Credential) throws -> NewSession {
+        let made = Box<Result<NewSession, StoreError>>()
         create(credential) { made.set($0) }
-        return try #require(made.value, "the session was to come at once").get()
+        return try #require(made.value, "the token was to come at once").get()
     }
 
     func found(_ token: SessionToken) throws -> SessionLookup {

@@ -146,6 +146,10 @@ public final class HeldJournal: Journal {
         return nil
     }
 
+    public func secret(done: @escaping @Sendable (Result<JournalSecret, StoreError>) -> Void) {
+        if let trouble { done(.failure(trouble)) } else { kept.secret(done: done) }
+    }
+
     public func create(
         _ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void
     ) {

@@ -16,8 +16,7 @@ final class Looped: Sendable {
             environment: SessionEnvironment(features: try FeatureRegistry([FeatureDefinition(Tally())])))
         let made = Lock<[(session: Session, stream: SessionStream)]>([])
         for _ in 0..<count {
-            table.create(.bearer) { created in
-                guard case .success((let session, _)) = created else { fatalError("no session was made") }
+            table.make { session in
                 session.openStream(.features([tally]), from: .now) { opened in
                     guard case .success(let stream) = opened else { fatalError("no stream was opened") }
                     stream.opened(Reader(stream))
@@ -52,6 +51,19 @@ final class Looped: Sendable {
                 case .writeAll(let bytes): return use(bytes)
                 case .wait, .finish: return
                 }
+            }
+        }
+    }
+}
+
+extension SessionTable {
+    /// Hands over a new session.
+    fileprivate func make(_ completion: @escaping @Sendable (Session) -> Void) {
+        create(.bearer) { [self] created in
+            guard case .success(let new) = created else { fatalError("no token was made") }
+            find(new.token) { found in
+                guard case .live(let session) = found else { fatalError("no session was made") }
+                completion(session)
             }
         }
     }

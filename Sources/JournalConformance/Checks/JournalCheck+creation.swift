@@ -4,6 +4,14 @@ import Testing
 
 extension JournalCheck {
     static let creation: [JournalCheck] = [
+        JournalCheck("the secret is random, and the same for as long as the journal is there") { journal in
+            let secret = try await journal.secret().get()
+            #expect(secret.key.count == 32 && secret.generation.count == 16)
+            #expect(Set(secret.key).count > 8)
+            #expect(try await journal.secret().get() == secret)
+            try await journal.reload()
+            #expect(try await journal.secret().get() == secret)
+        },
         JournalCheck("a session is loaded by its token as it was created") { journal in
             for credential in [SessionCredential.bearer, .cookie] {
                 let log = try await journal.newLog(Sample.session(credential: credential))

@@ -70,6 +70,10 @@ final class TestedJournal: Sendable {
         try await start("create") { $0.create(session, done: $1) }.value
     }
 
+    func secret() async throws -> Result<JournalSecret, StoreError> {
+        try await start("secret") { $0.secret(done: $1) }.value
+    }
+
     func remove(_ session: SessionKey, tombstoneUntil: Duration) async throws -> Result<Void, StoreError> {
         try await start("remove") { $0.remove(session, tombstoneUntil: tombstoneUntil, done: $1) }.value
     }

@@ -37,7 +37,13 @@ struct SessionEndpoints: Sendable {
                 }
                 sessions.find(token) { found in
                     switch found {
-                    case .live(let session): reply.answer(response(200, session, token))
+                    case .live(let session):
+                        reply.answer(
+                            response(
+                                200,
+                                NewSession(
+                                    id: session.id, token: token, credential: session.credential,
+                                    expiresAt: session.expiresAt)))
                     // It may be there: another one in its place would take the client's away for good.
                     case .failed(let refusal): reply.refuse(Problem(refusal))
                     case .ended, .unknown, .damaged: create(credential, reply)
@@ -57,7 +63,7 @@ struct SessionEndpoints: Sendable {
         sessions.create(credential) { result in
             switch result {
             case .success(let made):
-                var response = response(201, made.session, made.token)
+                var response = response(201, made)
                 response.fields.append(ResponseField("Location", "/sessions/current"))
                 reply.answer(response)
             case .failure(let refusal): reply.refuse(Problem(refusal))
@@ -85,13 +91,13 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    private func response(_ status: Int, _ session: Session, _ token: SessionToken) -> Response {
+    private func response(_ status: Int, _ session: NewSession) -> Response {
         var object = JSONObject()
         object.add("id", session.id)
-        if session.credential == .bearer { object.add("token", token.text) }
+        if session.credential == .bearer { object.add("token", session.token.text) }
         object.add("expiresAt", Timestamp.text(sinceEpoch: session.expiresAt))
         var response = Response(status: status, fields: AnswerFields.session, body: .bytes(object.close()))
-        if session.credential == .cookie { response.fields.append(credentials.cookies.set(token.text)) }
+        if session.credential == .cookie { response.fields.append(credentials.cookies.set(session.token.text)) }
         return response
     }
 

@@ -37,6 +37,7 @@ final class JournalDatabase {
         try Self.configure(&connection, isNew: version == nil)
         try Self.migrate(&connection, from: version ?? 0, migrations)
         for table in Schema.tables { try connection.execute("SELECT 1 FROM \(table) LIMIT 1") }
+        try connection.makeSecret()
         cache = SessionCache(limit: cachedSessions)
 
         begin = try connection.prepare("BEGIN IMMEDIATE")

@@ -6,11 +6,12 @@ enum Schema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// Its index plus one is the `user_version` of a database that it was applied to.
-    static let migrations = [first, second]
+    static let migrations = [first, second, third]
 
     /// What is cheap to ask at opening and shows whether each tree can be read.
     static let tables = [
         "sessions", "stores", "labels", "receipts", "recordings", "set_aside", "tombstones", "garbage", "probe",
+        "secrets",
     ]
 
     /// How many bits of a store's id are its place in its session; the others are the session's key.
@@ -168,5 +169,10 @@ enum Schema {
         ALTER TABLE receipts RENAME COLUMN place TO number;
         ALTER TABLE recordings RENAME COLUMN sequence TO number;
         ALTER TABLE set_aside RENAME COLUMN sequence TO number;
+        """
+
+    /// Random bytes, see `JournalSecret`; who opens the database for writing makes those that are missing.
+    private static let third = """
+        CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
         """
 }

@@ -44,7 +44,16 @@ extension Session {
 
     /// Loads what is newer than the head, as often as it takes; nil if the session is gone.
     func load(then: @escaping @Sendable (StoredSession?) -> Void) {
-        let head = core.withLock { $0.head }
+        let (head, key) = core.withLock { ($0.head, $0.key) }
+        guard let key else {
+            return keep { [self] result in
+                switch result {
+                case .success: load(then: then)
+                case .failure(let error) where error.code == .closed || error.code == .gone || isEnded: then(nil)
+                case .failure: tryAgain { [self] in load(then: then) }
+                }
+            }
+        }
         shared.journal.load(key, since: head) { [self] result in
             switch result {
             // What a damaged row says is not applied; it is read again until it is whole, or the session is ended.

@@ -15,9 +15,25 @@ extension Session: TurnQueueOwner {
     }
 
     func append(_ pending: PendingCommit) -> CommitEnd? {
+        guard pending.isKept else {
+            appendFirst(pending)
+            return nil
+        }
         // Captures one reference, so that no closure is allocated.
         let result = shared.journal.append(pending.batch) { pending.appended($0) }
         return result.flatMap { finish(pending, $0) }
+    }
+
+    /// The session's first turn: it is written down before.
+    private func appendFirst(_ pending: PendingCommit) {
+        keep { [self] result in
+            let end: CommitEnd?
+            switch result {
+            case .success(let key): end = append(PendingCommit(pending, key))
+            case .failure(let error): end = finish(pending, .failed(error))
+            }
+            if let end { ended(end) }
+        }
     }
 
     /// Takes the journal's result; nil if `ended` will be called later.

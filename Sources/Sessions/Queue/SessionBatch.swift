@@ -59,12 +59,24 @@ final class PendingCommit: Sendable {
     let batch: JournalBatch
     let stores: [SessionBatch.Store]
     let results: ShortList<JobResult>
+    /// Whether the journal has the session already.
+    let isKept: Bool
 
-    init(_ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch) {
+    init(
+        _ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch, isKept: Bool
+    ) {
         self.session = session
         self.batch = batch
         stores = working.stores
         results = working.results
+        self.isKept = isKept
+    }
+
+    /// The same for a session that is kept by now.
+    init(_ first: PendingCommit, _ key: SessionKey) {
+        var batch = first.batch
+        batch.session = key
+        (self.batch, session, stores, results, isKept) = (batch, first.session, first.stores, first.results, true)
     }
 
     func end(_ outcome: CommitOutcome) -> CommitEnd { (outcome, results) }
@@ -312,12 +324,13 @@ extension SessionCore {
             return (nil, working.results)
         }
         let journal = JournalBatch(
-            session: session.key, expecting: head,
+            // One that is not kept yet gets its key before this is appended.
+            session: key ?? SessionKey(0), expecting: head,
             head: SessionHead(number: head.number + working.count, nonce: nonces.next()), time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts,
             recordings: working.recordings, recordingLimit: session.shared.limits.recordedTurns,
             forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
             lostLabels: outbox.lostIsNews ? outbox.lost : nil, epoch: epochIsNews ? epoch : nil)
-        return (PendingCommit(session, journal, working), [])
+        return (PendingCommit(session, journal, working, isKept: key != nil), [])
     }
 }

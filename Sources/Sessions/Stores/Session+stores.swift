@@ -85,8 +85,11 @@ extension Session {
 
     /// Begins to load those of the stores that are kept and not in memory, all at once.
     func startLoads(_ features: [FeatureID]) {
-        let missing = core.withLock { $0.isLive ? $0.stores.beginLoads(features) : [] }
-        guard !missing.isEmpty else { return }
+        let (missing, key) = core.withLock { core in
+            (core.isLive && core.key != nil ? core.stores.beginLoads(features) : [], core.key)
+        }
+        // One that the journal does not have has no stores that are kept.
+        guard let key, !missing.isEmpty else { return }
         shared.journal.loadStores(missing, of: key) { [self] in loaded(missing, $0) }
     }
 

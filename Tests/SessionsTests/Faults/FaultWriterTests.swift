@@ -128,7 +128,7 @@ struct FaultWriterTests {
         let head = session.core.withLock { $0.head }
         let next = SessionHead(number: head.number + 1, nonce: 1)
         _ = cluster.kept.append(
-            JournalBatch(session: session.key, expecting: head, head: next, time: .zero, epoch: renamed)
+            JournalBatch(session: try #require(session.core.withLock { $0.key }), expecting: head, head: next, time: .zero, epoch: renamed)
         ) { _ in }
 
         #expect(try session.told(add, to: tally) == "ran")

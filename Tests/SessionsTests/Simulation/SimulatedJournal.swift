@@ -119,6 +119,10 @@ final class SimulatedJournal: Journal {
 
     var trouble: StoreError? { nil }
 
+    func secret(done: @escaping @Sendable (Result<JournalSecret, StoreError>) -> Void) {
+        ask(done) { [kept] in kept.secret(done: $0) }
+    }
+
     func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
         ask(done) { [kept] in kept.create(session, done: $0) }
     }

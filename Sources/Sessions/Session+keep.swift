@@ -1,0 +1,46 @@
+import MVI
+import SessionJournal
+
+/// A session is written down with its first turn. Until then its token alone says that it is there.
+extension Session {
+    /// Has the journal keep the session, if it does not, and hands over what it calls it.
+    func keep(_ done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
+        let now = Moment(shared.time)
+        let (key, record) = core.withLock { core -> (SessionKey?, SessionRecord?) in
+            if let key = core.key { return (key, nil) }
+            defer { core.keepers = (core.keepers ?? []) + [done] }
+            guard core.keepers == nil else { return (nil, nil) }
+            return (nil, SessionRecord(
+                id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
+                lastSeen: max(created, now.sinceEpoch(core.lastTouch))))
+        }
+        if let key { return done(.success(key)) }
+        guard let record else { return }
+        shared.journal.create(record) { [self] result in
+            if case .failure(let error) = result, error.code == .exists { return findKept(error) }
+            kept(result)
+        }
+    }
+
+    /// Another process was first, or this one before its last append's outcome was known.
+    private func findKept(_ error: StoreError) {
+        shared.journal.load(tokenHash, now: shared.time.sinceEpoch()) { [self] result in
+            switch result {
+            case .success(.found(let stored)): kept(.success(stored.key))
+            case .success(.ended): kept(.failure(.sessionGone))
+            // Its id is another session's: one in 2 to the power of 64.
+            case .success(.unknown): kept(.failure(error))
+            case .failure(let failure): kept(.failure(failure))
+            }
+        }
+    }
+
+    private func kept(_ result: Result<SessionKey, StoreError>) {
+        let keepers = core.withLock { core in
+            core.key = try? result.get()
+            defer { core.keepers = nil }
+            return core.keepers ?? []
+        }
+        for keeper in keepers { keeper(result) }
+    }
+}

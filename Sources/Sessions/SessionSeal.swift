@@ -1,0 +1,68 @@
+import Crypto
+import EventStream
+import SessionJournal
+
+/// Makes tokens that prove themselves, so that a session in which nothing has happened yet need not be kept anywhere:
+/// after a restart, and on every node with the same journal, its token names it until its life is over.
+///
+/// The proof is 5 bytes of time, one of kind, and 16 of an HMAC (RFC 2104) over these and the token's hash. What the session is
+/// called follows from the hash.
+struct SessionSeal: Sendable {
+    /// What a token says of a session.
+    struct Claim: Equatable {
+        let credential: SessionCredential
+        /// When the session's life is over if nothing happens in it: time since 1970 in whole seconds.
+        let until: Duration
+    }
+
+    private static let proofSize = 22
+    private static let claimSize = 6
+
+    private let key: SymmetricKey
+    private let generation: [UInt8]
+
+    init(_ secret: JournalSecret) {
+        key = SymmetricKey(data: secret.key)
+        generation = secret.generation
+    }
+
+    /// A new token. `until` is rounded up to seconds.
+    func token(_ credential: SessionCredential, until: Duration) -> SessionToken {
+        let (seconds, rest) = until.components
+        let time = UInt64(clamping: rest > 0 ? seconds + 1 : seconds)
+        var claim = (0..<5).map { UInt8(truncatingIfNeeded: time >> UInt64(32 - 8 * $0)) }
+        claim.append(credential == .cookie ? 1 : 0)
+        return SessionToken { hash in claim + mac(claim, hash).prefix(Self.proofSize - Self.claimSize) }
+    }
+
+    /// What a token that this server gave says; nil for every other one.
+    func claim(of token: SessionToken) -> Claim? {
+        guard let proof = token.proof, proof.count == Self.proofSize else { return nil }
+        let claim = Array(proof.prefix(Self.claimSize))
+        // Every byte is looked at, so that the time that this takes says nothing.
+        let difference = zip(proof.dropFirst(Self.claimSize), mac(claim, token.hash)).reduce(0) { $0 | ($1.0 ^ $1.1) }
+        guard difference == 0, claim[5] <= 1 else { return nil }
+        let seconds = claim.prefix(5).reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        return Claim(credential: claim[5] == 1 ? .cookie : .bearer, until: .seconds(seconds))
+    }
+
+    /// The record of a session that is not kept.
+    ///
+    /// - Parameter life: how long a session lives after its last use.
+    func record(_ token: SessionToken, _ claim: Claim, life: Duration) -> SessionRecord {
+        let hash = token.hash
+        let made = claim.until - life
+        return SessionRecord(
+            id: name("id", hash), tokenHash: hash, epoch: name("epoch", hash, generation),
+            credential: claim.credential, created: made, lastSeen: made)
+    }
+
+    private func mac(_ claim: [UInt8], _ hash: TokenHash) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array("token".utf8) + claim + hash.bytes, using: key))
+    }
+
+    private func name(_ purpose: String, _ hash: TokenHash, _ more: [UInt8] = []) -> String {
+        let code = HMAC<SHA256>.authenticationCode(for: Array(purpose.utf8) + more + hash.bytes, using: key)
+        return Epoch.name(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+    }
+}
