@@ -1,3 +1,4 @@
+import Logging
 import MicroHTTP
 import Sessions
 
@@ -8,15 +9,20 @@ package final class Application: RequestHandler {
     let router: Router
     private let crossSite: CrossSiteRule
     private let credentials: Credentials
+    let quotas: AddressQuotas
 
     /// - Parameter isAdmin: whether it serves the admin port, which has health checks only.
     package init(
-        _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false
+        _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false,
+        logger: Logger? = nil
     ) throws {
         let crossSite = CrossSiteRule(publicURL: settings.publicURL, allowedOrigins: settings.allowedOrigins)
         let cookies = CookiePolicy(
             isSecure: settings.publicURL?.isSecure == true, sessionLife: settings.sessionLife)
         let credentials = Credentials(sessions: sessions, cookies: cookies)
+        let quotas = AddressQuotas(
+            sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreamsPerAddress,
+            trusted: settings.trustedProxies, logger: logger)
         let health = HealthEndpoints(sessions: sessions).all
         // What is asked for most comes first.
         let own =
@@ -24,16 +30,19 @@ package final class Application: RequestHandler {
             ? health
             : IntentEndpoint(sessions, credentials, crossSite, bodyLimit: settings.bodyLimit).all
                 + StateEndpoints(sessions: sessions, crossSite: crossSite).all
-                + StreamEndpoints(sessions: sessions, credentials: credentials, crossSite: crossSite).all
+                + StreamEndpoints(
+                    sessions: sessions, credentials: credentials, crossSite: crossSite, quotas: quotas
+                ).all
                 + SessionEndpoints(
                     sessions: sessions, credentials: credentials, crossSite: crossSite,
-                    bodyLimit: min(settings.bodyLimit, 4_096)
+                    bodyLimit: min(settings.bodyLimit, 4_096), quotas: quotas
                 ).all
                 + FeatureEndpoints(sessions.environment.features).all + health + DocumentEndpoints.own
         try PageResourceError.check(page, Router(own))
         router = Router(own + DocumentEndpoints.ofPage(page))
         self.crossSite = crossSite
         self.credentials = credentials
+        self.quotas = quotas
     }
 
     package func receive(_ head: RequestHead) -> HeadVerdict {

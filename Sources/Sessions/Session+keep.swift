@@ -10,9 +10,12 @@ extension Session {
             if let key = core.key { return (key, nil) }
             defer { core.keepers = (core.keepers ?? []) + [done] }
             guard core.keepers == nil else { return (nil, nil) }
-            return (nil, SessionRecord(
-                id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
-                lastSeen: max(created, now.sinceEpoch(core.lastTouch))))
+            return (
+                nil,
+                SessionRecord(
+                    id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
+                    lastSeen: max(created, now.sinceEpoch(core.lastTouch)))
+            )
         }
         if let key { return done(.success(key)) }
         guard let record else { return }

@@ -36,7 +36,8 @@ package final class Session: Sendable {
     convenience init(_ record: SessionRecord, environment: SessionEnvironment) {
         let now = Moment(environment.time)
         self.init(
-            record, environment, SessionCore(epoch: record.epoch, now: now.monotonic(min(record.created, now.sinceEpoch))))
+            record, environment,
+            SessionCore(epoch: record.epoch, now: now.monotonic(min(record.created, now.sinceEpoch))))
     }
 
     /// A session as it was kept; its stores come when they are asked for.
@@ -92,6 +93,12 @@ package final class Session: Sendable {
             core.lastTouch = now
             return true
         }
+    }
+
+    /// Counts an intent; nil if the session may send one now, else in how much time.
+    package func takeIntent(_ rate: Rate) -> Duration? {
+        let now = shared.time.monotonic()
+        return core.withLock { $0.intents.take(rate, now: now) }
     }
 
     /// Whether half of the cookie's life has passed since it was last set; if so it counts as set now.

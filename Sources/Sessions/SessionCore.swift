@@ -36,6 +36,8 @@ struct SessionCore {
     var lastTouch: Duration
     /// What the journal knows of `lastTouch`.
     var keptTouch: Duration
+    /// How many intents it may send now.
+    var intents = TokenBucket()
     /// When the session's cookie was last set, on the monotonic clock.
     var cookieSet: Duration
     /// Where the random bits of heads and the names of intents come from. They need not be secret, but new: two sessions

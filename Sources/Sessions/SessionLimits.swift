@@ -24,6 +24,8 @@ package struct SessionLimits: Sendable {
     package var longestWait: Duration = .seconds(10)
     /// Intents of one session that may wait for their turn.
     package var queuedIntents = 1_024
+    /// How often a session may send intents; nil for as often as it likes.
+    package var intentRate = Rate(perSecond: 100, burstSeconds: 5)
     /// How long a session lives after its last request or stream.
     package var sessionLife: Duration = .seconds(24 * 3600)
     /// How long the server remembers that a session has ended.

@@ -23,6 +23,7 @@ struct ServerFlags: ParsableArguments {
     struct Callers: ParsableArguments {
         @Option(name: .customLong("public-url"), help: .server("public-url")) var publicURL: String?
         @Option(help: .server("allowed-origins")) var allowedOrigins: String?
+        @Option(help: .server("trusted-proxy")) var trustedProxy: String?
     }
 
     struct Keeping: ParsableArguments {
@@ -39,6 +40,8 @@ struct ServerFlags: ParsableArguments {
         @Option(help: .server("max-streams")) var maxStreams: String?
         @Option(help: .server("max-streams-per-session")) var maxStreamsPerSession: String?
         @Option(help: .server("max-connections")) var maxConnections: String?
+        @Option(help: .server("max-connections-per-address")) var maxConnectionsPerAddress: String?
+        @Option(help: .server("max-streams-per-address")) var maxStreamsPerAddress: String?
         @Option(help: .server("max-receipts")) var maxReceipts: String?
         @Option(help: .server("outbox-bytes")) var outboxBytes: String?
         @Option(help: .server("outbox-labels")) var outboxLabels: String?
@@ -47,6 +50,9 @@ struct ServerFlags: ParsableArguments {
         @Option(help: .server("max-waits-per-session")) var maxWaitsPerSession: String?
         @Option(help: .server("max-queued-intents")) var maxQueuedIntents: String?
         @Option(help: .server("body-limit")) var bodyLimit: String?
+        @Option(help: .server("body-memory")) var bodyMemory: String?
+        @Option(help: .server("intent-rate")) var intentRate: String?
+        @Option(help: .server("session-rate")) var sessionRate: String?
         @Option(help: .server("head-limit")) var headLimit: String?
     }
 
@@ -54,6 +60,7 @@ struct ServerFlags: ParsableArguments {
         @Option(help: .server("max-wait-seconds")) var maxWaitSeconds: String?
         @Option(name: .customLong("session-ttl"), help: .server("session-ttl")) var sessionTTL: String?
         @Option(help: .server("heartbeat")) var heartbeat: String?
+        @Option(help: .server("max-stream-age")) var maxStreamAge: String?
         @Option(help: .server("head-timeout")) var headTimeout: String?
         @Option(help: .server("body-timeout")) var bodyTimeout: String?
         @Option(help: .server("idle-timeout")) var idleTimeout: String?
@@ -80,6 +87,11 @@ struct ServerFlags: ParsableArguments {
             "host": listening.host, "port": listening.port, "admin-host": listening.adminHost,
             "admin-port": listening.adminPort, "threads": listening.threads,
             "public-url": callers.publicURL, "allowed-origins": callers.allowedOrigins,
+            "trusted-proxy": callers.trustedProxy,
+            "max-connections-per-address": limits.maxConnectionsPerAddress,
+            "max-streams-per-address": limits.maxStreamsPerAddress, "body-memory": limits.bodyMemory,
+            "intent-rate": limits.intentRate, "session-rate": limits.sessionRate,
+            "max-stream-age": times.maxStreamAge,
             "max-sessions": limits.maxSessions, "max-stores-per-session": limits.maxStoresPerSession,
             "max-streams": limits.maxStreams, "max-streams-per-session": limits.maxStreamsPerSession,
             "max-connections": limits.maxConnections, "max-receipts": limits.maxReceipts,

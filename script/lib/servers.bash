@@ -25,6 +25,9 @@ fault() {
     faults=$((faults + 1))
 }
 
+# A load comes from one address, and from few sessions: what keeps one client from the others would keep it from the server.
+export MVI_INTENT_RATE=0 MVI_SESSION_RATE=0 MVI_MAX_CONNECTIONS_PER_ADDRESS=1000000 MVI_MAX_STREAMS_PER_ADDRESS=1000000
+
 # take_options "FLAG..." "NUMBER..." "TEXT..." ARGUMENT...: sets the variable of each option's name; `rest` is what else
 # there is.
 take_options() {

@@ -8,6 +8,7 @@ struct SessionEndpoints: Sendable {
     let credentials: Credentials
     let crossSite: CrossSiteRule
     let bodyLimit: Int
+    let quotas: AddressQuotas
 
     var all: [Endpoint] {
         [
@@ -28,12 +29,12 @@ struct SessionEndpoints: Sendable {
         try crossSite.check(incoming.fields)
         try incoming.checkSize(limit: bodyLimit)
         if incoming.hasBody { try MediaTypes.checkJSON(incoming.fields) }
-        let fields = incoming.fields
+        let (fields, head) = (incoming.fields, incoming.head)
         return { body, reply in
             do throws(Problem) {
                 let credential = try credential(body)
                 guard credential == .cookie, let token = credentials.tokenOfCookie(fields) else {
-                    return create(credential, reply)
+                    return create(credential, head, reply)
                 }
                 sessions.find(token) { found in
                     switch found {
@@ -46,7 +47,7 @@ struct SessionEndpoints: Sendable {
                                     expiresAt: session.expiresAt)))
                     // It may be there: another one in its place would take the client's away for good.
                     case .failed(let refusal): reply.refuse(Problem(refusal))
-                    case .ended, .unknown, .damaged: create(credential, reply)
+                    case .ended, .unknown, .damaged: create(credential, head, reply)
                     }
                 }
             } catch {
@@ -55,10 +56,16 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    private func create(_ credential: Session.Credential, _ reply: Reply) {
+    private func create(_ credential: Session.Credential, _ head: RequestHead, _ reply: Reply) {
         guard !sessions.isDraining else {
             return reply.refuse(
                 Problem(.draining, "The server is stopping and makes no new sessions.", retryAfter: .seconds(2)))
+        }
+        if let rate = quotas.sessionRate,
+            let wait = quotas.takeSession(head, now: sessions.environment.time.monotonic())
+        {
+            return reply.refuse(
+                Problem("sessions", rate, wait, "Your address makes sessions faster than \(rate.perSecond) a second."))
         }
         sessions.create(credential) { result in
             switch result {

@@ -7,6 +7,7 @@ struct StreamEndpoints: Sendable {
     let sessions: SessionTable
     let credentials: Credentials
     let crossSite: CrossSiteRule
+    let quotas: AddressQuotas
 
     private var features: FeatureRegistry { sessions.environment.features }
 
@@ -46,7 +47,15 @@ struct StreamEndpoints: Sendable {
         if incoming.isHead { return try head(filter, caller.session) }
         let start = StreamStart(lastEventID: lastEventID(incoming))
         let wantsProblem = Preferences(incoming.fields).problem
-        return { _, reply in open(filter, start, caller, wantsProblem: wantsProblem, reply) }
+        return { _, reply in
+            guard let place = quotas.takeStream(incoming.head) else {
+                let problem = Problem(
+                    .tooManyConnections, "Your address has as many streams open as it may have.",
+                    retryAfter: .seconds(10))
+                return putOff(.busy, problem, wantsProblem, reply)
+            }
+            open(filter, start, caller, place, wantsProblem: wantsProblem, reply)
+        }
     }
 
     /// `Last-Event-ID`, which browsers send by themselves, before the query's, which a page can choose. One that cannot
@@ -71,13 +80,14 @@ struct StreamEndpoints: Sendable {
     }
 
     private func open(
-        _ filter: StreamFilter, _ start: StreamStart, _ caller: Caller, wantsProblem: Bool, _ reply: Reply
+        _ filter: StreamFilter, _ start: StreamStart, _ caller: Caller, _ place: AddressQuotas.StreamPlace,
+        wantsProblem: Bool, _ reply: Reply
     ) {
         guard !sessions.isDraining else {
             let problem = Problem(.draining, "The server is stopping and opens no streams.", retryAfter: .seconds(2))
             return putOff(.drain, problem, wantsProblem, reply)
         }
-        caller.session.openStream(filter, from: start) { result in
+        caller.session.openStream(filter, from: start, holding: place) { result in
             switch result {
             case .success(let stream):
                 // Between the look above and now the server may have begun to stop, and this stream not have been told.
@@ -152,6 +162,8 @@ extension SessionStream: StreamSource {
     package func opened(_ handle: StreamHandle) { opened(handle as any StreamWaker) }
 
     package func heartbeat() -> [UInt8]? { ping() }
+
+    package func aged() { goAway(.rotate) }
 
     package func closed(_ reason: StreamEnd) { closed() }
 }

@@ -34,7 +34,7 @@ struct Assembly: Sendable {
         self.logger = logger
         sessions = SessionTable(environment: environment)
         hasPage = page.contains { $0.path == "/" }
-        application = try Application(sessions, settings, page: page)
+        application = try Application(sessions, settings, page: page, logger: logger)
         http = HTTPServer(
             configuration: settings.http, logger: logger,
             handler: application)

@@ -152,6 +152,8 @@ extension Problem {
         case .bodyTooLarge: self.init(.bodyTooLarge, fault.detail)
         case .headTooLarge: self.init(.headTooLarge, fault.detail)
         case .unknownTransferCoding: self.init(.unknownTransferCoding, fault.detail)
+        case .tooManyConnections: self.init(.tooManyConnections, fault.detail, retryAfter: .seconds(10))
+        case .noRoomForBody: self.init(.busy, fault.detail, retryAfter: .seconds(2))
         case .answerTimeout: self.init(.busy, fault.detail, retryAfter: .seconds(2))
         case .shuttingDown: self.init(.draining, fault.detail, retryAfter: .seconds(2))
         }

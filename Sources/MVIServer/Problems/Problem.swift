@@ -1,4 +1,5 @@
 import MicroHTTP
+import Sessions
 
 /// A refusal, as one request gets it.
 package struct Problem: Error, Sendable {
@@ -27,6 +28,19 @@ package struct Problem: Error, Sendable {
         self.init(type, detail)
         let (seconds, rest) = retryAfter.components
         fields = [ResponseField("Retry-After", "\(max(1, rest > 0 ? seconds + 1 : seconds))")]
+    }
+
+    /// A request beyond a rate (https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/).
+    ///
+    /// - Parameters:
+    ///   - policy: what is counted, in a word.
+    ///   - wait: when there will be one more.
+    init(_ policy: String, _ rate: Rate, _ wait: Duration, _ detail: String) {
+        self.init(.tooManyRequests, detail, retryAfter: wait)
+        let seconds = fields.first?.value ?? "1"
+        fields.append(
+            ResponseField("RateLimit-Policy", "\"\(policy)\";q=\(rate.burst);w=\(rate.burst / rate.perSecond)"))
+        fields.append(ResponseField("RateLimit", "\"\(policy)\";r=0;t=\(seconds)"))
     }
 
     /// `application/problem+json`, RFC 9457.

@@ -2,8 +2,14 @@
 extension ProblemType {
     static let tooManyRequests = ProblemType(
         "too-many-requests", 429, "Too often",
-        meaning: "A rule of the feature says that the intent comes too soon after others.",
+        meaning: "The session has sent intents, or its address made sessions, faster than the server allows, which "
+            + "`RateLimit-Policy` then says; or a rule of the feature says that the intent comes too soon after others.",
         remedy: "Wait as long as `Retry-After` says.")
+
+    static let tooManyConnections = ProblemType(
+        "too-many-connections", 429, "Too many connections of one address",
+        meaning: "The client's address has as many connections, or streams, as one address may have.",
+        remedy: "Close those that are not used. If a proxy is in front, the server has to be told: `--trusted-proxy`.")
 
     static let tooManyStores = ProblemType(
         "too-many-stores", 429, "The session has too many stores",

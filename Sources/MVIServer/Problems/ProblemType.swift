@@ -39,7 +39,8 @@ extension ProblemType {
         sessionEnded, methodNotAllowed, notAcceptable, requestTimeout, intentInProgress, outOfSequence,
         receiptExpired, storeDisposed, preconditionFailed, bodyTooLarge, unsupportedMediaType, invalidIntent,
         idempotencyKeyReused, intentRefused,
-        tooManyRequests, tooManyStores, tooManyReceipts, tooManyWaits, headTooLarge, intentFailed, stateUnavailable,
+        tooManyRequests, tooManyConnections, tooManyStores, tooManyReceipts,
+        tooManyWaits, headTooLarge, intentFailed, stateUnavailable,
         unknownTransferCoding, tooManySessions, tooManyStreams, busy, draining, notReady, journalUnavailable,
         storageFull, stateTooLarge,
     ]

@@ -25,6 +25,11 @@ extension ServerSettings {
             "allowed-origins", .callers, "origins",
             "Origins whose pages may use the server from another site, with commas between them.",
             \.allowedOrigins, .origins),
+        setting(
+            "trusted-proxy", .callers, "addresses",
+            "Proxies in front, with commas between them, such as 127.0.0.1 or 10.0.0.0/8: what they say in Forwarded or "
+                + "X-Forwarded-For of where a request came from counts.",
+            \.trustedProxies, .addresses),
     ]
 
     private static let keeping: [Setting<ServerSettings>] = [
@@ -54,6 +59,10 @@ extension ServerSettings {
         limit("max-streams", "Streams in all.", \.maxStreams),
         limit("max-streams-per-session", "Streams a session; one more and the oldest goes.", \.maxStreamsPerSession),
         limit("max-connections", "Connections at once, streams not counted.", \.maxConnections),
+        limit(
+            "max-connections-per-address", "Connections of one address that is no trusted proxy's.",
+            \.maxConnectionsPerAddress),
+        limit("max-streams-per-address", "Streams of one address.", \.maxStreamsPerAddress),
         limit("max-receipts", "Idempotency keys that a session remembers.", \.maxReceipts),
         setting(
             "outbox-bytes", .limits, "bytes", "Bytes of labels that a session keeps for clients that are away.",
@@ -67,8 +76,19 @@ extension ServerSettings {
         limit("max-waits-per-session", "Requests with 'Prefer: wait' a session.", \.maxWaitsPerSession),
         limit("max-queued-intents", "Intents of one session that wait for their turn.", \.maxQueuedIntents),
         setting("body-limit", .limits, "bytes", "Bytes of a request's body.", \.bodyLimit, .bytes(1_024...1 << 30)),
+        setting(
+            "body-memory", .limits, "bytes", "Bytes that the bodies of all requests hold together.", \.bodyMemory,
+            .bytes(1_024...1 << 34)),
+        rate("intent-rate", "Intents a second of one session, those of five seconds at once.", \.intentRate),
+        rate("session-rate", "New sessions a second of one address, those of half a minute at once.", \.sessionRate),
         setting("head-limit", .limits, "bytes", "Bytes of a request's head.", \.headLimit, .bytes(1_024...1 << 20)),
     ]
+
+    private static func rate(
+        _ name: String, _ summary: String, _ path: any WritableKeyPath<ServerSettings, Int> & Sendable
+    ) -> Setting<ServerSettings> {
+        setting(name, .limits, "count", "\(summary) 0 for no bound.", path, .number(0...1_000_000))
+    }
 
     private static let times: [Setting<ServerSettings>] = [
         setting(
@@ -80,6 +100,10 @@ extension ServerSettings {
         setting(
             "heartbeat", .times, "time", "A stream on which nothing was written for so long gets a ping.",
             \.heartbeat, .time(.seconds(1) ... .seconds(600))),
+        setting(
+            "max-stream-age", .times, "time",
+            "A stream ends at this age, or up to a fifth earlier, and its client connects again; 0 for never.",
+            \.maxStreamAge, .time(.zero ... .seconds(366 * 24 * 3600))),
         setting(
             "head-timeout", .times, "time", "From a request's first byte to its head's end.", \.headTimeout,
             .time(.seconds(1) ... .seconds(15))),

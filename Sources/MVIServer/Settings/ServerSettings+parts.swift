@@ -13,6 +13,11 @@ extension ServerSettings {
         configuration.bodyTimeout = bodyTimeout
         configuration.idleTimeout = idleTimeout
         configuration.heartbeat = heartbeat
+        configuration.connectionsPerAddress = maxConnectionsPerAddress
+        let addresses = ClientAddress(trusted: trustedProxies)
+        configuration.isExempt = { addresses.isTrusted($0) }
+        configuration.bodyBudget = bodyMemory
+        configuration.streamAge = maxStreamAge > .zero ? maxStreamAge : nil
         return configuration
     }
 
@@ -31,6 +36,7 @@ extension ServerSettings {
         limits.waitsPerSession = maxWaitsPerSession
         limits.queuedIntents = maxQueuedIntents
         limits.longestWait = maxWait
+        limits.intentRate = Rate(perSecond: intentRate, burstSeconds: 5)
         limits.sessionLife = sessionLife
         limits.recordedTurns = recordedTurns
         limits.passivateAfter = passivateAfter
@@ -38,6 +44,9 @@ extension ServerSettings {
         limits.evictAfter = max(passivateAfter, bodyTimeout + longestRequest)
         return limits
     }
+
+    /// How often an address may make a session: those of half a minute at once, since behind one may be many people.
+    var addressSessionRate: Rate? { Rate(perSecond: sessionRate, burstSeconds: 30) }
 
     /// From a request's body on until its answer, at most.
     private var longestRequest: Duration { .seconds(60) + maxWait }

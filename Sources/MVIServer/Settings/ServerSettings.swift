@@ -22,6 +22,9 @@ public struct ServerSettings: Sendable {
     /// Origins of other sites' pages that may use the server.
     public var allowedOrigins: [Origin] = []
 
+    /// Proxies in front, whose word is taken on where a request came from.
+    public var trustedProxies: [AddressRange] = []
+
     /// The folder in which sessions are kept, made if it is not there; `:memory:` for none.
     public var data = "mvi-data"
     /// What sessions are kept in.
@@ -45,6 +48,14 @@ public struct ServerSettings: Sendable {
     public var maxStreamsPerSession = Self.limits.streamsPerSession
     /// Connections at once, streams not counted.
     public var maxConnections = 3_000
+    /// Connections of one address, streams not counted; those of trusted proxies have no bound.
+    public var maxConnectionsPerAddress = 1_000
+    /// Streams of one address.
+    public var maxStreamsPerAddress = 4_000
+    /// New sessions a second of one address; 0 for no bound.
+    public var sessionRate = 20
+    /// Intents a second of one session; 0 for no bound.
+    public var intentRate = 100
     /// Idempotency keys that a session remembers.
     public var maxReceipts = Self.limits.receiptsPerSession
     /// Bytes of labels that a session keeps for clients that are away.
@@ -61,6 +72,8 @@ public struct ServerSettings: Sendable {
     public var maxQueuedIntents = Self.limits.queuedIntents
     /// Bytes of a request's body.
     public var bodyLimit = 1024 * 1024
+    /// Bytes that the bodies of all requests hold together.
+    public var bodyMemory = 64 * 1024 * 1024
     /// Bytes of a request's head.
     public var headLimit = 16 * 1024
 
@@ -70,6 +83,8 @@ public struct ServerSettings: Sendable {
     public var sessionLife = Self.limits.sessionLife
     /// A stream on which nothing was written for so long gets a `ping`.
     public var heartbeat: Duration = .seconds(20)
+    /// A stream as old as this, or up to a fifth less, ends, and its client connects again; zero for no such age.
+    public var maxStreamAge: Duration = .seconds(3600)
     /// From a request's first byte to its head's end.
     public var headTimeout: Duration = .seconds(15)
     /// From the head's end to the body's end.

@@ -1,4 +1,5 @@
 import Logging
+import MicroHTTP
 
 /// How a value is written where it is set.
 package struct SettingFormat<Value>: Sendable {
@@ -110,6 +111,18 @@ extension SettingFormat where Value == Origin {
         SettingFormat(
             "the address in a browser's bar without a path, such as https://app.example.com or http://localhost:3000",
             parse: { Origin(setting: $0) }, print: { $0.text })
+    }
+}
+
+extension SettingFormat where Value == [AddressRange] {
+    package static var addresses: SettingFormat {
+        SettingFormat(
+            "addresses with commas between them, such as 127.0.0.1 or 10.0.0.0/8,fd00::/8",
+            parse: { text in
+                let parts = text.split(separator: ",").map { AddressRange($0.trimmingSpaces) }
+                let ranges = parts.compactMap { $0 }
+                return ranges.count == parts.count ? ranges : nil
+            }, print: { $0.map(\.description).joined(separator: ",") })
     }
 }
 

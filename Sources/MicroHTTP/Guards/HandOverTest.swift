@@ -8,6 +8,8 @@ enum HandOverTest {
     private final class Source: StreamSource {
         func opened(_ stream: StreamHandle) {}
         func nextStep() -> StreamStep { .finish(Array("handed over".utf8)) }
+        func aged() {}
+
         func heartbeat() -> [UInt8]? { nil }
         func closed(_ reason: StreamEnd) {}
     }

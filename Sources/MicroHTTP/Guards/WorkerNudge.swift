@@ -36,7 +36,7 @@ final class WorkerNudge: ReactorMember {
 
     func timeReached(_ now: UInt64) -> UInt64? {
         guard !core.isStopping.load(ordering: .acquiring) else { return nil }
-        if core.openConnections.load(ordering: .relaxed) >= Self.batch - 2 {
+        if core.connections.count >= Self.batch - 2 {
             for worker in 0..<core.configuration.threads { nudge(worker) }
         }
         return now + Self.interval
@@ -56,8 +56,11 @@ final class WorkerNudge: ReactorMember {
         }
         for other in passedOver { close(other) }
         guard descriptor >= 0 else { return }
-        core.connectionOpened()
+        // Of no address, for which there is no bound.
+        _ = core.connections.accepted(descriptor, .unknown)
         var address = sockaddr(sa_family: sa_family_t(AF_UNIX), sa_data: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        if !serve(descriptor, &address, socklen_t(MemoryLayout<sa_family_t>.size)) { core.connectionClosed() }
+        if !serve(descriptor, &address, socklen_t(MemoryLayout<sa_family_t>.size)) {
+            core.connections.refused(descriptor)
+        }
     }
 }

@@ -27,6 +27,8 @@ final class RequestContext {
     @exclusivity(unchecked) private var head: RequestHead?
     @exclusivity(unchecked) private var body: [UInt8] = []
     private var bodyLimit = 0
+    /// Bytes of the bodies' budget that this one has.
+    private var bodyRoom = 0
     @exclusivity(unchecked) private var handler: BodyHandler?
     /// A stream whose head is being sent, then its socket.
     private var source: (any StreamSource)?
@@ -85,7 +87,11 @@ final class RequestContext {
                     guard length <= UInt64(max(0, bodyLimit)) else {
                         return refuseAndClose(core.response(to: tooLarge, head: head), raw.connection)
                     }
-                    body.reserveCapacity(Int(length))
+                    guard takeRoom(forBody: Int(length)) else {
+                        return refuseAndClose(core.response(to: noRoom, head: head), raw.connection)
+                    }
+                    // What is announced has not come yet.
+                    body.reserveCapacity(min(Int(length), HTTPServerConfiguration.smallBody))
                 }
                 stage = .body
                 if framing.hasBody { watch?.enter(.body) }
@@ -98,15 +104,31 @@ final class RequestContext {
         RequestFault(.bodyTooLarge, "The body may have \(bodyLimit) bytes at most.")
     }
 
+    private var noRoom: RequestFault {
+        RequestFault(.noRoomForBody, "The bodies of all requests take too much memory now. Try again in a moment.")
+    }
+
     private func receiveBody(_ bytes: UnsafeRawBufferPointer) -> MHD_Result {
-        guard body.count + bytes.count <= bodyLimit else {
-            // The library takes no response while a body arrives, and an endless one has no end to wait for.
-            lastWords = LastWords.bytes(core.response(to: tooLarge, head: head))
-            stage = .over
-            return .NO
-        }
+        guard body.count + bytes.count <= bodyLimit else { return cutBody(tooLarge) }
+        // One that did not say how long it is.
+        guard takeRoom(forBody: body.count + bytes.count) else { return cutBody(noRoom) }
         body.append(contentsOf: bytes)
         return .YES
+    }
+
+    /// The library takes no response while a body arrives, and an endless one has no end to wait for.
+    private func cutBody(_ fault: RequestFault) -> MHD_Result {
+        lastWords = LastWords.bytes(core.response(to: fault, head: head))
+        stage = .over
+        return .NO
+    }
+
+    private func takeRoom(forBody length: Int) -> Bool {
+        let needed = length - HTTPServerConfiguration.smallBody - bodyRoom
+        guard needed > 0 else { return true }
+        guard core.takeBodyRoom(needed) else { return false }
+        bodyRoom += needed
+        return true
     }
 
     private func handle(_ connection: OpaquePointer) -> MHD_Result {
@@ -193,6 +215,7 @@ final class RequestContext {
             if copy >= 0 { core.farewell(copy, lastWords) }
         }
         watch?.enter(.idle)
+        if bodyRoom > 0 { core.leaveBodyRoom(bodyRoom) }
         core.requestCompleted()
     }
 

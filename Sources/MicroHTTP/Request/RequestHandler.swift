@@ -51,6 +51,10 @@ package struct RequestFault: Error, Sendable, Equatable {
         case bodyTooLarge
         /// The head is over the limit: 431.
         case headTooLarge
+        /// The address has too many connections: 429.
+        case tooManyConnections
+        /// The bodies of all requests hold too much: 503.
+        case noRoomForBody
         /// The handler did not answer in time: 503.
         case answerTimeout
         /// The server is stopping: 503.
@@ -67,8 +71,9 @@ package struct RequestFault: Error, Sendable, Equatable {
         case .requestTimeout: 408
         case .bodyTooLarge: 413
         case .headTooLarge: 431
+        case .tooManyConnections: 429
         case .unknownTransferCoding: 501
-        case .answerTimeout, .shuttingDown: 503
+        case .noRoomForBody, .answerTimeout, .shuttingDown: 503
         }
     }
 

@@ -101,9 +101,21 @@ final class Acceptor: ReactorMember {
     }
 
     private func admit(_ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t) {
-        core.connectionOpened()
         SocketOptions.set(on: descriptor, userTimeout: core.configuration.tcpUserTimeout)
-        if !serve(descriptor, address, length) { core.connectionClosed() }
+        let peer = PeerAddress(address)
+        guard core.connections.accepted(descriptor, peer) else { return refuse(descriptor, peer) }
+        if !serve(descriptor, address, length) {
+            core.connections.refused(descriptor)
+            core.roomChanged()
+        }
+    }
+
+    private func refuse(_ descriptor: Int32, _ peer: PeerAddress) {
+        core.logger.warning(
+            "An address has as many connections as it may: more are refused. A proxy must be a --trusted-proxy.",
+            metadata: ["address": "\(peer)"])
+        let fault = RequestFault(.tooManyConnections, "Your address has too many connections to this server open.")
+        core.farewell(descriptor, LastWords.bytes(core.response(to: fault)))
     }
 
     /// Whether to try again at once.

@@ -109,6 +109,7 @@ final class Daemon: @unchecked Sendable {
         if event == .CONNECTION_NOTIFY_STARTED {
             let core = Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
             let descriptor = cmhd_socket(connection)
+            core.connections.started(descriptor)
             let watch = ConnectionWatch(
                 descriptor: descriptor, timeouts: core.timeouts, thread: core.reactor.thread(for: descriptor))
             // Retained here, released when the connection closes.
@@ -117,7 +118,9 @@ final class Daemon: @unchecked Sendable {
         } else if let pointer = slot.pointee {
             slot.pointee = nil
             Unmanaged<ConnectionWatch>.fromOpaque(pointer).takeRetainedValue().close()
-            Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue().connectionClosed()
+            let core = Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
+            core.connections.closed(PeerAddress(cmhd_peer(connection)))
+            core.roomChanged()
         }
     }
 }

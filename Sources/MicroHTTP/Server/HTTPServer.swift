@@ -111,6 +111,14 @@ package final class HTTPServer: Sendable {
         }
     }
 
+    /// Bytes that bodies hold of their common budget.
+    var heldBodyBytes: Int {
+        state.withLock { state in
+            guard case .running(let running) = state else { return 0 }
+            return running.core.heldBodyBytes
+        }
+    }
+
     /// What the server holds now; all zero before `start` and after `shutdown`.
     package var statistics: HTTPServerStatistics {
         let core = state.withLock { state -> ServerCore? in

@@ -20,8 +20,22 @@ package struct HTTPServerConfiguration: Sendable {
     /// Bytes of a request body; more is 413. A verdict may lower it for one request. Default 1 MiB.
     package var bodyLimit: Int
 
-    /// Connections that are served at once, streams not counted; more of them get 503 and an end. Default 8,192.
+    /// Connections that are served at once, streams not counted; more of them wait in the listen queue. Default 8,192.
     package var connectionLimit: Int
+
+    /// How many of them one address may have, or one network of 64 bits in IPv6; one more gets 429 and an end. Default:
+    /// all.
+    package var connectionsPerAddress: Int
+
+    /// Addresses for which that does not hold: those of proxies. Default: none.
+    package var isExempt: @Sendable (PeerAddress) -> Bool
+
+    /// Bytes that all requests' bodies together may hold. Of each the first `smallBody` bytes are free; a body for which
+    /// there is no room is 503. Default 64 MiB.
+    package var bodyBudget: Int
+
+    /// What each body may hold whatever the others do: so many that no one can keep small requests out.
+    static let smallBody = 16 * 1024
 
     /// From a request's first byte to its head's end. Default 15 s, which is also the most.
     package var headTimeout: Duration
@@ -49,6 +63,9 @@ package struct HTTPServerConfiguration: Sendable {
     /// Default 20 s.
     package var heartbeat: Duration
 
+    /// A stream as old as this, or up to a fifth less, is told to end; nil for none. Default nil.
+    package var streamAge: Duration?
+
     /// The defaults, listening on `host` and `port`.
     package init(host: String = "127.0.0.1", port: UInt16 = 0) {
         self.host = host
@@ -57,6 +74,9 @@ package struct HTTPServerConfiguration: Sendable {
         headLimit = 16 * 1024
         bodyLimit = 1024 * 1024
         connectionLimit = 8192
+        connectionsPerAddress = .max
+        isExempt = { _ in false }
+        bodyBudget = 64 * 1024 * 1024
         headTimeout = .seconds(15)
         bodyTimeout = .seconds(30)
         idleTimeout = .seconds(60)

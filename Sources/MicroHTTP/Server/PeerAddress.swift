@@ -12,33 +12,47 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
 
     private init() {}
 
+    init(v4: UInt32) {
+        family = .v4
+        low = UInt64(v4)
+    }
+
+    /// An IPv6 address, or the IPv4 one that it stands for: ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2), as peers of a socket
+    /// have that listens on both.
+    init(_ address: in6_addr) {
+        (high, low) = withUnsafeBytes(of: address) { bytes in
+            (
+                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
+        }
+        family = high == 0 && low >> 32 == 0xFFFF ? .v4 : .v6
+        if family == .v4 { low &= 0xFFFF_FFFF }
+    }
+
+    package var isV4: Bool { family == .v4 }
+
+    /// Clears all bits but so many.
+    package mutating func keepFirst(bits: Int) {
+        func mask(_ bits: Int) -> UInt64 { bits <= 0 ? 0 : .max << UInt64(64 - min(bits, 64)) }
+        if isV4 { return low &= mask(bits) >> 32 }
+        high &= mask(bits)
+        low &= mask(bits - 64)
+    }
+
     init(_ address: UnsafePointer<sockaddr>?) {
-        guard let address else { return }
+        guard let address else {
+            self.init()
+            return
+        }
         switch Int32(address.pointee.sa_family) {
         case AF_INET:
-            family = .v4
-            low = address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                UInt64(UInt32(bigEndian: $0.pointee.sin_addr.s_addr))
-            }
-        case AF_INET6:
-            let (high, low) = address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) {
-                withUnsafeBytes(of: $0.pointee.sin6_addr) { bytes in
-                    (
-                        UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                        UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-                    )
-                }
-            }
-            // An IPv4 peer of a socket that listens on both: ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2).
-            if high == 0, low >> 32 == 0xFFFF {
-                family = .v4
-                self.low = low & 0xFFFF_FFFF
-            } else {
-                family = .v6
-                self.high = high
-                self.low = low
-            }
-        default: break
+            self.init(
+                v4: address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                    UInt32(bigEndian: $0.pointee.sin_addr.s_addr)
+                })
+        case AF_INET6: self.init(address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { $0.pointee.sin6_addr })
+        default: self.init()
         }
     }
 

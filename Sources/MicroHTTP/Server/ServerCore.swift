@@ -13,8 +13,10 @@ final class ServerCore: Sendable {
     let progress: Progress
     let timeouts: ConnectionWatch.Timeouts
     let streamTiming: StreamHandle.Timing
-    /// Connections accepted and not closed by the library.
-    let openConnections = Atomic<Int>(0)
+    /// Accepted and not closed by the library.
+    let connections: Connections
+    /// Bytes that bodies hold beyond what each may.
+    private let bodyBytes = Atomic<Int>(0)
     /// Whether the acceptor waits for a connection to close, and what tells it that one has.
     private let isRoomAwaited = Atomic<Bool>(false)
     private let roomMade = Lock<@Sendable () -> Void>({})
@@ -31,6 +33,7 @@ final class ServerCore: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.handler = handler
+        connections = Connections(configuration)
         let progress = Progress()
         self.progress = progress
         suspended = SuspendedExchanges { progress.changed() }
@@ -43,7 +46,8 @@ final class ServerCore: Sendable {
         // Spread for each stream in `streamTiming()`; here what the configuration says.
         streamTiming = StreamHandle.Timing(
             heartbeat: configuration.heartbeat.clampedNanoseconds,
-            writeDeadline: configuration.streamWriteDeadline.clampedNanoseconds)
+            writeDeadline: configuration.streamWriteDeadline.clampedNanoseconds,
+            age: configuration.streamAge?.clampedNanoseconds)
         let shortest = min(timeouts.shortest, streamTiming.heartbeat, streamTiming.writeDeadline)
         let granularity = min(max(shortest / 64, 1_000_000), 250_000_000)
         let reactor = Reactor(threads: max(1, configuration.threads / 2), granularity: granularity) {
@@ -56,12 +60,26 @@ final class ServerCore: Sendable {
         self.reactor = reactor
     }
 
-    /// The heartbeat's interval moved by up to 10 %, so that streams opened together do not beat together.
+    /// The heartbeat's interval moved by up to 10 %, so that streams opened together do not beat together, and the age by
+    /// up to 20 % less, so that they do not end together.
     func spreadStreamTiming() -> StreamHandle.Timing {
         var timing = streamTiming
         timing.heartbeat = timing.heartbeat / 1000 * UInt64.random(in: 900...1100)
+        timing.age = timing.age.map { $0 / 1000 * UInt64.random(in: 800...1000) }
         return timing
     }
+
+    /// Takes room for so many bytes more of a body; false if there is none.
+    func takeBodyRoom(_ bytes: Int) -> Bool {
+        let taken = bodyBytes.add(bytes, ordering: .relaxed).newValue
+        if taken <= configuration.bodyBudget { return true }
+        leaveBodyRoom(bytes)
+        return false
+    }
+
+    var heldBodyBytes: Int { bodyBytes.load(ordering: .relaxed) }
+
+    func leaveBodyRoom(_ bytes: Int) { bodyBytes.subtract(bytes, ordering: .relaxed) }
 
     /// The handler's wording of a fault.
     func response(to fault: RequestFault, head: RequestHead? = nil) -> Response {
@@ -76,7 +94,7 @@ final class ServerCore: Sendable {
 
     var statistics: HTTPServerStatistics {
         var statistics = HTTPServerStatistics()
-        statistics.openConnections = openConnections.load(ordering: .acquiring)
+        statistics.openConnections = connections.count
         statistics.openRequests = openRequests.load(ordering: .acquiring)
         statistics.suspendedExchanges = suspended.count
         statistics.openStreams = reactor.count(of: .stream)
@@ -85,7 +103,7 @@ final class ServerCore: Sendable {
     }
 
     /// Whether another connection may be taken.
-    var hasRoom: Bool { openConnections.load(ordering: .sequentiallyConsistent) < configuration.connectionLimit }
+    var hasRoom: Bool { connections.count < connections.limit }
 
     /// Whether clients wait for a connection to close: then each answer closes its own, so that all have their turn.
     var isCrowded: Bool { isRoomAwaited.load(ordering: .relaxed) }
@@ -98,10 +116,8 @@ final class ServerCore: Sendable {
         return !(hasRoom && isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent))
     }
 
-    func connectionOpened() { openConnections.add(1, ordering: .sequentiallyConsistent) }
-
-    func connectionClosed() {
-        openConnections.subtract(1, ordering: .sequentiallyConsistent)
+    /// A connection was closed, and does not count any more.
+    func roomChanged() {
         if isCrowded, isRoomAwaited.exchange(false, ordering: .sequentiallyConsistent) {
             let action = roomMade.withLock { $0 }
             action()

@@ -1,5 +1,6 @@
 import Glibc
 import Locking
+import Synchronization
 
 /// A stream's socket, seen from its source.
 package final class StreamHandle: ReactorMember {
@@ -7,6 +8,8 @@ package final class StreamHandle: ReactorMember {
     struct Timing: Sendable {
         var heartbeat: UInt64
         var writeDeadline: UInt64
+        /// How old it may become; nil for any age.
+        var age: UInt64?
     }
 
     /// Steps that one run takes before it lets the reactor's other members have their turn.
@@ -20,6 +23,8 @@ package final class StreamHandle: ReactorMember {
     private let timing: Timing
     private let thread: ReactorThread
     private let state: Lock<StreamWriterState>
+    /// When it is too old; `UInt64.max` for never, or once its source was told.
+    private let end: Atomic<UInt64>
 
     /// Takes over `descriptor`; the caller calls `open` next.
     init(descriptor: Int32, isFramed: Bool, source: any StreamSource, thread: ReactorThread, timing: Timing) {
@@ -27,7 +32,9 @@ package final class StreamHandle: ReactorMember {
         self.isFramed = isFramed
         self.thread = thread
         self.timing = timing
-        state = Lock(StreamWriterState(source: source, now: monotonicNow()))
+        let now = monotonicNow()
+        state = Lock(StreamWriterState(source: source, now: now))
+        end = Atomic(timing.age.map { now + $0 } ?? .max)
     }
 
     /// Says that the source may have more. If no thread is writing to this stream, the calling one does, until the
@@ -47,7 +54,7 @@ package final class StreamHandle: ReactorMember {
 
     /// Lets the reactor watch the socket, opens the source and writes what it has. Once, by the creator.
     func open(_ source: any StreamSource) {
-        let first = monotonicNow() + min(timing.heartbeat, timing.writeDeadline)
+        let first = monotonicNow() + min(timing.heartbeat, timing.writeDeadline, timing.age ?? .max)
         let number = thread.add(self, .stream, deadline: first)
         state.withLock { $0.id = number }
         guard thread.watch(descriptor, for: number) else { return end(source, .error) }
@@ -74,6 +81,15 @@ package final class StreamHandle: ReactorMember {
     }
 
     func timeReached(_ now: UInt64) -> UInt64? {
+        // Only this thread writes it.
+        if now >= end.load(ordering: .relaxed) {
+            end.store(.max, ordering: .relaxed)
+            state.withLock { $0.source }?.aged()
+        }
+        return lookAtClock(now).map { min($0, end.load(ordering: .relaxed)) }
+    }
+
+    private func lookAtClock(_ now: UInt64) -> UInt64? {
         let action = state.withLock {
             $0.timeReached(now, heartbeat: timing.heartbeat, writeDeadline: timing.writeDeadline)
         }

@@ -16,6 +16,10 @@ package protocol StreamSource: AnyObject, Sendable {
     /// Nothing was written for the heartbeat's interval: bytes to write, or nil for none.
     func heartbeat() -> [UInt8]?
 
+    /// The stream is as old as streams may be: it should finish soon. Once, on the reactor's thread, perhaps while another
+    /// one is in `nextStep`.
+    func aged()
+
     /// The stream is over and the source released. Exactly once, last; also when `opened` never came.
     func closed(_ reason: StreamEnd)
 }

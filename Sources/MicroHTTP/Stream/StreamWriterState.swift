@@ -41,7 +41,7 @@ struct StreamWriterState {
     private var phase = Phase.running
     private var notes: Notes = []
     private var end: StreamEnd?
-    private var source: (any StreamSource)?
+    private(set) var source: (any StreamSource)?
     private var work = Work()
     /// When the kernel last took something.
     private var lastWrite: UInt64

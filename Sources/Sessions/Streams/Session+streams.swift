@@ -30,16 +30,20 @@ extension Session {
     /// Opens a stream and hands it over: before this returns if the stores that it shows are in memory, else perhaps
     /// later, on another thread. The stores that the filter names are made if the session has none yet. If the session
     /// has too many streams, the oldest goes.
+    ///
+    /// - Parameter place: held as long as the stream is.
     package func openStream(
-        _ filter: StreamFilter, from start: StreamStart,
+        _ filter: StreamFilter, from start: StreamStart, holding place: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
         open(filter) { [self] result in
-            completion(result.flatMap { makeStream(filter, from: start) })
+            completion(result.flatMap { makeStream(filter, from: start, holding: place) })
         }
     }
 
-    private func makeStream(_ filter: StreamFilter, from start: StreamStart) -> Result<SessionStream, StoreError> {
+    private func makeStream(
+        _ filter: StreamFilter, from start: StreamStart, holding place: (any AnyObject & Sendable)?
+    ) -> Result<SessionStream, StoreError> {
         guard shared.streamPlaces.enter() else { return .failure(.tooManyStreams) }
         let number = shared.nextNumber()
         let now = shared.time.monotonic()
@@ -59,7 +63,7 @@ extension Session {
         }
         for waker in opened.superseded { waker.wake() }
         for store in opened.stores { store.scope.beginWatching(on: store) }
-        return .success(SessionStream(session: self, number: number))
+        return .success(SessionStream(session: self, number: number, place: place))
     }
 }
 

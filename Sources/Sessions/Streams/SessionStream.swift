@@ -11,10 +11,13 @@ package final class SessionStream: Sendable {
     /// Whose it is.
     package let session: Session
     let number: UInt64
+    /// Held as long as the stream is.
+    private let place: (any AnyObject & Sendable)?
 
-    init(session: Session, number: UInt64) {
+    init(session: Session, number: UInt64, place: (any AnyObject & Sendable)?) {
         self.session = session
         self.number = number
+        self.place = place
     }
 
     /// The connection is there: `waker` is told of news from now on.

@@ -17,7 +17,7 @@ extension Declared {
         // A session that has ended is no problem of a stream: it gets 204.
         problems: [
             .unauthorized, .sessionNotFound, .crossSite, .featureNotFound, .notAcceptable, .tooManyStores,
-            .stateUnavailable, .tooManyStreams, .draining,
+            .stateUnavailable, .tooManyStreams, .tooManyConnections, .draining,
         ] + notKept,
         responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied"])
 
@@ -28,9 +28,11 @@ extension Declared {
             successes: [201, 200],
             problems: [
                 .invalidJSON, .badRequest, .crossSite, .bodyTooLarge, .unsupportedMediaType, .draining,
-                .tooManySessions,
+                .tooManySessions, .tooManyRequests,
             ] + notKept,
-            responseFields: ["Content-Type", "Location", "Set-Cookie", "Retry-After"]),
+            responseFields: [
+                "Content-Type", "Location", "Set-Cookie", "Retry-After", "RateLimit", "RateLimit-Policy",
+            ]),
         Declared(
             method: .get, path: "/sessions/current", operation: .describeSession, hasSession: true,
             requestFields: whoAsks, successes: [200], problems: sessionGone,
@@ -70,7 +72,8 @@ extension Declared {
                 .intentFailed, .stateUnavailable, .busy, .draining, .stateTooLarge,
             ],
             responseFields: ofSession + [
-                "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Expected-Seq",
+                "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Expected-Seq", "RateLimit",
+                "RateLimit-Policy",
             ]),
         Declared(
             method: .get, path: "/features/{id}/events", operation: .streamFeature, hasSession: true,
@@ -103,7 +106,9 @@ extension Declared {
         guard method == .get else { return nil }
         let isStream = operation == .streamFeature || operation == .streamSession
         let isState = operation == .readState
-        let needsPlace: Set<ProblemType> = [.tooManyStores, .tooManyStreams, .tooManyWaits]
+        let needsPlace: Set<ProblemType> = [
+            .tooManyStores, .tooManyStreams, .tooManyConnections, .tooManyWaits,
+        ]
         let ofWaiting: Set<String> = ["Prefer", "Preference-Applied", "Last-Event-ID"]
         var head = self
         head.method = .head

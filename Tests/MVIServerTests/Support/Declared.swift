@@ -33,7 +33,8 @@ struct Declared: Sendable {
     enum Everywhere {
         /// Problems that the HTTP layer finds before any endpoint is looked for.
         static let problems: [ProblemType] = [
-            .badRequest, .requestTimeout, .bodyTooLarge, .headTooLarge, .unknownTransferCoding, .busy, .draining,
+            .badRequest, .requestTimeout, .bodyTooLarge, .tooManyConnections, .headTooLarge, .unknownTransferCoding,
+            .busy, .draining,
         ]
         /// Fields of every answer, the last two where the request's `Origin` is on the list.
         static let responseFields = [

@@ -19,6 +19,14 @@ extension RefusalCase {
             intent(.forbidden, when: "an interceptor forbids it", #"{"type":"secret"}"#),
             intent(.intentRefused, when: "an interceptor finds it senseless", #"{"type":"nonsense"}"#),
             intent(.tooManyRequests, when: "an interceptor wants it later", #"{"type":"hurry"}"#),
+            RefusalCase(
+                .sendIntent, .tooManyRequests, when: "its session has sent as many as it may",
+                settings: { $0.intentRate = 1 },
+                ask: { server in
+                    let session = try await server.session()
+                    for _ in 0..<5 { _ = try await server.send(session.intent(#"{"type":"increment"}"#)) }
+                    return try await server.send(session.intent(#"{"type":"increment"}"#))
+                }),
             intent(.intentFailed, when: "its handler throws", #"{"type":"fail"}"#),
             intent(.stateUnavailable, when: "the state cannot be JSON", #"{"type":"poison"}"#),
             RefusalCase(

@@ -1,4 +1,5 @@
 import Sessions
+import MicroHTTP
 import Testing
 
 @testable import MVIServer
@@ -105,6 +106,13 @@ extension RefusalCase {
                 try server.holdStream(of: try await server.session())
                 return try await server.send(TestRequest("POST", "/sessions"))
             }),
+        RefusalCase(
+            .createSession, .tooManyRequests, when: "its address has made as many as it may",
+            settings: { $0.sessionRate = 1 },
+            ask: { server in
+                for _ in 0..<30 { _ = try await server.session() }
+                return try await server.send(TestRequest("POST", "/sessions"))
+            }),
         RefusalCase(.createSession, .draining, when: "the server is stopping") { server in
             server.sessions.drain()
             return try await server.send(TestRequest("POST", "/sessions"))
@@ -183,6 +191,15 @@ extension RefusalCase {
                         try await server.session().request("GET", target, [("Prefer", "problem")]))
                 }),
             RefusalCase(
+                operation, .tooManyConnections, when: "its address has as many as it may, and it wants the problem",
+                settings: { $0.maxStreamsPerAddress = 1 },
+                ask: { server in
+                    let session = try await server.session()
+                    return try await server.holdingStream(of: session) {
+                        try await server.send(session.request("GET", target, [("Prefer", "problem")]))
+                    }
+                }),
+            RefusalCase(
                 operation, .tooManyStores, when: "the stream needs one store too many",
                 settings: { $0.maxStoresPerSession = 1 },
                 ask: { server in
@@ -221,6 +238,18 @@ extension RefusalCase {
 }
 
 extension TestServer {
+    /// Takes the place of a stream of every client of these tests meanwhile.
+    func holdingStream<Result>(
+        of session: Credential, _ body: () async throws -> Result
+    ) async throws -> Result {
+        let addresses = [.unknown, try #require(PeerAddress("127.0.0.1"))]
+        let places = addresses.map {
+            assembly.application.quotas.takeStream(RequestHead(method: "GET", path: [], peer: $0))
+        }
+        defer { withExtendedLifetime(places) {} }
+        return try await body()
+    }
+
     /// Takes a stream's place.
     func holdStream(of session: Credential) throws {
         try live(session).openStream(.all, from: .now) { _ in }

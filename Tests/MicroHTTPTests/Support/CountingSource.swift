@@ -43,6 +43,8 @@ final class CountingSource: StreamSource {
         }
     }
 
+    func aged() {}
+
     func heartbeat() -> [UInt8]? { nil }
 
     func closed(_ reason: StreamEnd) { enter { $0.handle = nil } }

@@ -10,10 +10,21 @@ final class RawClient {
     /// What was received and not yet taken by a read.
     private(set) var pending: [UInt8] = []
 
-    init(port: UInt16, receiveBuffer: Int32? = nil) throws {
+    /// - Parameter from: the last byte of the address in 127.0.0.0/24 that it connects from.
+    init(port: UInt16, from host: UInt32 = 1, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         if var size = receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+        }
+        if host != 1 {
+            var own = sockaddr_in()
+            own.sin_family = sa_family_t(AF_INET)
+            own.sin_addr.s_addr = UInt32(0x7F00_0000 + host).bigEndian
+            _ = withUnsafePointer(to: &own) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
         }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

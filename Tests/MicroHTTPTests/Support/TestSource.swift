@@ -8,6 +8,7 @@ final class TestSource: StreamSource {
         var handle: StreamHandle?
         var opened = 0
         var asked = 0
+        var aged = 0
         var ends: [StreamEnd] = []
         var beat: [UInt8]?
     }
@@ -50,6 +51,14 @@ final class TestSource: StreamSource {
             state.asked += 1
             return state.steps.isEmpty ? .wait : state.steps.removeFirst()
         }
+    }
+
+    /// How often it was told that it is old: it ends then.
+    var timesAged: Int { state.withLock { $0.aged } }
+
+    func aged() {
+        state.withLock { $0.aged += 1 }
+        add([.finish(Array("old".utf8))])
     }
 
     func heartbeat() -> [UInt8]? { state.withLock { $0.beat } }

@@ -127,8 +127,9 @@ struct FaultWriterTests {
         let before = try #require(session.shown(tally)).version
         let head = session.core.withLock { $0.head }
         let next = SessionHead(number: head.number + 1, nonce: 1)
+        let key = try #require(session.core.withLock { $0.key })
         _ = cluster.kept.append(
-            JournalBatch(session: try #require(session.core.withLock { $0.key }), expecting: head, head: next, time: .zero, epoch: renamed)
+            JournalBatch(session: key, expecting: head, head: next, time: .zero, epoch: renamed)
         ) { _ in }
 
         #expect(try session.told(add, to: tally) == "ran")

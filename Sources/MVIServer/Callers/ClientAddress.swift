@@ -1,0 +1,64 @@
+import MicroHTTP
+
+/// Finds out which address a request came from, also through proxies of the operator's.
+struct ClientAddress: Sendable {
+    /// Proxies whose word is taken.
+    let trusted: [AddressRange]
+
+    /// What a request says of where it came from counts only as far as each proxy that passed it on is trusted: from the
+    /// peer back to the first one that is not.
+    func of(_ head: RequestHead) -> PeerAddress {
+        guard isTrusted(head.peer), let chain = chain(head.fields) else { return head.peer }
+        var client = head.peer
+        for hop in chain.reversed() {
+            // A hop that hides its name: what stands before it was said by nobody known.
+            guard let hop else { break }
+            client = hop
+            guard isTrusted(hop) else { break }
+        }
+        return client
+    }
+
+    func isTrusted(_ address: PeerAddress) -> Bool { trusted.contains { $0.contains(address) } }
+
+    /// Whether a request was passed on by a proxy that is not trusted: the operator may have forgotten the setting.
+    func isPassedOn(_ head: RequestHead) -> Bool {
+        !isTrusted(head.peer) && (head.fields.contains("x-forwarded-for") || head.fields.contains("forwarded"))
+    }
+
+    /// The addresses that proxies noted, the client's first; nil where an address cannot be read. Nil if there are none, or if
+    /// the two fields say different things of the last hop: a proxy that writes only one of them passes the other on as
+    /// the client sent it.
+    private func chain(_ fields: HeaderFields) -> [PeerAddress?]? {
+        let xForwardedFor = fields.values(of: "x-forwarded-for").flatMap(Self.list).map { Self.address($0) }
+        let forwarded = fields.values(of: "forwarded").flatMap(Self.list).map { Self.forwardedFor($0) }
+        switch (xForwardedFor.last, forwarded.last) {
+        case (nil, nil): return nil
+        case (_?, nil): return xForwardedFor
+        case (nil, _?): return forwarded
+        case (let one?, let other?): return one == other ? xForwardedFor : nil
+        }
+    }
+
+    private static func list(_ value: String) -> [Substring] {
+        value.utf8.split(separator: UInt8(ascii: ","), maxSplits: 64).map { Substring($0) }
+    }
+
+    /// An address with or without a port, in brackets or not.
+    private static func address(_ text: Substring) -> PeerAddress? {
+        let text = text.drop { $0 == " " || $0 == "\t" || $0 == "\"" }.prefix { !" \t\"".contains($0) }
+        if text.first == "[" { return PeerAddress(text.dropFirst().prefix { $0 != "]" }) }
+        if let address = PeerAddress(text) { return address }
+        return PeerAddress(text.prefix { $0 != ":" })
+    }
+
+    /// The `for` of one hop: `for=192.0.2.1;proto=https`, `for="[2001:db8::1]:4711"` (RFC 7239 section 4).
+    private static func forwardedFor(_ hop: Substring) -> PeerAddress? {
+        for pair in hop.split(separator: ";") {
+            let parts = pair.split(separator: "=", maxSplits: 1)
+            guard parts.count == 2, parts[0].filter({ $0 != " " }).lowercased() == "for" else { continue }
+            return address(parts[1])
+        }
+        return nil
+    }
+}

@@ -1,0 +1,29 @@
+import MicroHTTP
+
+/// IP addresses that begin with the same bits, as `10.0.0.0/8` or `2001:db8::/32`; one address without `/`.
+public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
+    private let first: PeerAddress
+    private let bits: Int
+
+    /// A range from its text; nil if it is none, or if bits beyond the length are set.
+    public init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard let first = parts.first.flatMap({ PeerAddress($0) }) else { return nil }
+        let most = first.isV4 ? 32 : 128
+        guard parts.count <= 2, let bits = parts.count == 2 ? Int(parts[1]) : most, 0...most ~= bits else { return nil }
+        var shortened = first
+        shortened.keepFirst(bits: bits)
+        guard shortened == first else { return nil }
+        (self.first, self.bits) = (first, bits)
+    }
+
+    /// Whether an address is one of them.
+    func contains(_ address: PeerAddress) -> Bool {
+        guard address.isV4 == first.isV4, address != .unknown else { return false }
+        var address = address
+        address.keepFirst(bits: bits)
+        return address == first
+    }
+
+    public var description: String { bits == (first.isV4 ? 32 : 128) ? "\(first)" : "\(first)/\(bits)" }
+}
