@@ -32,7 +32,8 @@ RUN apt-get update \
 COPY --from=build /out/mvi-server /usr/local/bin/mvi-server
 
 # Defaults, as every flag has a variable: a flag after the image's name, or `--env`, decides.
-ENV MVI_HOST=0.0.0.0 MVI_DATA=/data
+# The health check has a port of its own inside the container; MVI_ADMIN_HOST=0.0.0.0 lets probes from outside use it.
+ENV MVI_HOST=0.0.0.0 MVI_DATA=/data MVI_ADMIN_PORT=8081
 # By number, so that Kubernetes' runAsNonRoot can tell.
 USER 10001:10001
 VOLUME /data

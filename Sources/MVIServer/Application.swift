@@ -14,7 +14,7 @@ package final class Application: RequestHandler {
     /// - Parameter isAdmin: whether it serves the admin port, which has health checks only.
     package init(
         _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false,
-        logger: Logger? = nil
+        monitor: PartsMonitor? = nil, logger: Logger? = nil
     ) throws {
         let crossSite = CrossSiteRule(publicURL: settings.publicURL, allowedOrigins: settings.allowedOrigins)
         let cookies = CookiePolicy(
@@ -23,7 +23,7 @@ package final class Application: RequestHandler {
         let quotas = AddressQuotas(
             sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreamsPerAddress,
             trusted: settings.trustedProxies, logger: logger)
-        let health = HealthEndpoints(sessions: sessions).all
+        let health = HealthEndpoints(sessions: sessions, monitor: monitor).all
         // What is asked for most comes first.
         let own =
             isAdmin

@@ -59,16 +59,20 @@ public struct FeatureServer: Sendable {
         let journal = try await openJournal(settings, logger)
         let assembly = try Assembly(
             features, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal)
+        let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }
         var configuration = ServiceGroupConfiguration(
-            services: services.map { .init(service: $0) } + [
+            services: services.map { .init(service: watchdog.watched($0, "\(type(of: $0))")) } + [
                 // Stopped in the opposite order: after the last answer was sent.
-                .init(service: JournalService(sessions: assembly.sessions)),
+                .init(service: watchdog.watched(JournalService(sessions: assembly.sessions), "journal")),
                 .init(service: SessionSweeper(sessions: assembly.sessions, logger: logger)),
-                .init(service: HTTPService(assembly)),
+                .init(service: assembly.monitor),
+                .init(service: watchdog.watched(HTTPService(assembly), "requests and streams")),
+                .init(service: watchdog.service),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // If a service hangs in its end, the process goes all the same.
+        // What heeds its cancellation ends by it; the watchdog is for what does not.
         configuration.maximumGracefulShutdownDuration = settings.grace
+        defer { watchdog.finish() }
         try await ServiceGroup(configuration: configuration).run()
         logger.info("Stopped")
     }

@@ -7,7 +7,8 @@ struct HealthCommand: AsyncParsableCommand {
         commandName: "health",
         abstract: "Ask a server on this machine whether it is ready.",
         discussion: """
-            Takes --port (or MVI_PORT) and --host as the server does. Exit code 0 if it is ready, 1 if not, with the \
+            Takes --port (or MVI_PORT) and --host as the server does, and asks on --admin-port if there is one, where no \
+            client keeps it from an answer. Exit code 0 if it is ready, 1 if not, with the \
             reason on standard error.
             """)
 
@@ -15,10 +16,12 @@ struct HealthCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try await server.settings().server
+        let address = settings.adminPort == nil ? settings.host : settings.adminHost
         // A server that listens everywhere is asked at home.
-        let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][settings.host] ?? settings.host
+        let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][address] ?? address
         do {
-            let status = try HealthProbe.status(host: host, port: settings.port, path: "/health/ready")
+            let status = try HealthProbe.status(
+                host: host, port: settings.adminPort ?? settings.port, path: "/health/ready")
             guard status == 200 else { throw HealthProbe.Failure("the server answered \(status)") }
         } catch {
             StandardError.say("not ready: \(error)")

@@ -171,6 +171,9 @@ extension SessionTable {
         return try #require(found.value, "the session was to come at once")
     }
 
+    /// Whether it is remembered that the token's session has ended.
+    func isEnded(_ token: SessionToken) throws -> Bool { if case .ended = try found(token) { true } else { false } }
+
     func live(_ token: SessionToken) throws -> Session {
         guard case .live(let session) = try found(token) else { throw NotLive() }
         return session

@@ -13,6 +13,8 @@ public final class HeldJournal: Journal {
     private struct State {
         var isHolding = false
         var failure: StoreError?
+        var isHoldingSecrets = false
+        var heldSecrets: [@Sendable (Result<JournalSecret, StoreError>) -> Void] = []
         var held: [Held] = []
         var appended = 0
         var loadFailure: StoreError?
@@ -147,7 +149,25 @@ public final class HeldJournal: Journal {
     }
 
     public func secret(done: @escaping @Sendable (Result<JournalSecret, StoreError>) -> Void) {
-        if let trouble { done(.failure(trouble)) } else { kept.secret(done: done) }
+        if let trouble { return done(.failure(trouble)) }
+        let isHeld = state.withLock { state in
+            if state.isHoldingSecrets { state.heldSecrets.append(done) }
+            return state.isHoldingSecrets
+        }
+        if !isHeld { kept.secret(done: done) }
+    }
+
+    /// Answers nobody who asks for the secret from now on.
+    public func holdSecrets() { state.withLock { $0.isHoldingSecrets = true } }
+
+    /// Answers those who asked.
+    public func releaseSecrets() {
+        let held = state.withLock { state in
+            defer { state.heldSecrets = [] }
+            state.isHoldingSecrets = false
+            return state.heldSecrets
+        }
+        for done in held { kept.secret(done: done) }
     }
 
     public func create(

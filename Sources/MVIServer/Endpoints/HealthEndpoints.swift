@@ -4,6 +4,7 @@ import Sessions
 /// `/health/live` and `/health/ready`.
 struct HealthEndpoints: Sendable {
     let sessions: SessionTable
+    let monitor: PartsMonitor?
 
     var all: [Endpoint] {
         [
@@ -16,7 +17,7 @@ struct HealthEndpoints: Sendable {
         ]
     }
 
-    /// New work may be sent here: not while the server stops, and not while nothing can be kept.
+    /// New work may be sent here: not while the server stops, and not while nothing can be kept or a part does not answer.
     @Sendable
     private func ready(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
         guard !sessions.isDraining else {
@@ -24,6 +25,10 @@ struct HealthEndpoints: Sendable {
         }
         guard sessions.environment.journal.trouble == nil else {
             throw Problem(.notReady, "What sessions are kept in cannot be written now.", retryAfter: .seconds(5))
+        }
+        if let silent = monitor?.silent, !silent.isEmpty {
+            throw Problem(
+                .notReady, "There is no answer from \(silent.joined(separator: " and ")).", retryAfter: .seconds(5))
         }
         return { _, reply in
             var answer = JSONObject()

@@ -13,6 +13,8 @@ struct Assembly: Sendable {
     let http: HTTPServer
     /// Health checks on an address of their own.
     let admin: HTTPServer?
+    /// Whether the parts answer.
+    let monitor: PartsMonitor
     let hasPage: Bool
 
     /// - Parameter adapt: lets a test give the sessions its own time, clock and journal.
@@ -34,21 +36,35 @@ struct Assembly: Sendable {
         self.logger = logger
         sessions = SessionTable(environment: environment)
         hasPage = page.contains { $0.path == "/" }
-        application = try Application(sessions, settings, page: page, logger: logger)
+        let parts = ServerParts(sessions)
+        monitor = parts.monitor
+        application = try Application(sessions, settings, page: page, monitor: monitor, logger: logger)
         http = HTTPServer(
             configuration: settings.http, logger: logger,
             handler: application)
-        admin = try Self.admin(sessions, settings, logger)
+        parts.setServer(http)
+        admin = try Self.admin(sessions, settings, monitor, logger)
+    }
+
+    /// What is under way, for a log.
+    var openWork: String {
+        let statistics = http.statistics
+        return "\(statistics.openRequests) requests, \(statistics.openStreams) streams"
     }
 
     private static func admin(
-        _ sessions: SessionTable, _ settings: ServerSettings, _ logger: Logger
+        _ sessions: SessionTable, _ settings: ServerSettings, _ monitor: PartsMonitor, _ logger: Logger
     ) throws -> HTTPServer? {
         guard let port = settings.adminPort else { return nil }
         var configuration = HTTPServerConfiguration(host: settings.adminHost, port: port)
         configuration.threads = 1
-        configuration.connectionLimit = 64
+        // Silent connections of one address leave room for others, and are gone soon.
+        configuration.connectionLimit = 256
+        configuration.connectionsPerAddress = 32
+        configuration.headTimeout = .seconds(2)
+        configuration.idleTimeout = .seconds(5)
         return HTTPServer(
-            configuration: configuration, logger: logger, handler: try Application(sessions, settings, isAdmin: true))
+            configuration: configuration, logger: logger,
+            handler: try Application(sessions, settings, isAdmin: true, monitor: monitor))
     }
 }

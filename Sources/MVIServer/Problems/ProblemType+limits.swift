@@ -52,7 +52,7 @@ extension ProblemType {
 
     static let notReady = ProblemType(
         "not-ready", 503, "The server cannot do its work now",
-        meaning: "What sessions are kept in cannot be written.",
+        meaning: "What sessions are kept in cannot be written, or a part of the server does not answer.",
         remedy: "Send no requests to this server until it is ready again; look into its log.")
 
     static let journalUnavailable = ProblemType(

@@ -1,4 +1,5 @@
 import Glibc
+import Locking
 
 /// Something that a reactor thread watches.
 protocol ReactorMember: AnyObject, Sendable {
@@ -26,7 +27,7 @@ struct SocketEvents: OptionSet, Sendable {
 
 /// The kinds of members, counted apart.
 enum ReactorMemberKind: Int, CaseIterable, Sendable {
-    case stream, linger, connection, acceptor, nudge
+    case stream, linger, connection, acceptor, nudge, question
 }
 
 /// The threads that watch sockets which libmicrohttpd no longer has, and every deadline of this layer.
@@ -48,6 +49,20 @@ struct Reactor: Sendable {
 
     /// The thread for a socket: the same number always goes to the same thread.
     func thread(for descriptor: Int32) -> ReactorThread { threads[Int(descriptor) % threads.count] }
+
+    /// Calls `answer` when each thread has come round; if they have ended, never.
+    func ask(_ answer: @escaping @Sendable () -> Void) {
+        let left = Lock(threads.count)
+        for thread in threads {
+            ReactorQuestion(thread) {
+                let isLast = left.withLock { left in
+                    left -= 1
+                    return left == 0
+                }
+                if isLast { answer() }
+            }.ask()
+        }
+    }
 
     func count(of kind: ReactorMemberKind) -> Int { threads.reduce(0) { $0 + $1.count(of: kind) } }
 

@@ -111,6 +111,16 @@ package final class HTTPServer: Sendable {
         }
     }
 
+    /// Calls `answer` when every thread of the reactor has done something small; at once if the server does not run.
+    package func askReactor(_ answer: @escaping @Sendable () -> Void) {
+        let core = state.withLock { state -> ServerCore? in
+            guard case .running(let running) = state else { return nil }
+            return running.core
+        }
+        guard let core else { return answer() }
+        core.reactor.ask(answer)
+    }
+
     /// Bytes that bodies hold of their common budget.
     var heldBodyBytes: Int {
         state.withLock { state in

@@ -1,0 +1,64 @@
+import Dispatch
+import Locking
+import ServiceLifecycle
+
+/// Asks each part of the server once a second to do something small. One that does not answer is wedged: the server is
+/// not ready then, so that its clients are sent elsewhere, until the part answers again.
+final class PartsMonitor: Service {
+    struct Part: Sendable {
+        /// What it is called in an answer and in the log.
+        let name: String
+        /// Calls what it is handed when the part has done something, on any thread.
+        let ask: @Sendable (_ answer: @escaping @Sendable () -> Void) -> Void
+    }
+
+    /// How long a part may take to answer.
+    private static let patience: Duration = .seconds(3)
+
+    private let parts: [Part]
+    private let time: @Sendable () -> Duration
+    /// When each part was asked that has not answered yet.
+    private let asked: Lock<[Duration?]>
+
+    init(_ parts: [Part], time: @escaping @Sendable () -> Duration) {
+        self.parts = parts
+        self.time = time
+        asked = Lock([Duration?](repeating: nil, count: parts.count))
+    }
+
+    /// The parts that have not answered for too long.
+    var silent: [String] { unanswered(for: Self.patience) }
+
+    /// The parts that have not answered for so long.
+    func unanswered(for patience: Duration) -> [String] {
+        let now = time()
+        let asked = asked.withLock { $0 }
+        return zip(parts, asked).compactMap { part, asked in
+            asked.map { now - $0 >= patience } == true ? part.name : nil
+        }
+    }
+
+    /// Asks the parts that have answered.
+    func ask() {
+        let now = time()
+        for index in parts.indices {
+            let isFree = asked.withLock { asked in
+                defer { asked[index] = asked[index] ?? now }
+                return asked[index] == nil
+            }
+            guard isFree else { continue }
+            parts[index].ask { [asked] in asked.withLock { $0[index] = nil } }
+        }
+    }
+
+    /// On a thread of its own: the tasks' executor is one of the parts.
+    func run() async throws {
+        let end = DispatchSemaphore(value: 0)
+        let thread = SystemThread { [self] in
+            while end.wait(timeout: .now() + .seconds(1)) == .timedOut { ask() }
+        }
+        thread?.detach()
+        try? await gracefulShutdown()
+        end.signal()
+    }
+}

@@ -1,0 +1,128 @@
+import Dispatch
+import Locking
+import Logging
+import ServiceLifecycle
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Ends the process when the grace is over and something is still not: a handler that blocks, a disk that hangs. What was
+/// acknowledged is kept already, so that nothing is lost by it.
+///
+/// A second signal ends it at once.
+final class StopWatchdog: Sendable {
+    private struct State {
+        /// What runs, in the order in which it began.
+        var parts: [String] = []
+        /// As long as they are here they are heeded.
+        var signals: [any DispatchSourceSignal] = []
+    }
+
+    private let grace: Duration
+    private let logger: Logger
+    private let state = Lock(State())
+    private let isOver = DispatchSemaphore(value: 0)
+    /// What is open at the end, in a few words.
+    private let details: @Sendable () -> String
+    private let end: @Sendable (Int32) -> Void
+
+    /// - Parameter end: ends the process with a code; a test has it note that.
+    init(
+        grace: Duration, logger: Logger, details: @escaping @Sendable () -> String,
+        end: @escaping @Sendable (Int32) -> Void = { _exit($0) }
+    ) {
+        (self.grace, self.logger, self.details, self.end) = (grace, logger, details, end)
+    }
+
+    /// A service whose end is waited for under a name.
+    func watched(_ service: any Service, _ name: String) -> any Service { WatchedService(service, name, self) }
+
+    /// The service that begins the count: to be stopped first.
+    var service: any Service { Beginning(self) }
+
+    /// Nothing is left to wait for.
+    func finish() {
+        isOver.signal()
+        let signals = state.withLock { state in
+            defer { state.signals = [] }
+            return state.signals
+        }
+        for signal in signals { signal.cancel() }
+    }
+
+    /// Whether a part of that name runs.
+    func waitsFor(_ name: String) -> Bool { state.withLock { $0.parts.contains(name) } }
+
+    fileprivate func began(_ name: String) { state.withLock { $0.parts.append(name) } }
+
+    fileprivate func ended(_ name: String) {
+        state.withLock { state in
+            if let index = state.parts.firstIndex(of: name) { state.parts.remove(at: index) }
+        }
+    }
+
+    /// Counts the grace down on a thread of its own: what hangs may be every other one.
+    ///
+    /// - Parameter over: called when the count is over, if the process goes on.
+    func start(over: @escaping @Sendable () -> Void = {}) {
+        let limit = max(grace - min(grace / 10, .milliseconds(500)), .milliseconds(1))
+        let (seconds, attoseconds) = limit.components
+        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        let thread = SystemThread { [self] in
+            guard isOver.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .timedOut else { return over() }
+            let parts = state.withLock { $0.parts }
+            logger.error(
+                "The grace is over: the process ends without waiting any longer. What was acknowledged is kept.",
+                metadata: ["waited-for": "\(parts.joined(separator: ", "))", "open": "\(details())"])
+            end(0)
+        }
+        thread?.detach()
+    }
+
+    /// Has a signal that comes from now on end the process.
+    private func heed() {
+        let sources = [SIGTERM, SIGINT].map { number in
+            let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "second signal"))
+            source.setEventHandler { [self] in
+                logger.error("A second signal: the process ends at once. What was acknowledged is kept.")
+                end(1)
+            }
+            source.resume()
+            return source
+        }
+        state.withLock { $0.signals = sources }
+    }
+
+    private struct Beginning: Service {
+        let watchdog: StopWatchdog
+
+        init(_ watchdog: StopWatchdog) { self.watchdog = watchdog }
+
+        func run() async throws {
+            do { try await gracefulShutdown() } catch { return }
+            watchdog.start()
+            watchdog.heed()
+        }
+    }
+
+    private struct WatchedService: Service {
+        let service: any Service
+        let name: String
+        let watchdog: StopWatchdog
+
+        init(_ service: any Service, _ name: String, _ watchdog: StopWatchdog) {
+            (self.service, self.name, self.watchdog) = (service, name, watchdog)
+        }
+
+        func run() async throws {
+            watchdog.began(name)
+            defer { watchdog.ended(name) }
+            try await service.run()
+        }
+    }
+}
