@@ -3,8 +3,8 @@ import SessionJournal
 
 /// The labels of a session that clients may still have to be told, oldest first. Bounded in number and bytes.
 struct Outbox {
-    /// What a label counts against the bound in bytes beside its own text: about what surrounds it on the wire.
-    @usableFromInline static let overhead = 128
+    /// What a label counts against the bound in bytes beside its own text: about what it takes in memory.
+    @usableFromInline static let overhead = 256
 
     struct Entry {
         let label: StoredLabel
@@ -13,7 +13,7 @@ struct Outbox {
         /// Whether some stream's socket took it.
         var isWritten: Bool
 
-        var size: Int { label.json.count + Outbox.overhead }
+        var size: Int { label.json.count + (label.intent?.utf8.count ?? 0) + Outbox.overhead }
     }
 
     private var entries: Deque<Entry> = []

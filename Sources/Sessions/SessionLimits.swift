@@ -10,6 +10,8 @@ package struct SessionLimits: Sendable {
     package var streamsPerSession = 4
     /// Receipts a session.
     package var receiptsPerSession = 1_000
+    /// Bytes of receipts a session, about as they take in memory.
+    package var receiptBytes = 512 * 1024
     /// Bytes of labels that a session keeps for clients that are away.
     package var outboxBytes = 256 * 1024
     /// Labels that a session keeps for clients that are away.

@@ -43,6 +43,7 @@ struct ServerFlags: ParsableArguments {
         @Option(help: .server("max-connections-per-address")) var maxConnectionsPerAddress: String?
         @Option(help: .server("max-streams-per-address")) var maxStreamsPerAddress: String?
         @Option(help: .server("max-receipts")) var maxReceipts: String?
+        @Option(help: .server("receipt-bytes")) var receiptBytes: String?
         @Option(help: .server("outbox-bytes")) var outboxBytes: String?
         @Option(help: .server("outbox-labels")) var outboxLabels: String?
         @Option(help: .server("max-state-bytes")) var maxStateBytes: String?
@@ -94,7 +95,7 @@ struct ServerFlags: ParsableArguments {
             "max-stream-age": times.maxStreamAge,
             "max-sessions": limits.maxSessions, "max-stores-per-session": limits.maxStoresPerSession,
             "max-streams": limits.maxStreams, "max-streams-per-session": limits.maxStreamsPerSession,
-            "max-connections": limits.maxConnections, "max-receipts": limits.maxReceipts,
+            "max-connections": limits.maxConnections, "max-receipts": limits.maxReceipts, "receipt-bytes": limits.receiptBytes,
             "outbox-bytes": limits.outboxBytes, "outbox-labels": limits.outboxLabels,
             "max-state-bytes": limits.maxStateBytes, "max-waits": limits.maxWaits,
             "max-waits-per-session": limits.maxWaitsPerSession, "max-queued-intents": limits.maxQueuedIntents,

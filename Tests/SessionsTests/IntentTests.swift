@@ -191,6 +191,19 @@ struct IntentTests {
         #expect(try fixture.send(#"{"type":"nothing"}"#, key: "1").get().isReplayed == false, "it made room for 4")
     }
 
+    @Test("receipts are bounded in bytes, too: long keys leave room for fewer")
+    func receiptBytes() throws {
+        let fixture = try Fixture { $0.receiptBytes = 3_000 }
+        func key(_ number: Int) -> String { String(repeating: "k", count: 199) + "\(number)" }
+        for number in 1...3 { #expect(try fixture.send(#"{"type":"nothing"}"#, key: key(number)).refusal == nil) }
+        #expect(try fixture.send(#"{"type":"nothing"}"#, key: key(4)).refusal == "tooManyReceipts")
+        #expect(try fixture.send(#"{"type":"nothing"}"#, key: "short").refusal == nil)
+        fixture.time.advance(by: .seconds(601))
+        #expect(try fixture.send(#"{"type":"nothing"}"#, key: key(4)).refusal == nil)
+        #expect(try fixture.send(#"{"type":"nothing"}"#, key: key(3)).get().isReplayed)
+        #expect(try fixture.send(#"{"type":"nothing"}"#, key: key(1)).get().isReplayed == false, "it made room for 4")
+    }
+
     @Test("keys that are refused again and again take no place")
     func refusedKeysAreFree() throws {
         let fixture = try Fixture { $0.receiptsPerSession = 3 }

@@ -65,6 +65,9 @@ extension ServerSettings {
         limit("max-streams-per-address", "Streams of one address.", \.maxStreamsPerAddress),
         limit("max-receipts", "Idempotency keys that a session remembers.", \.maxReceipts),
         setting(
+            "receipt-bytes", .limits, "bytes", "Bytes of these, about as they take in memory.", \.receiptBytes,
+            .bytes(1_024...1 << 30)),
+        setting(
             "outbox-bytes", .limits, "bytes", "Bytes of labels that a session keeps for clients that are away.",
             \.outboxBytes, .bytes(1_024...1 << 30)),
         limit("outbox-labels", "Labels that a session keeps for clients that are away.", \.outboxLabels),

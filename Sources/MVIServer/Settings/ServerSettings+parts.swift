@@ -29,6 +29,7 @@ extension ServerSettings {
         limits.streams = maxStreams
         limits.streamsPerSession = maxStreamsPerSession
         limits.receiptsPerSession = maxReceipts
+        limits.receiptBytes = receiptBytes
         limits.outboxBytes = outboxBytes
         limits.outboxLabels = outboxLabels
         limits.stateBytes = maxStateBytes

@@ -58,6 +58,8 @@ public struct ServerSettings: Sendable {
     public var intentRate = 100
     /// Idempotency keys that a session remembers.
     public var maxReceipts = Self.limits.receiptsPerSession
+    /// Bytes of these.
+    public var receiptBytes = Self.limits.receiptBytes
     /// Bytes of labels that a session keeps for clients that are away.
     public var outboxBytes = Self.limits.outboxBytes
     /// Labels that a session keeps for clients that are away.

@@ -13,6 +13,8 @@ struct ReceiptBook {
     }
 
     private var receipts: [ReceiptKey: StoredReceipt] = [:]
+    /// About how much memory they take.
+    private(set) var bytes = 0
     /// In the order of their turns, with the time on the monotonic clock.
     private var order: Deque<(key: ReceiptKey, made: Duration)> = []
     /// Of each client's own epoch: the last number used, how many of its receipts are kept, and how many of its requests
@@ -66,7 +68,8 @@ struct ReceiptBook {
         if case .sequence(let number, let epoch) = key, number <= lastNumber(epoch) {
             return .refused(.receiptExpired)
         }
-        while count >= limits.receiptsPerSession {
+        let size = StoredReceipt.size(key)
+        while count >= limits.receiptsPerSession || (count > 0 && bytes + size > limits.receiptBytes) {
             let age = order.first.map { now - $0.made } ?? .zero
             guard let oldest = order.first, age >= limits.receiptGrace else {
                 return .refused(.tooManyReceipts(retryAfter: max(.seconds(1), limits.receiptGrace - age)))
@@ -96,6 +99,7 @@ struct ReceiptBook {
         defer { release(receipt.key) }
         guard receipts.updateValue(receipt, forKey: receipt.key) == nil else { return }
         order.append((receipt.key, made))
+        bytes += receipt.size
         if case .sequence(let number, let epoch) = receipt.key {
             note(epoch) { ($0.last, $0.count) = (max($0.last, number), $0.count + 1) }
         }
@@ -107,7 +111,7 @@ struct ReceiptBook {
     /// Forgets the oldest.
     private mutating func forget(_ key: ReceiptKey) {
         order.removeFirst()
-        receipts[key] = nil
+        bytes -= receipts.removeValue(forKey: key)?.size ?? 0
         forgotten.append(key)
         if case .sequence(_, let epoch) = key { note(epoch) { $0.count -= 1 } }
     }
@@ -123,5 +127,20 @@ extension StoreError {
 
     fileprivate static func tooManyReceipts(retryAfter: Duration) -> StoreError {
         StoreError(.tooManyReceipts, "The session has as many recent receipts as are kept.", retryAfter: retryAfter)
+    }
+}
+
+extension StoredReceipt {
+    /// About how much memory a receipt with that key takes: here, and in a journal in memory.
+    fileprivate static func size(_ key: ReceiptKey) -> Int {
+        // The intent's id is the key once more.
+        switch key {
+        case .key(let text, _): 400 + 2 * text.utf8.count
+        case .sequence(_, let epoch): 400 + epoch.utf8.count
+        }
+    }
+
+    fileprivate var size: Int {
+        if case .refused(_, let body) = outcome { Self.size(key) + body.count } else { Self.size(key) }
     }
 }
