@@ -13,7 +13,9 @@ extension FuzzTarget {
         if let unused = servers.withLock({ $0.popLast() }) { server = unused } else { server = try Server() }
         let (world, application) = (server.world, server.application)
         let made = try world.result("making a session") { world.table.create(.bearer, completion: $0) }
-        let (session, token) = try succeed("there is no session") { try made.get() }
+        let token = try succeed("there is no token") { try made.get() }.token
+        let found = try world.result("looking a session up") { world.table.find(token, completion: $0) }
+        guard case .live(let session) = found else { throw BrokenProperty("a new token names no session") }
         let line = Array("%%\n".utf8)
         let text = input.replacing(Array("{token}".utf8), with: Array(token.text.utf8))
         for request in text.split(separator: line, maxSplits: 5, omittingEmptySubsequences: false) {

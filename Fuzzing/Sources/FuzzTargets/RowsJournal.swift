@@ -79,6 +79,7 @@ final class RowsJournal: Journal {
         return nil
     }
 
+    func secret(done: @escaping Done<JournalSecret>) { done(.success(.random())) }
     func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) { done(.success(SessionKey(1))) }
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         state.withLock { $0.isRemoved = true }

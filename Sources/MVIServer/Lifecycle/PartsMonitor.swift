@@ -4,7 +4,7 @@ import ServiceLifecycle
 
 /// Asks each part of the server once a second to do something small. One that does not answer is wedged: the server is
 /// not ready then, so that its clients are sent elsewhere, until the part answers again.
-final class PartsMonitor: Service {
+package final class PartsMonitor: Service {
     struct Part: Sendable {
         /// What it is called in an answer and in the log.
         let name: String
@@ -52,7 +52,7 @@ final class PartsMonitor: Service {
     }
 
     /// On a thread of its own: the tasks' executor is one of the parts.
-    func run() async throws {
+    package func run() async throws {
         let end = DispatchSemaphore(value: 0)
         let thread = SystemThread { [self] in
             while end.wait(timeout: .now() + .seconds(1)) == .timedOut { ask() }
