@@ -28,7 +28,7 @@ RUN apt-get update \
  && apt-get install -y --no-install-recommends libmicrohttpd12 libsqlite3-0 \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
  && useradd --uid 10001 --user-group --no-log-init --no-create-home --home-dir /data --shell /usr/sbin/nologin mvi \
- && install -d -o mvi -g mvi -m 0750 /data
+ && install -d -o mvi -g mvi -m 0700 /data
 COPY --from=build /out/mvi-server /usr/local/bin/mvi-server
 
 # Defaults, as every flag has a variable: a flag after the image's name, or `--env`, decides.

@@ -1,3 +1,4 @@
+import Glibc
 import MVI
 import SQLite
 import SessionJournal
@@ -54,6 +55,16 @@ import Testing
         let again = try await killed.journal()
         #expect(try await again.state(session) == "2")
         await again.close()
+    }
+
+    @Test(arguments: [(UInt16(0o700), false), (0o750, true), (0o701, true), (0o777, true)])
+    func `a folder that others can get at is noticed`(mode: UInt16, isOpen: Bool) throws {
+        let folder = try TemporaryFolder()
+        #expect(chmod(folder.path, mode_t(mode)) == 0)
+        let exposure = JournalFiles.exposure(of: folder.path)
+        #expect((exposure != nil) == isOpen)
+        if let exposure { #expect(exposure.contains(String(mode, radix: 8)) && exposure.contains("chmod")) }
+        #expect(JournalFiles.exposure(of: folder.path + "/nothing") == nil)
     }
 
     @Test func `sessions are listed page by page`() async throws {

@@ -60,6 +60,20 @@ struct JournalFiles: Sendable {
         return status.st_mode & S_IFMT == S_IFDIR ? nil : ENOTDIR
     }
 
+    /// Who else than this process's user can get at a file or folder: a sentence for an operator, nil if no one can. What is
+    /// kept is what users entered and saw.
+    static func exposure(of path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        if status.st_uid != geteuid(), geteuid() != 0 {
+            return "\(path) belongs to the user \(status.st_uid), who can change it; this process is \(geteuid())"
+        }
+        let others = status.st_mode & 0o077
+        guard others != 0 else { return nil }
+        let mode = String(status.st_mode & 0o777, radix: 8)
+        return "\(path) has the mode \(mode): other users of this machine can get at it. Use chmod go= on it"
+    }
+
     /// Refuses what SQLite would silently replace: beside an empty database it takes a log for a leftover and deletes it.
     func check() throws(StoreError) {
         if Self.size(of: database) == 0, let size = Self.size(of: log), size > 0 {

@@ -15,6 +15,11 @@ extension Writer {
             database = nil
             beginTrouble(StoreError(error, at: engine.files.database))
         }
+        // A folder is made for its owner alone; one that was there may be anyone's.
+        for path in [folder, engine.files.database] {
+            guard let exposure = JournalFiles.exposure(of: path) else { continue }
+            engine.logger.warning("Kept sessions are open to other users.", metadata: ["reason": "\(exposure)"])
+        }
         do { try startThread { [engine] in Reader(engine).run() } } catch { throw .noThread(error) }
     }
 
