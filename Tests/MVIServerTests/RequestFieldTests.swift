@@ -53,8 +53,8 @@ struct RequestFieldTests {
         #expect(
             EntityTags(#""a", W/"b" ,, "c\d""#)
                 == .list([
-                    .init(isWeak: false, opaque: "a"), .init(isWeak: true, opaque: "b"),
-                    .init(isWeak: false, opaque: #"c\d"#),
+                    tag("a"), tag("b", isWeak: true),
+                    tag(#"c\d"#),
                 ]))
         for bad in ["", "a", "\"a", "\"a\" \"b\"", "W/a", "w/\"a\"", "*, \"a\"", "\"a b\"", "\"a\"x"] {
             #expect(EntityTags(bad) == nil, "\(bad)")
@@ -190,5 +190,9 @@ struct RequestFieldTests {
         "blanks around a body's type mean nothing", arguments: ["application/json ;charset=utf-8", "Application/JSON"])
     func sameType(value: String) throws {
         try MediaTypes.checkJSON(HeaderFields([("Content-Type", value)]))
+    }
+
+    private func tag(_ text: String, isWeak: Bool = false) -> EntityTags.Tag {
+        EntityTags.Tag(isWeak: isWeak, opaque: ArraySlice(text.utf8))
     }
 }

@@ -54,7 +54,8 @@ extension FuzzTarget {
             case .list(let tags) = result
         else { return }
         try hold(!tags.isEmpty, "a list of entity tags is empty")
-        let written = tags.map { ($0.isWeak ? "W/\"" : "\"") + $0.opaque + "\"" }.joined(separator: ", ")
+        let written = tags.map { "\($0.isWeak ? "W/" : "")\"\(String(decoding: $0.opaque, as: UTF8.self))\"" }
+            .joined(separator: ", ")
         try hold(EntityTags(written) == result, "entity tags are others when they are written: \(written)")
     }
 

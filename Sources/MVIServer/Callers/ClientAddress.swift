@@ -30,8 +30,8 @@ struct ClientAddress: Sendable {
     /// the two fields say different things of the last hop: a proxy that writes only one of them passes the other on as
     /// the client sent it.
     private func chain(_ fields: HeaderFields) -> [PeerAddress?]? {
-        let xForwardedFor = fields.values(of: "x-forwarded-for").flatMap(Self.list).map { Self.address($0) }
-        let forwarded = fields.values(of: "forwarded").flatMap(Self.list).map { Self.forwardedFor($0) }
+        let xForwardedFor = Self.list(fields.list(of: "x-forwarded-for")).map { Self.address($0) }
+        let forwarded = Self.list(fields.list(of: "forwarded")).map { Self.forwardedFor($0) }
         switch (xForwardedFor.last, forwarded.last) {
         case (nil, nil): return nil
         case (_?, nil): return xForwardedFor
@@ -40,8 +40,9 @@ struct ClientAddress: Sendable {
         }
     }
 
-    private static func list(_ value: String) -> [Substring] {
-        value.utf8.split(separator: UInt8(ascii: ","), maxSplits: 64).map { Substring($0) }
+    /// The last hops: no chain of proxies is as long.
+    private static func list(_ value: ArraySlice<UInt8>) -> [Substring] {
+        value.split(separator: UInt8(ascii: ",")).suffix(16).map { Substring(String(decoding: $0, as: UTF8.self)) }
     }
 
     /// An address with or without a port, in brackets or not.

@@ -31,7 +31,10 @@ struct StreamEndpoints: Sendable {
             let named = QueryItems(incoming.head.query).values("feature")
             guard !named.isEmpty else { return .all }
             var ids: Set<FeatureID> = []
-            for text in named { ids.insert(try Incoming.feature(text, features)) }
+            // More than a session can have are refused when the first ones are opened.
+            for text in named where ids.count <= sessions.environment.limits.storesPerSession {
+                ids.insert(try Incoming.feature(text, features))
+            }
             return .features(Array(ids))
         }
     }

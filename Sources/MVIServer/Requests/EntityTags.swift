@@ -8,14 +8,14 @@ package enum EntityTags: Sendable, Equatable {
 
     package struct Tag: Sendable, Equatable {
         package let isWeak: Bool
-        /// Without the quotes.
-        package let opaque: String
+        /// Without the quotes: bytes, since a request may have thousands of tags.
+        package let opaque: ArraySlice<UInt8>
     }
 
     /// Nil if there is no such field; an error if it is not well written.
     static func read(_ name: StaticString, of fields: HeaderFields) -> Result<EntityTags, Malformed>? {
         guard fields.contains(name) else { return nil }
-        guard let tags = EntityTags(fields.values(of: name).joined(separator: ",")) else {
+        guard let tags = EntityTags(fields.list(of: name)) else {
             return .failure(Malformed())
         }
         return .success(tags)
@@ -23,8 +23,10 @@ package enum EntityTags: Sendable, Equatable {
 
     struct Malformed: Error {}
 
-    package init?(_ value: String) {
-        var scanner = FieldScanner(value.utf8)
+    package init?(_ value: String) { self.init(ArraySlice(value.utf8)) }
+
+    private init?(_ value: ArraySlice<UInt8>) {
+        var scanner = FieldScanner(value)
         scanner.skipBlanks()
         if scanner.accept("*") {
             scanner.skipBlanks()
@@ -50,21 +52,21 @@ package enum EntityTags: Sendable, Equatable {
     }
 
     /// An entity tag's quotes hold no escapes: a backslash is itself.
-    private static func opaque(_ scanner: inout FieldScanner) -> String? {
+    private static func opaque(_ scanner: inout FieldScanner) -> ArraySlice<UInt8>? {
         guard scanner.accept("\"") else { return nil }
         let rest = scanner.remainder
         guard let end = rest.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
         let opaque = rest[..<end]
         guard opaque.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else { return nil }
         scanner = FieldScanner(rest[(end + 1)...])
-        return String(decoding: opaque, as: UTF8.self)
+        return opaque
     }
 
     /// Strong comparison, for `If-Match`: a weak tag never matches.
     func matchesStrongly(_ opaque: String) -> Bool {
         switch self {
         case .any: true
-        case .list(let tags): tags.contains { !$0.isWeak && $0.opaque == opaque }
+        case .list(let tags): tags.contains { !$0.isWeak && $0.opaque.elementsEqual(opaque.utf8) }
         }
     }
 
@@ -72,7 +74,7 @@ package enum EntityTags: Sendable, Equatable {
     func matchesWeakly(_ opaque: String) -> Bool {
         switch self {
         case .any: true
-        case .list(let tags): tags.contains { $0.opaque == opaque }
+        case .list(let tags): tags.contains { $0.opaque.elementsEqual(opaque.utf8) }
         }
     }
 }

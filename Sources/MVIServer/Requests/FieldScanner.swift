@@ -3,7 +3,10 @@
 struct FieldScanner {
     private var rest: ArraySlice<UInt8>
 
-    init(_ value: some Sequence<UInt8>) { rest = ArraySlice(value) }
+    /// Shares the storage of `value`.
+    init(_ value: ArraySlice<UInt8>) { rest = value }
+
+    init(_ value: some StringProtocol) { rest = ArraySlice(value.utf8) }
 
     var isAtEnd: Bool { rest.isEmpty }
     var next: UInt8? { rest.first }

@@ -68,17 +68,26 @@ struct Incoming: Sendable {
 
 /// The query of a request's target, as forms write it: `feature=a&feature=b%3A7`.
 package struct QueryItems {
-    private let items: [(name: String, value: String?)]
+    private let items: [ArraySlice<UInt8>]
 
-    /// Values whose encoding is broken are there, and nil; so are those without `=`.
-    package init(_ query: [UInt8]?) {
-        items = (query ?? []).split(separator: UInt8(ascii: "&")).compactMap { item in
-            let parts = item.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = PercentEncoding.decode(parts[0], plusIsSpace: true) else { return nil }
-            return (name, parts.count == 2 ? PercentEncoding.decode(parts[1], plusIsSpace: true) : nil)
+    package init(_ query: [UInt8]?) { items = (query ?? []).split(separator: UInt8(ascii: "&")) }
+
+    /// Every value of that name, in order. One whose encoding is broken is there, and nil; so is one without `=`.
+    package func values(_ name: String) -> [String?] {
+        var values: [String?] = []
+        for item in items {
+            let end = item.firstIndex(of: UInt8(ascii: "=")) ?? item.endIndex
+            guard Self.names(item[..<end], name) else { continue }
+            values.append(
+                end < item.endIndex ? PercentEncoding.decode(item[(end + 1)...], plusIsSpace: true) : nil)
         }
+        return values
     }
 
-    /// Every value of that name, in order.
-    package func values(_ name: String) -> [String?] { items.filter { $0.name == name }.map(\.value) }
+    /// Without making a text of a name that is written as it is, as nearly all are.
+    private static func names(_ bytes: ArraySlice<UInt8>, _ name: String) -> Bool {
+        if bytes.elementsEqual(name.utf8) { return !bytes.contains(UInt8(ascii: "+")) }
+        guard bytes.contains(UInt8(ascii: "%")) || bytes.contains(UInt8(ascii: "+")) else { return false }
+        return PercentEncoding.decode(bytes, plusIsSpace: true) == name
+    }
 }

@@ -34,20 +34,17 @@ package enum MediaTypes {
     /// specific range that covers the type decides, by whether its weight is above zero.
     package static func accepts(type: String, subtype: String, _ fields: HeaderFields) -> Bool {
         guard fields.contains("accept") else { return true }
+        let (full, half, all) = (Array("\(type)/\(subtype)".utf8), Array("\(type)/*".utf8), Array("*/*".utf8))
         var best: (specificity: Int, isAccepted: Bool) = (-1, false)
         var hasRange = false
-        for value in fields.values(of: "accept") {
-            for range in value.split(separator: ",") {
-                hasRange = true
-                let specificity =
-                    switch String(decoding: essence(ArraySlice(range.utf8)), as: UTF8.self).lowercased() {
-                    case "\(type)/\(subtype)": 2
-                    case "\(type)/*": 1
-                    case "*/*": 0
-                    default: -1
-                    }
-                if specificity > best.specificity { best = (specificity, hasWeight(range)) }
-            }
+        for range in fields.list(of: "accept").split(separator: UInt8(ascii: ",")) {
+            hasRange = true
+            let essence = essence(range)
+            let specificity =
+                if essence.isCaselessly(full) { 2 } else if essence.isCaselessly(half) {
+                    1
+                } else if essence.isCaselessly(all) { 0 } else { -1 }
+            if specificity > best.specificity { best = (specificity, hasWeight(range)) }
         }
         // An empty field says as much as none.
         return hasRange ? best.isAccepted : true
@@ -59,10 +56,12 @@ package enum MediaTypes {
     }
 
     /// `q=0`, `q=0.0` and the like exclude.
-    private static func hasWeight(_ range: Substring) -> Bool {
-        for parameter in range.split(separator: ";").dropFirst() {
-            let parts = parameter.lowercased().filter { $0 != " " && $0 != "\t" }
-            if parts.hasPrefix("q=") { return parts.dropFirst(2).utf8.contains { (0x31...0x39).contains($0) } }
+    private static func hasWeight(_ range: ArraySlice<UInt8>) -> Bool {
+        for parameter in range.split(separator: UInt8(ascii: ";")).dropFirst() {
+            let parts = parameter.filter { $0 != 0x20 && $0 != 0x09 }
+            guard parts.prefix(2).elementsEqual([0x71, 0x3D]) || parts.prefix(2).elementsEqual([0x51, 0x3D])
+            else { continue }
+            return parts.dropFirst(2).contains { (0x31...0x39).contains($0) }
         }
         return true
     }

@@ -23,9 +23,10 @@ package struct Preferences: Sendable, Equatable {
     package init(_ fields: HeaderFields) {
         guard fields.contains("prefer") else { return }
         // Several fields are one list (RFC 9110 section 5.3).
-        var scanner = FieldScanner(fields.values(of: "prefer").joined(separator: ",").utf8)
+        var scanner = FieldScanner(fields.list(of: "prefer"))
         var seen: Set<String> = []
-        while !scanner.isAtEnd {
+        // No client has so many: what comes after them is ignored as well.
+        for _ in 0..<32 where !scanner.isAtEnd {
             scanner.skipBlanks()
             if let name = scanner.word()?.lowercased() {
                 scanner.skipBlanks()

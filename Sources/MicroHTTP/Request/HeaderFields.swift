@@ -73,6 +73,20 @@ package struct HeaderFields: Sendable {
         return entries.filter { matches($0, name) }.map { String(decoding: bytes[$0.value], as: UTF8.self) }
     }
 
+    /// The values of `name` (lower case) as one list, with a comma between two (RFC 9110 section 5.3). A single one shares its
+    /// storage.
+    package func list(of name: StaticString) -> ArraySlice<UInt8> {
+        let (count, first) = occurrences(of: name)
+        guard count > 1, let first else { return first ?? [] }
+        var list: [UInt8] = []
+        list.reserveCapacity(first.count * 2)
+        for entry in entries where matches(entry, name) {
+            if !list.isEmpty { list.append(UInt8(ascii: ",")) }
+            list += bytes[entry.value]
+        }
+        return list[...]
+    }
+
     /// How many fields `name` (lower case) there are, and the bytes of the first one's value.
     package func occurrences(of name: StaticString) -> (count: Int, first: ArraySlice<UInt8>?) {
         guard mayContain(name) else { return (0, nil) }
