@@ -100,7 +100,11 @@ public final class SQLiteJournal: Journal {
 
     public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
         engine.read(after: .token(token), done) { load in
-            if case .found(let session) = load { session.key } else { nil }
+            switch load {
+            case .found(let session): session.key
+            case .damaged(let key, _): key
+            case .ended, .unknown: nil
+            }
         } _: { connection in
             try connection.load(token, now: now)
         }

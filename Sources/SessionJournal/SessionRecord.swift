@@ -70,6 +70,8 @@ public struct SessionTouch: Sendable {
 /// What a token names.
 public enum SessionLoad: Sendable {
     case found(StoredSession)
+    /// A session of which rows cannot be read as what they must be, and why: it can be removed.
+    case damaged(SessionKey, String)
     /// A session that was deleted or has expired not long ago.
     case ended
     case unknown

@@ -31,6 +31,7 @@ extension Session {
             switch result {
             case .success(.found(let stored)): kept(.success(stored.key))
             case .success(.ended): kept(.failure(.sessionGone))
+            case .success(.damaged(_, let reason)): kept(.failure(.damaged("of a session cannot be read: \(reason)")))
             // Its id is another session's: one in 2 to the power of 64.
             case .success(.unknown): kept(.failure(error))
             case .failure(let failure): kept(.failure(failure))

@@ -56,6 +56,17 @@ package final class Session: Sendable {
         self.init(stored.record, environment, core)
     }
 
+    /// A session of which nothing can be read but its token and its key: it is there to be ended.
+    convenience init(damaged hash: TokenHash, _ key: SessionKey, _ reason: String, environment: SessionEnvironment) {
+        let now = Moment(environment.time)
+        let record = SessionRecord(
+            id: Epoch.random(), tokenHash: hash, epoch: Epoch.random(), credential: .bearer, created: now.sinceEpoch,
+            lastSeen: now.sinceEpoch)
+        var core = SessionCore(epoch: record.epoch, now: now.monotonic)
+        core.key = key
+        self.init(record, environment, core, fault: .damaged("of a session cannot be read: \(reason)"))
+    }
+
     /// Names this session's log; a part of cursors and entity tags.
     package var epoch: String { core.withLock { $0.epoch } }
 

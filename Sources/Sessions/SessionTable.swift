@@ -186,6 +186,10 @@ package final class SessionTable: Sendable {
         case .failure(let failure): found(token.hash, .failed(failure))
         case .success(.ended): found(token.hash, .ended)
         case .success(.unknown): proven(token)
+        case .success(.damaged(let key, let reason)):
+            enterAgain()
+            let session = Session(damaged: token.hash, key, reason, environment: environment)
+            found(token.hash, session.lookup)
         case .success(.found(let stored)): found(token.hash, enter(stored))
         }
     }

@@ -11,11 +11,7 @@ extension StoredSession {
 
     /// What cannot be; nil if all can.
     var fault: StoreError? {
-        damage.map { damage in
-            StoreError(
-                .unavailable, "The journal's rows of the session \(record.id) are damaged: \(damage).",
-                retryAfter: .seconds(60))
-        }
+        damage.map { .damaged("of the session \(record.id) are damaged: \($0)") }
     }
 
     private var damage: String? {
@@ -48,6 +44,12 @@ extension StoredSession {
             }
         }
         return nil
+    }
+}
+
+extension StoreError {
+    static func damaged(_ what: String) -> StoreError {
+        StoreError(.unavailable, "The journal's rows \(what).", retryAfter: .seconds(60))
     }
 }
 

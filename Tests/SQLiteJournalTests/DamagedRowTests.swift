@@ -133,6 +133,11 @@ import Testing
             ("UPDATE labels SET json = ?", .blob(Array("{}\n\nevent: forged".utf8))),
             ("UPDATE receipts SET status = ?, version = NULL, body = x'7b7d'", .integer(Int64(101))),
             ("UPDATE stores SET version = ?", .integer(Int64(-1))),
+            // These cannot even be read.
+            ("UPDATE sessions SET credential = ?", .text("fingerprint")),
+            ("UPDATE sessions SET lost = ?", .text("1 what")),
+            ("UPDATE stores SET feature = ?", .text("No Feature")),
+            ("UPDATE receipts SET scope = ? WHERE scope = (SELECT scope FROM receipts LIMIT 1)", .text("kNo Feature")),
         ]
         for (change, value) in damage {
             let copy = try sound.copyAsAfterKill()

@@ -21,7 +21,14 @@ extension Connection {
     static let receiptColumns = "body_hash, intent, version, status, body, made, number"
 
     mutating func load(_ token: TokenHash, now: Duration) throws -> SessionLoad {
-        if let rows = try rows("token", .blob(token.bytes)) { return .found(try stored(rows)) }
+        do {
+            if let rows = try rows("token", .blob(token.bytes)) { return .found(try stored(rows)) }
+        } catch where (error as? SQLiteError)?.isOfMedium != true {
+            // Where not even its key can be read, it is the file that is damaged.
+            let key = try first("SELECT key FROM sessions WHERE token = ?", [.blob(token.bytes)]) { try $0.integer(0) }
+            guard let key else { throw error }
+            return .damaged(SessionKey(key), "\(error)")
+        }
         let until = try first("SELECT until FROM tombstones WHERE token = ?", [.blob(token.bytes)]) { try $0.time(0) }
         return until.map { now < $0 } == true ? .ended : .unknown
     }
