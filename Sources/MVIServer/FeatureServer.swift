@@ -81,10 +81,11 @@ public struct FeatureServer: Sendable {
         if let journal { return journal }
         guard settings.journal == .sqlite, let folder = settings.dataFolder else {
             logger.notice("Sessions are kept in memory only: they end with the process")
-            return MemoryJournal()
+            return MemoryJournal(sessionLimit: settings.maxKeptSessions)
         }
         return try await SQLiteJournal.open(
-            directory: folder, logger: logger, commitWindow: settings.commitWindow)
+            directory: folder, logger: logger, commitWindow: settings.commitWindow,
+            sessionLimit: settings.maxKeptSessions)
     }
 
     private static func bounded(_ logger: Logger) -> Logger {

@@ -27,6 +27,8 @@ struct JournalOptions: Sendable {
     var stepSessions = 64
     /// How often a journal in trouble looks whether it is well again.
     var probeInterval: Duration = .seconds(1)
+    /// How many sessions are kept.
+    var sessionLimit = Int.max
     /// How the database's schema came to be.
     var migrations = Schema.migrations
 }

@@ -24,13 +24,15 @@ public final class SQLiteJournal: Journal {
     ///
     /// - Parameter commitWindow: how long after one transaction's beginning the next begins at the earliest while several
     ///   clients write: fewer syncs of the disk, and each answer up to so much later. Zero to begin at once.
+    /// - Parameter sessionLimit: how many sessions are kept; one more is refused.
     /// - Throws: `JournalOpenError` if the folder cannot be made, if another server uses it, or if a newer version of this
     ///   program wrote it.
     public static func open(
-        directory: String, logger: Logger, commitWindow: Duration = .milliseconds(1)
+        directory: String, logger: Logger, commitWindow: Duration = .milliseconds(1), sessionLimit: Int = .max
     ) async throws(JournalOpenError) -> SQLiteJournal {
         var options = JournalOptions()
         options.commitWindow = commitWindow
+        options.sessionLimit = sessionLimit
         return try await open(directory: directory, logger: logger, options: options)
     }
 
@@ -52,8 +54,9 @@ public final class SQLiteJournal: Journal {
     // MARK: Writing
 
     public func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
+        let limit = engine.options.sessionLimit
         engine.write(.token(session.tokenHash), done) { database in
-            try database.create(session).map { .success($0) } ?? .failure(.sessionExists)
+            try database.create(session, limit: limit)
         }
     }
 

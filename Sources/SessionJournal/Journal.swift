@@ -20,7 +20,8 @@ public protocol Journal: Sendable {
     /// that uses the journal.
     func secret(done: @escaping Done<JournalSecret>)
 
-    /// Keeps a new session. Fails with `StoreError.Code.exists` if there is one with that token's hash or id.
+    /// Keeps a new session. Fails with `StoreError.Code.exists` if there is one with that token's hash or id, and with
+    /// `tooManySessions` if it keeps as many as it may.
     func create(_ session: SessionRecord, done: @escaping Done<SessionKey>)
 
     /// Appends to a session's log as one unit: all of it is kept or nothing. See `JournalBatch`.

@@ -100,10 +100,17 @@ public enum AppendResult: Sendable {
     case unknown(StoreError)
 }
 
+extension StoreError.Code {
+    /// There are as many sessions as there may be: in memory, or kept.
+    public static let tooManySessions = Self("tooManySessions")
+}
+
 /// What every engine says in the same words.
 extension StoreError {
     package static let journalClosed = StoreError(.closed, "The journal is closed.")
     package static let sessionGone = StoreError(.gone, "The session is gone.")
+    package static let tooManyKept = StoreError(
+        .tooManySessions, "As many sessions are kept as may be.", retryAfter: .seconds(60))
     package static let sessionExists = StoreError(.exists, "There is a session with this token or id already.")
 }
 

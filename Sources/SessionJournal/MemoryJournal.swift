@@ -78,8 +78,12 @@ public final class MemoryJournal: Journal {
     /// A power of two of them.
     private let shards = (0..<64).map { _ in Lock(Shard()) }
 
+    private let limit: Int
+
     /// An empty journal.
-    public init() {}
+    ///
+    /// - Parameter sessionLimit: how many sessions it keeps; one more is refused.
+    public init(sessionLimit: Int = .max) { limit = sessionLimit }
 
     private func shard(of session: SessionKey) -> Lock<Shard> {
         shards[Int(truncatingIfNeeded: session.number) & (shards.count - 1)]
@@ -116,6 +120,7 @@ public final class MemoryJournal: Journal {
             guard directory.tokens[session.tokenHash] == nil, directory.ids[session.id] == nil else {
                 return .failure(.sessionExists)
             }
+            guard directory.tokens.count < limit else { return .failure(.tooManyKept) }
             directory.lastKey += 1
             let key = SessionKey(directory.lastKey)
             directory.tokens[session.tokenHash] = key

@@ -9,8 +9,6 @@ extension StoreError.Code {
     package static let tooManyStores = Self("tooManyStores")
     /// Too many requests are already waiting.
     package static let tooManyWaits = Self("tooManyWaits")
-    /// As many sessions are in memory as may be.
-    package static let tooManySessions = Self("tooManySessions")
     /// As many streams are open as may be.
     package static let tooManyStreams = Self("tooManyStreams")
     /// The session left memory while the request was on its way; asked again, it comes back.

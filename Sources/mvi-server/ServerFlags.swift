@@ -36,6 +36,7 @@ struct ServerFlags: ParsableArguments {
 
     struct Limits: ParsableArguments {
         @Option(help: .server("max-sessions")) var maxSessions: String?
+        @Option(help: .server("max-kept-sessions")) var maxKeptSessions: String?
         @Option(help: .server("max-stores-per-session")) var maxStoresPerSession: String?
         @Option(help: .server("max-streams")) var maxStreams: String?
         @Option(help: .server("max-streams-per-session")) var maxStreamsPerSession: String?
@@ -93,6 +94,7 @@ struct ServerFlags: ParsableArguments {
             "max-streams-per-address": limits.maxStreamsPerAddress, "body-memory": limits.bodyMemory,
             "intent-rate": limits.intentRate, "session-rate": limits.sessionRate,
             "max-stream-age": times.maxStreamAge,
+            "max-kept-sessions": limits.maxKeptSessions,
             "max-sessions": limits.maxSessions, "max-stores-per-session": limits.maxStoresPerSession,
             "max-streams": limits.maxStreams, "max-streams-per-session": limits.maxStreamsPerSession,
             "max-connections": limits.maxConnections, "max-receipts": limits.maxReceipts,

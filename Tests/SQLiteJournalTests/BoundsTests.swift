@@ -124,4 +124,33 @@ import Testing
         #expect(statistics.queueLength == 0)
         await journal.close()
     }
+
+    @Test func `so many sessions are kept, one more is refused, and one that ends makes room`() async throws {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.sessionLimit = 3 }
+        let sessions = [try await journal.newSession(), try await journal.newSession(), try await journal.newSession()]
+        for _ in 0..<2 {
+            let error = await #expect(throws: StoreError.self) { try await journal.newSession() }
+            #expect(error?.code == .tooManySessions)
+        }
+        // The others go on.
+        try await journal.commit(["1"], of: sessions[2])
+        try await awaitResult { journal.remove(sessions[0].key, tombstoneUntil: .zero, done: $0) }.get()
+        _ = try await journal.newSession()
+        await journal.close()
+        // As many are counted when it is opened again.
+        let again = try await folder.journal { $0.sessionLimit = 3 }
+        await #expect(throws: StoreError.self) { try await again.newSession() }
+        await again.close()
+    }
+
+    @Test func `a journal in memory keeps so many sessions`() throws {
+        let journal = MemoryJournal(sessionLimit: 2)
+        let results = Lock<[Result<SessionKey, StoreError>]>([])
+        for _ in 0..<3 { journal.create(TestSession.record()) { result in results.withLock { $0.append(result) } } }
+        let codes = results.withLock { $0 }.map { result -> StoreError.Code? in
+            if case .failure(let error) = result { error.code } else { nil }
+        }
+        #expect(codes == [nil, nil, .tooManySessions])
+    }
 }

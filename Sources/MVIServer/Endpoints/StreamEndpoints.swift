@@ -108,7 +108,7 @@ struct StreamEndpoints: Sendable {
     private func answer(insteadOf problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
         switch problem.type {
         case .sessionEnded: return ended(isByCookie: problem.fields.contains { $0.name == "Set-Cookie" })
-        case .journalUnavailable, .storageFull:
+        case .journalUnavailable, .storageFull, .tooManySessions:
             guard !incoming.isHead else { throw problem }
             return try putOff(.busy, problem, Preferences(incoming.fields).problem)
         default: throw problem

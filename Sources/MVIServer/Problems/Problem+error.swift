@@ -73,7 +73,7 @@ extension Problem {
             ErrorAnswer(.tooManyWaits, "Too many requests are already waiting.", retryAfter: .seconds(1))
         case .tooManySessions:
             ErrorAnswer(
-                .tooManySessions, "The server has as many sessions in use as it may have.", retryAfter: .seconds(60))
+                .tooManySessions, "The server has as many sessions as it may have.", retryAfter: .seconds(60))
         case .tooManyStreams:
             ErrorAnswer(
                 .tooManyStreams, "The server has as many streams open as it may have.", retryAfter: .seconds(10))

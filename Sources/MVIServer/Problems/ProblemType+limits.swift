@@ -29,9 +29,10 @@ extension ProblemType {
 
     static let tooManySessions = ProblemType(
         "too-many-sessions", 503, "The server has no room for another session",
-        meaning: "The server has as many sessions in memory as it may, and the request needs one more: a new one, or "
-            + "one that was not used for a while.",
-        remedy: "Wait as long as `Retry-After` says; or start the server with a larger `--max-sessions`.")
+        meaning: "As many sessions as the server may have in memory are in use, or it keeps as many as it may, and the "
+            + "request needs one more: a new one, or one in which nothing has happened yet.",
+        remedy: "Wait as long as `Retry-After` says; or start the server with a larger `--max-sessions` or "
+            + "`--max-kept-sessions`.")
 
     static let tooManyStreams = ProblemType(
         "too-many-streams", 503, "The server has no room for another stream",

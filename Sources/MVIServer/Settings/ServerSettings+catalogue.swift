@@ -55,6 +55,7 @@ extension ServerSettings {
 
     private static let limits: [Setting<ServerSettings>] = [
         limit("max-sessions", "Sessions in memory; those that are not in use leave it.", \.maxSessions),
+        limit("max-kept-sessions", "Sessions that are kept, in memory or not.", \.maxKeptSessions),
         limit("max-stores-per-session", "Feature instances a session.", \.maxStoresPerSession),
         limit("max-streams", "Streams in all.", \.maxStreams),
         limit("max-streams-per-session", "Streams a session; one more and the oldest goes.", \.maxStreamsPerSession),

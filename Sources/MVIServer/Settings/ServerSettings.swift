@@ -40,6 +40,8 @@ public struct ServerSettings: Sendable {
 
     /// Sessions in all.
     public var maxSessions = Self.limits.sessions
+    /// Sessions that are kept, in memory or not.
+    public var maxKeptSessions = 1_000_000
     /// Stores a session.
     public var maxStoresPerSession = Self.limits.storesPerSession
     /// Streams in all.

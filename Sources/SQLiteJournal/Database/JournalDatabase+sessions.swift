@@ -1,10 +1,13 @@
+import MVI
 import SQLite
 import SessionJournal
 
 /// Sessions come and go, inside an open transaction.
 extension JournalDatabase {
-    /// Keeps a new session; nil if there is one with its token or id.
-    func create(_ session: SessionRecord) throws -> SessionKey? {
+    /// Keeps a new session, unless there is one with its token or id, or there are so many already.
+    func create(_ session: SessionRecord, limit: Int) throws -> Result<SessionKey, StoreError> {
+        let count = try sessionCount ?? connection.first("SELECT count(*) FROM sessions") { try $0.int(0) } ?? 0
+        sessionCount = count
         let values: [SQLiteValue] = [
             .blob(session.tokenHash.bytes), .text(session.id), .text(session.epoch),
             .text(session.credential.rawValue), .time(session.created), .time(session.lastSeen),
@@ -14,7 +17,13 @@ extension JournalDatabase {
             INSERT INTO sessions (token, id, epoch, credential, created, last_seen) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT DO NOTHING
             """, values)
-        return changes == 1 ? SessionKey(connection.lastInsertedRow) : nil
+        guard changes == 1 else { return .failure(.sessionExists) }
+        guard count < limit else {
+            try connection.execute("DELETE FROM sessions WHERE key = ?", [.integer(connection.lastInsertedRow)])
+            return .failure(.tooManyKept)
+        }
+        sessionCount = count + 1
+        return .success(SessionKey(connection.lastInsertedRow))
     }
 
     /// Notes that a session was used.
@@ -41,6 +50,7 @@ extension JournalDatabase {
             "DELETE FROM sessions WHERE key = ? RETURNING token", [.integer(session.number)]
         ) { row in try row.blob(0) }
         guard let token else { return }
+        sessionCount = sessionCount.map { $0 - 1 }
         try connection.execute(
             "INSERT INTO tombstones (token, until) VALUES (?, ?) ON CONFLICT DO UPDATE SET until = excluded.until",
             [.blob(token), .time(tombstoneUntil)])

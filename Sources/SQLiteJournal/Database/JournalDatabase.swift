@@ -6,6 +6,8 @@ import SessionJournal
 final class JournalDatabase {
     var connection: Connection
     var cache: SessionCache
+    /// How many sessions there are, the open transaction's included; nil as long as that was not asked.
+    var sessionCount: Int?
     /// Whether rows of sessions that are gone may still be there.
     var hasGarbage = true
 
@@ -148,6 +150,7 @@ final class JournalDatabase {
     func rollback() {
         if connection.isInTransaction { _ = try? connection.execute("ROLLBACK") }
         cache = SessionCache(limit: cache.limit)
+        sessionCount = nil
     }
 
     /// Commits a row of its own, with so much ballast: proof that the disk takes it, and that nothing of a commit that

@@ -4,7 +4,8 @@ extension Declared {
     /// Every operation of the contract (`docs/http.md`, Resources): `HEAD` wherever there is `GET`, `OPTIONS` for every path.
     static let table: [Declared] = declared + declared.compactMap(\.forHead) + options
 
-    private static let sessionGone: [ProblemType] = [.unauthorized, .sessionNotFound, .sessionEnded] + notKept
+    private static let sessionGone: [ProblemType] =
+        [.unauthorized, .sessionNotFound, .sessionEnded, .tooManySessions] + notKept
     /// A session, or a store, cannot be read or written now.
     private static let notKept: [ProblemType] = [.journalUnavailable, .storageFull]
     private static let whoAsks = ["Sec-Fetch-Site", "Cookie"]
@@ -17,7 +18,7 @@ extension Declared {
         // A session that has ended is no problem of a stream: it gets 204.
         problems: [
             .unauthorized, .sessionNotFound, .crossSite, .featureNotFound, .notAcceptable, .tooManyStores,
-            .stateUnavailable, .tooManyStreams, .tooManyConnections, .draining,
+            .stateUnavailable, .tooManyStreams, .tooManyConnections, .tooManySessions, .draining,
         ] + notKept,
         responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied"])
 

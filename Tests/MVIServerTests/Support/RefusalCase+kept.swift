@@ -21,7 +21,19 @@ extension RefusalCase {
     ]
 
     /// What can be wrong with what sessions are kept in.
-    static let kept: [RefusalCase] = sessionsNotAtHand + storesNotAtHand + newerStores + unwritten
+    static let kept: [RefusalCase] = noPlace + sessionsNotAtHand + storesNotAtHand + newerStores + unwritten
+
+    /// Nothing has happened in the session, and there is no place for it.
+    private static let noPlace = ofSession.map { operation, method, target, fields, body in
+        RefusalCase(
+            operation, .tooManySessions, when: "the session is new and all places are in use",
+            settings: { $0.maxSessions = 1 },
+            ask: { server in
+                let new = try await server.session()
+                try server.holdStream(of: try await server.session())
+                return try await server.send(new.request(method, target, fields, body: body))
+            })
+    }
 
     /// The session has to be brought into memory.
     private static let sessionsNotAtHand = ofSession.flatMap { operation, method, target, fields, body in
