@@ -23,7 +23,7 @@ extension Connection {
     mutating func load(_ token: TokenHash, now: Duration) throws -> SessionLoad {
         do {
             if let rows = try rows("token", .blob(token.bytes)) { return .found(try stored(rows)) }
-        } catch where (error as? SQLiteError)?.isOfMedium != true {
+        } catch  where (error as? SQLiteError)?.isOfMedium != true {
             // Where not even its key can be read, it is the file that is damaged.
             let key = try first("SELECT key FROM sessions WHERE token = ?", [.blob(token.bytes)]) { try $0.integer(0) }
             guard let key else { throw error }
