@@ -74,7 +74,10 @@ extension MicroHTTPSuites {
             let size = 20_000
             try await withServer(
                 TestHandler { request, exchange in exchange.respond(.text("\(request.body.count)")) },
-                configure: { $0.bodyBudget = 2 * (size - HTTPServerConfiguration.smallBody) }
+                configure: { configuration in
+                    configuration.bodyBudget = 2 * (size - HTTPServerConfiguration.smallBody)
+                    configuration.isExempt = { _ in true }
+                }
             ) { server in
                 let head = "PUT / HTTP/1.1\r\nHost: x\r\n"
                 let framing = saysLength ? "Content-Length: \(size)\r\n\r\n" : "Transfer-Encoding: chunked\r\n\r\n"
@@ -87,10 +90,11 @@ extension MicroHTTPSuites {
                     try client.send([UInt8](repeating: 0x78, count: most))
                     return client
                 }
-                try await eventually("both bodies are there") { server.heldBodyBytes == 2 * (size - 16_384) }
+                let held = most - HTTPServerConfiguration.smallBody
+                try await eventually("both bodies are there") { server.heldBodyBytes == 2 * held }
                 let third = try RawClient(port: server.port)
                 try third.send(head + framing + chunk)
-                if !saysLength { try? third.send([UInt8](repeating: 0x78, count: most)) }
+                try? third.send([UInt8](repeating: 0x78, count: most))
                 #expect(try third.response().status == 503)
                 let small = try RawClient(port: server.port)
                 try small.send(head + "Content-Length: 16384\r\n\r\n")
@@ -103,6 +107,36 @@ extension MicroHTTPSuites {
                 try await eventually("the room is free again") { server.heldBodyBytes == 0 }
                 small.close()
                 holders.forEach { $0.close() }
+            }
+        }
+
+        @Test func `What is announced takes no room, and one address has a quarter of it`() async throws {
+            try await withServer(
+                TestHandler { request, exchange in exchange.respond(.text("\(request.body.count)")) },
+                configure: { $0.bodyBudget = 40_000 }
+            ) { server in
+                let head = "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 26384\r\n\r\n"
+                let silent = try (0..<10).map { _ in
+                    let client = try RawClient(port: server.port)
+                    try client.send(head)
+                    return client
+                }
+                // 10,000 bytes beyond those that each body has.
+                let one = try RawClient(port: server.port)
+                try one.send(head)
+                try one.send([UInt8](repeating: 0x78, count: 26_383))
+                try await eventually("the body is there") { server.heldBodyBytes == 9_999 }
+                let more = try RawClient(port: server.port)
+                try more.send(head)
+                try? more.send([UInt8](repeating: 0x78, count: 20_000))
+                #expect(try more.response().status == 503)
+                let other = try RawClient(port: server.port, from: 2)
+                try other.send(head)
+                try other.send([UInt8](repeating: 0x78, count: 26_384))
+                #expect(try other.response().body == "26384")
+                try one.send("x")
+                #expect(try one.response().body == "26384")
+                for client in silent + [one, other, more] { client.close() }
             }
         }
 

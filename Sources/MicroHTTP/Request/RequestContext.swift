@@ -87,10 +87,7 @@ final class RequestContext {
                     guard length <= UInt64(max(0, bodyLimit)) else {
                         return refuseAndClose(core.response(to: tooLarge, head: head), raw.connection)
                     }
-                    guard takeRoom(forBody: Int(length)) else {
-                        return refuseAndClose(core.response(to: noRoom, head: head), raw.connection)
-                    }
-                    // What is announced has not come yet.
+                    // What is announced has not come yet, and may never come.
                     body.reserveCapacity(min(Int(length), HTTPServerConfiguration.smallBody))
                 }
                 stage = .body
@@ -110,7 +107,6 @@ final class RequestContext {
 
     private func receiveBody(_ bytes: UnsafeRawBufferPointer) -> MHD_Result {
         guard body.count + bytes.count <= bodyLimit else { return cutBody(tooLarge) }
-        // One that did not say how long it is.
         guard takeRoom(forBody: body.count + bytes.count) else { return cutBody(noRoom) }
         body.append(contentsOf: bytes)
         return .YES
@@ -126,7 +122,7 @@ final class RequestContext {
     private func takeRoom(forBody length: Int) -> Bool {
         let needed = length - HTTPServerConfiguration.smallBody - bodyRoom
         guard needed > 0 else { return true }
-        guard core.takeBodyRoom(needed) else { return false }
+        guard let peer = head?.peer, core.takeBodyRoom(needed, of: peer) else { return false }
         bodyRoom += needed
         return true
     }
@@ -215,7 +211,7 @@ final class RequestContext {
             if copy >= 0 { core.farewell(copy, lastWords) }
         }
         watch?.enter(.idle)
-        if bodyRoom > 0 { core.leaveBodyRoom(bodyRoom) }
+        if bodyRoom > 0, let peer = head?.peer { core.leaveBodyRoom(bodyRoom, of: peer) }
         core.requestCompleted()
     }
 

@@ -30,8 +30,8 @@ package struct HTTPServerConfiguration: Sendable {
     /// Addresses for which that does not hold: those of proxies. Default: none.
     package var isExempt: @Sendable (PeerAddress) -> Bool
 
-    /// Bytes that all requests' bodies together may hold. Of each the first `smallBody` bytes are free; a body for which
-    /// there is no room is 503. Default 64 MiB.
+    /// Bytes that all requests' bodies together may hold, those of one address a quarter of it. Of each the first
+    /// `smallBody` bytes are free; a body for which there is no room is 503. Default 64 MiB.
     package var bodyBudget: Int
 
     /// What each body may hold whatever the others do: so many that no one can keep small requests out.

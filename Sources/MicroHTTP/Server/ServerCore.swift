@@ -16,7 +16,7 @@ final class ServerCore: Sendable {
     /// Accepted and not closed by the library.
     let connections: Connections
     /// Bytes that bodies hold beyond what each may.
-    private let bodyBytes = Atomic<Int>(0)
+    private let bodyRoom = Lock((all: 0, perAddress: [PeerAddress: Int]()))
     /// Whether the acceptor waits for a connection to close, and what tells it that one has.
     private let isRoomAwaited = Atomic<Bool>(false)
     private let roomMade = Lock<@Sendable () -> Void>({})
@@ -69,17 +69,32 @@ final class ServerCore: Sendable {
         return timing
     }
 
-    /// Takes room for so many bytes more of a body; false if there is none.
-    func takeBodyRoom(_ bytes: Int) -> Bool {
-        let taken = bodyBytes.add(bytes, ordering: .relaxed).newValue
-        if taken <= configuration.bodyBudget { return true }
-        leaveBodyRoom(bytes)
-        return false
+    /// Takes room for so many bytes more of a body; false if there is none, or none for this address: of one that is no
+    /// proxy's at most a quarter of all.
+    func takeBodyRoom(_ bytes: Int, of address: PeerAddress) -> Bool {
+        let address = address.network
+        let budget = configuration.bodyBudget
+        let share = configuration.isExempt(address) ? budget : budget / 4
+        return bodyRoom.withLock { room in
+            guard room.all + bytes <= budget, room.perAddress[address, default: 0] + bytes <= share else {
+                return false
+            }
+            room.all += bytes
+            room.perAddress[address, default: 0] += bytes
+            return true
+        }
     }
 
-    var heldBodyBytes: Int { bodyBytes.load(ordering: .relaxed) }
+    func leaveBodyRoom(_ bytes: Int, of address: PeerAddress) {
+        let address = address.network
+        bodyRoom.withLock { room in
+            room.all -= bytes
+            let left = (room.perAddress[address] ?? bytes) - bytes
+            room.perAddress[address] = left > 0 ? left : nil
+        }
+    }
 
-    func leaveBodyRoom(_ bytes: Int) { bodyBytes.subtract(bytes, ordering: .relaxed) }
+    var heldBodyBytes: Int { bodyRoom.withLock { $0.all } }
 
     /// The handler's wording of a fault.
     func response(to fault: RequestFault, head: RequestHead? = nil) -> Response {
