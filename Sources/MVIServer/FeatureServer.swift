@@ -70,8 +70,9 @@ public struct FeatureServer: Sendable {
                 .init(service: watchdog.service),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-        // What heeds its cancellation ends by it; the watchdog is for what does not.
-        configuration.maximumGracefulShutdownDuration = settings.grace
+        // What heeds its cancellation ends by it; the watchdog, a little later, is for what does not.
+        configuration.maximumGracefulShutdownDuration = max(settings.grace / 2, settings.grace - .milliseconds(1_500))
+        watchdog.install()
         defer { watchdog.finish() }
         try await ServiceGroup(configuration: configuration).run()
         logger.info("Stopped")

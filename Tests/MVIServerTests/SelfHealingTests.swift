@@ -96,6 +96,18 @@ struct SelfHealingTests {
         #expect(!watchdog.waitsFor("the pump"))
     }
 
+    @Test func `a second signal ends the process at once`() {
+        let codes = Lock<[Int32]>([])
+        let watchdog = StopWatchdog(
+            grace: .seconds(100), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, details: { "" },
+            end: { status in codes.withLock { $0.append(status) } })
+        watchdog.heed()
+        #expect(codes.withLock { $0 } == [])
+        watchdog.heed()
+        #expect(codes.withLock { $0 } == [1])
+        watchdog.finish()
+    }
+
     @Test func `a stop in time is left alone`() async throws {
         let code = Lock<Int32?>(nil)
         let watchdog = StopWatchdog(

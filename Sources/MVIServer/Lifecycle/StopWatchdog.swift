@@ -21,6 +21,8 @@ final class StopWatchdog: Sendable {
         var parts: [String] = []
         /// As long as they are here they are heeded.
         var signals: [any DispatchSourceSignal] = []
+        var wasSignalled = false
+        var hasStarted = false
     }
 
     private let grace: Duration
@@ -66,10 +68,39 @@ final class StopWatchdog: Sendable {
         }
     }
 
-    /// Counts the grace down on a thread of its own: what hangs may be every other one.
+    /// Has the first SIGTERM or SIGINT begin the count, and the second one end the process. By signal sources of its own:
+    /// what hangs may be every thread that tasks run on, and then no task hears of the signal.
+    func install() {
+        let sources = [SIGTERM, SIGINT].map { number in
+            // The source hears of it all the same (signal(7) ends the process otherwise).
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "stop signals"))
+            source.setEventHandler { [self] in heed() }
+            source.resume()
+            return source
+        }
+        state.withLock { $0.signals = sources }
+    }
+
+    func heed() {
+        let isFirst = state.withLock { state in
+            defer { state.wasSignalled = true }
+            return !state.wasSignalled
+        }
+        if isFirst { return start() }
+        logger.error("A second signal: the process ends at once. What was acknowledged is kept.")
+        end(1)
+    }
+
+    /// Counts the grace down on a thread of its own, once.
     ///
     /// - Parameter over: called when the count is over, if the process goes on.
     func start(over: @escaping @Sendable () -> Void = {}) {
+        let isFirst = state.withLock { state in
+            defer { state.hasStarted = true }
+            return !state.hasStarted
+        }
+        guard isFirst else { return }
         let limit = max(grace - min(grace / 10, .milliseconds(500)), .milliseconds(1))
         let (seconds, attoseconds) = limit.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
@@ -84,29 +115,15 @@ final class StopWatchdog: Sendable {
         thread?.detach()
     }
 
-    /// Has a signal that comes from now on end the process.
-    private func heed() {
-        let sources = [SIGTERM, SIGINT].map { number in
-            let source = DispatchSource.makeSignalSource(signal: number, queue: DispatchQueue(label: "second signal"))
-            source.setEventHandler { [self] in
-                logger.error("A second signal: the process ends at once. What was acknowledged is kept.")
-                end(1)
-            }
-            source.resume()
-            return source
-        }
-        state.withLock { $0.signals = sources }
-    }
-
+    /// Begins the count also where no signal did: the group was told to stop, or a service failed.
     private struct Beginning: Service {
         let watchdog: StopWatchdog
 
         init(_ watchdog: StopWatchdog) { self.watchdog = watchdog }
 
         func run() async throws {
-            do { try await gracefulShutdown() } catch { return }
+            try? await gracefulShutdown()
             watchdog.start()
-            watchdog.heed()
         }
     }
 
