@@ -27,17 +27,13 @@ struct ClientAddress: Sendable {
     }
 
     /// The addresses that proxies noted, the client's first; nil where an address cannot be read. Nil if there are none, or if
-    /// the two fields say different things of the last hop: a proxy that writes only one of them passes the other on as
-    /// the client sent it.
+    /// the two fields say different things: a proxy that writes only one of them passes the other on as the client sent
+    /// it.
     private func chain(_ fields: HeaderFields) -> [PeerAddress?]? {
         let xForwardedFor = Self.list(fields.list(of: "x-forwarded-for")).map { Self.address($0) }
         let forwarded = Self.list(fields.list(of: "forwarded")).map { Self.forwardedFor($0) }
-        switch (xForwardedFor.last, forwarded.last) {
-        case (nil, nil): return nil
-        case (_?, nil): return xForwardedFor
-        case (nil, _?): return forwarded
-        case (let one?, let other?): return one == other ? xForwardedFor : nil
-        }
+        if forwarded.isEmpty { return xForwardedFor.isEmpty ? nil : xForwardedFor }
+        return xForwardedFor.isEmpty || xForwardedFor == forwarded ? forwarded : nil
     }
 
     /// The last hops: no chain of proxies is as long.
