@@ -70,8 +70,16 @@ public final class SQLiteJournal: Journal {
     }
 
     public func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        let limit = engine.options.sessionLimit
         engine.write(.removal(session), done) { database in
-            .success(try database.remove(session, tombstoneUntil: tombstoneUntil))
+            .success(try database.remove(session, tombstoneUntil: tombstoneUntil, limit: limit))
+        }
+    }
+
+    public func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+        let limit = engine.options.sessionLimit
+        engine.write(.token(token), done) { database in
+            .success(try database.bury(token.bytes, until: until, limit: limit))
         }
     }
 
@@ -92,7 +100,9 @@ public final class SQLiteJournal: Journal {
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
-            Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
+            Expiry(
+                lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit,
+                tombstoneLimit: engine.options.sessionLimit), done)
     }
 
     // MARK: Reading

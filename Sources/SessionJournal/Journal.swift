@@ -20,14 +20,18 @@ public protocol Journal: Sendable {
     /// that uses the journal.
     func secret(done: @escaping Done<JournalSecret>)
 
-    /// Keeps a new session. Fails with `StoreError.Code.exists` if there is one with that token's hash or id, and with
-    /// `tooManySessions` if it keeps as many as it may.
+    /// Keeps a new session. Fails with `StoreError.Code.exists` if there is one with that token's hash or id, with
+    /// `gone` if its token is remembered as that of an ended one, and with `tooManySessions` if it keeps as many as it may.
     func create(_ session: SessionRecord, done: @escaping Done<SessionKey>)
 
     /// Appends to a session's log as one unit: all of it is kept or nothing. See `JournalBatch`.
     ///
     /// Returns the result if it is at hand; else returns nil and calls `done` later.
     func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult?
+
+    /// Remembers until a time since 1970 that a session has ended which is not kept. Of as many as sessions may be kept, those
+    /// whose time is over first go first.
+    func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>)
 
     /// Forgets a session and all that belongs to it, and remembers until a time since 1970 that its token was there.
     /// Succeeds also if it is gone.

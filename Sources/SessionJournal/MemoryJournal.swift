@@ -25,6 +25,12 @@ public final class MemoryJournal: Journal {
         /// memory until that goes; no load sees it.
         var tombstoneOrder: Deque<TokenHash> = []
 
+        mutating func bury(_ token: TokenHash, until: Duration, limit: Int) {
+            guard tombstones.updateValue(until, forKey: token) == nil else { return }
+            tombstoneOrder.append(token)
+            if tombstoneOrder.count > limit { tombstones[tombstoneOrder.removeFirst()] = nil }
+        }
+
         /// Removes at most 1,000 tombstones whose time is over; says whether there may be more.
         mutating func removeTombstones(now: Duration) -> Bool {
             for _ in 0..<1_000 {
@@ -120,6 +126,7 @@ public final class MemoryJournal: Journal {
             guard directory.tokens[session.tokenHash] == nil, directory.ids[session.id] == nil else {
                 return .failure(.sessionExists)
             }
+            guard directory.tombstones[session.tokenHash] == nil else { return .failure(.sessionGone) }
             guard directory.tokens.count < limit else { return .failure(.tooManyKept) }
             directory.lastKey += 1
             let key = SessionKey(directory.lastKey)
@@ -143,6 +150,11 @@ public final class MemoryJournal: Journal {
 
     public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
         for touch in touches { shard(of: touch.session).withLock { $0.sessions[touch.session]?.note(touch) } }
+        answer((), done)
+    }
+
+    public func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+        directory.withLock { $0.bury(token, until: until, limit: limit) }
         answer((), done)
     }
 
@@ -212,9 +224,7 @@ public final class MemoryJournal: Journal {
             guard let record = session?.record else { return session }
             directory.tokens[record.tokenHash] = nil
             directory.ids[record.id] = nil
-            if directory.tombstones.updateValue(tombstoneUntil, forKey: record.tokenHash) == nil {
-                directory.tombstoneOrder.append(record.tokenHash)
-            }
+            directory.bury(record.tokenHash, until: tombstoneUntil, limit: limit)
             return session
         }
         return session != nil

@@ -106,6 +106,9 @@ package final class Session: Sendable {
         }
     }
 
+    /// How often it may send intents.
+    package var intentRate: Rate? { shared.limits.intentRate }
+
     /// Counts an intent; nil if the session may send one now, else in how much time.
     package func takeIntent(_ rate: Rate) -> Duration? {
         let now = shared.time.monotonic()
@@ -208,7 +211,8 @@ package final class Session: Sendable {
     /// the table's lock, so that no request can be handed this session meanwhile.
     func evict(now: Moment, after patience: Duration) -> SessionNote? {
         core.withLock { core in
-            guard core.isLive, queue.isIdle, now.monotonic - core.lastTouch >= patience else { return nil }
+            guard core.isLive, core.keepers == nil, queue.isIdle, now.monotonic - core.lastTouch >= patience
+            else { return nil }
             core.passivateIdleStores(now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
             guard core.isUnused else { return nil }
             core.phase = .evicted

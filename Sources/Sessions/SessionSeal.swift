@@ -53,7 +53,8 @@ struct SessionSeal: Sendable {
         let hash = token.hash
         let made = claim.until - life
         return SessionRecord(
-            id: name("id", hash), tokenHash: hash, epoch: name("epoch", hash, generation),
+            // Of another life the tombstones stand for another time: a log that began anew after one is another log.
+            id: name("id", hash), tokenHash: hash, epoch: name("epoch \(life.components.seconds)", hash, generation),
             credential: claim.credential, created: made, lastSeen: made)
     }
 

@@ -98,8 +98,8 @@ extension SessionTable {
         let time = lifeTime(now)
         let lag = environment.limits.touchDelay + .seconds(120)
         environment.journal.expire(
-            lastSeenBefore: time - environment.limits.sessionLife - lag, now: now.sinceEpoch,
-            tombstoneUntil: now.sinceEpoch + environment.limits.tombstoneLife, limit: 10_000
+            lastSeenBefore: time - environment.limits.sessionLife - lag, now: time,
+            tombstoneUntil: time + environment.limits.tombstoneLife, limit: 10_000
         ) { [self] _ in
             totals.withLock { $0.isExpiring = false }
         }

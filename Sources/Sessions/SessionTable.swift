@@ -165,7 +165,7 @@ package final class SessionTable: Sendable {
         }
         if found != nil { return find(token, completion: completion) }
         guard isFirst else { return }
-        environment.journal.load(hash, now: environment.time.sinceEpoch()) { [self] in loaded(token, $0) }
+        environment.journal.load(hash, now: lifeTime(Moment(environment.time))) { [self] in loaded(token, $0) }
     }
 
     private func lookup(_ hash: TokenHash, now: Duration) -> SessionLookup? {
@@ -240,13 +240,20 @@ package final class SessionTable: Sendable {
 
     /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
     package func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
-        // One that is not kept would come back with its token: only the journal can say that it was ended.
+        let (key, isBeingKept) = session.core.withLock { ($0.key, $0.keepers != nil) }
+        let until = tombstoneUntil(session)
+        if key == nil, !isBeingKept {
+            // One that is not kept would come back with its token.
+            return environment.journal.bury(session.tokenHash, until: until) { [self] result in
+                ended(session, result, completion)
+            }
+        }
         session.keep { [self] result in
             switch result {
             case .failure(let failure) where failure.code == .gone: ended(session, .success(()), completion)
             case .failure(let failure): completion(.failure(failure))
             case .success(let key):
-                environment.journal.remove(key, tombstoneUntil: tombstoneUntil(session)) { [self] result in
+                environment.journal.remove(key, tombstoneUntil: until) { [self] result in
                     ended(session, result, completion)
                 }
             }
@@ -275,20 +282,18 @@ package final class SessionTable: Sendable {
     /// Until its token would not prove anything any more.
     private func tombstoneUntil(_ session: Session) -> Duration {
         max(
-            environment.time.sinceEpoch() + environment.limits.tombstoneLife,
+            lifeTime(Moment(environment.time)) + environment.limits.tombstoneLife,
             session.created + environment.limits.sessionLife)
     }
 
     private func remove(_ session: Session, _ reason: GoAwayReason) {
         let hash = session.tokenHash
-        let isRemoved = shard(hash).withLock { shard in
-            guard shard.sessions[hash] === session else { return false }
-            shard.sessions[hash] = nil
-            return true
-        }
-        if isRemoved {
+        // It may have left memory and come back meanwhile, as another object.
+        let there = shard(hash).withLock { shard in shard.sessions.removeValue(forKey: hash) }
+        if let there {
             bury(hash)
             places.leave()
+            if there !== session { there.end(reason) }
         }
         session.end(reason)
     }

@@ -40,6 +40,10 @@ final class LateJournal: Journal {
         return isTaken ? nil : .failed(Self.closed)
     }
 
+    func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+        later(done) { [kept] in kept.bury(token, until: until, done: done) }
+    }
+
     func remove(
         _ session: SessionKey, tombstoneUntil: Duration,
         done: @escaping Done<Void>

@@ -176,6 +176,12 @@ public final class HeldJournal: Journal {
         if let trouble { done(.failure(trouble)) } else { kept.create(session, done: done) }
     }
 
+    public func bury(
+        _ token: TokenHash, until: Duration, done: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        if let trouble { done(.failure(trouble)) } else { kept.bury(token, until: until, done: done) }
+    }
+
     public func remove(
         _ session: SessionKey, tombstoneUntil: Duration,
         done: @escaping @Sendable (Result<Void, StoreError>) -> Void

@@ -81,6 +81,7 @@ final class RowsJournal: Journal {
 
     func secret(done: @escaping Done<JournalSecret>) { done(.success(.random())) }
     func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) { done(.success(SessionKey(1))) }
+    func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) { done(.success(())) }
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         state.withLock { $0.isRemoved = true }
         done(.success(()))

@@ -12,6 +12,18 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.secret().get() == secret)
         },
+        JournalCheck("a session that has ended is not created again as long as that is remembered") { journal in
+            let log = try await journal.newLog()
+            _ = try await journal.remove(log.key, tombstoneUntil: Sample.muchLater).get()
+            let unkept = Sample.session()
+            _ = try await journal.bury(unkept.tokenHash, until: Sample.muchLater).get()
+            try await journal.reload()
+            for record in [log.record, unkept] {
+                #expect(try await journal.create(record).failure == .gone)
+                #expect(try await journal.load(record.tokenHash).get().isEnded)
+            }
+            #expect(try await journal.load(unkept.tokenHash, now: Sample.muchLater).get().isUnknown)
+        },
         JournalCheck("a session is loaded by its token as it was created") { journal in
             for credential in [SessionCredential.bearer, .cookie] {
                 let log = try await journal.newLog(Sample.session(credential: credential))

@@ -65,7 +65,9 @@ extension JournalCheck {
             let receipts = [Sample.receipt("key"), Sample.receipt(sequence: 1, epoch: "e")]
             try await journal.commit(
                 old.batch(.made(), labels: old.labels("a"), receipts: receipts), to: &old)
-            _ = try await journal.remove(old.key, tombstoneUntil: Sample.muchLater).get()
+            _ = try await journal.remove(old.key, tombstoneUntil: Sample.start).get()
+            // Its token is not remembered any more.
+            _ = try await journal.expire(lastSeenBefore: .zero, limit: 1).get()
             var log = try await journal.newLog(old.record)
             try await journal.reload()
             let export = try await journal.exported(log)

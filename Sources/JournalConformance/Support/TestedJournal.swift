@@ -74,6 +74,10 @@ final class TestedJournal: Sendable {
         try await start("secret") { $0.secret(done: $1) }.value
     }
 
+    func bury(_ token: TokenHash, until: Duration) async throws -> Result<Void, StoreError> {
+        try await start("bury") { $0.bury(token, until: until, done: $1) }.value
+    }
+
     func remove(_ session: SessionKey, tombstoneUntil: Duration) async throws -> Result<Void, StoreError> {
         try await start("remove") { $0.remove(session, tombstoneUntil: tombstoneUntil, done: $1) }.value
     }

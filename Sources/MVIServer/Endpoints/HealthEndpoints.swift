@@ -1,3 +1,4 @@
+import Locking
 import MicroHTTP
 import Sessions
 
@@ -5,6 +6,13 @@ import Sessions
 struct HealthEndpoints: Sendable {
     let sessions: SessionTable
     let monitor: PartsMonitor?
+    /// What was told last, and when: looking at every store takes milliseconds, and anyone may ask.
+    private let last = Lock<(time: Duration, stores: [UInt8])?>(nil)
+
+    init(sessions: SessionTable, monitor: PartsMonitor?) {
+        self.sessions = sessions
+        self.monitor = monitor
+    }
 
     var all: [Endpoint] {
         [
@@ -40,6 +48,14 @@ struct HealthEndpoints: Sendable {
 
     /// What the stores in memory tell of their condition, together.
     private func stores() -> [UInt8] {
+        let now = sessions.environment.time.monotonic()
+        if let last = last.withLock({ $0 }), now - last.time < .seconds(1) { return last.stores }
+        let stores = read()
+        last.withLock { $0 = (now, stores) }
+        return stores
+    }
+
+    private func read() -> [UInt8] {
         let diagnostics = sessions.diagnostics
         var stores = JSONObject()
         stores.add("failures", diagnostics.failures)

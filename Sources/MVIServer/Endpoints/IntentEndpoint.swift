@@ -39,7 +39,7 @@ final class IntentEndpoint: Sendable {
         try crossSite.check(fields)
         let feature = try incoming.feature(sessions.environment.features)
         try checkInstance(feature, session)
-        try checkRate(session)
+        try session.checkRate()
         do throws(Problem) { try incoming.checkSize(limit: bodyLimit) } catch {
             throw useUpAtOnce(incoming.head, session, error)
         }
@@ -70,12 +70,6 @@ final class IntentEndpoint: Sendable {
     private func checkInstance(_ feature: FeatureID, _ session: Session) throws(Problem) {
         guard feature.key != nil, !session.hasStore(feature) else { return }
         do throws(StoreError) { _ = try session.initialState(of: feature) } catch { throw Problem(error, feature) }
-    }
-
-    /// How often a session may send intents, whatever becomes of them.
-    private func checkRate(_ session: Session) throws(Problem) {
-        guard let rate = sessions.environment.limits.intentRate, let wait = session.takeIntent(rate) else { return }
-        throw Problem("intents", rate, wait, "The session sends intents faster than \(rate.perSecond) a second.")
     }
 
     private func condition(

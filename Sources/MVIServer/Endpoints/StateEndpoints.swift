@@ -93,6 +93,8 @@ struct StateEndpoints: Sendable {
                 if error.code == .featureNotFound { throw Problem(error, feature) }
             }
         }
+        // Else stores could be made and disposed of in turn, each time with a commit.
+        try caller.session.checkRate()
         return { _, reply in
             // A store that is not there is as gone as one that was disposed: DELETE is idempotent.
             caller.session.removeStore(feature) { result in

@@ -55,7 +55,7 @@ public struct ServerSettings: Sendable {
     /// Streams of one address.
     public var maxStreamsPerAddress = 4_000
     /// New sessions a second of one address; 0 for no bound.
-    public var sessionRate = 20
+    public var sessionRate = 10
     /// Intents a second of one session; 0 for no bound.
     public var intentRate = 100
     /// Idempotency keys that a session remembers.

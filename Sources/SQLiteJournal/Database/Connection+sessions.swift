@@ -23,8 +23,9 @@ extension Connection {
     mutating func load(_ token: TokenHash, now: Duration) throws -> SessionLoad {
         do {
             if let rows = try rows("token", .blob(token.bytes)) { return .found(try stored(rows)) }
-        } catch  where (error as? SQLiteError)?.isOfMedium != true {
-            // Where not even its key can be read, it is the file that is damaged.
+        } catch {
+            // A value that is none; all else may pass. Where not even the key can be read, it is the file that is damaged.
+            guard error is StoreError || (error as? SQLiteError)?.code == .mismatch else { throw error }
             let key = try first("SELECT key FROM sessions WHERE token = ?", [.blob(token.bytes)]) { try $0.integer(0) }
             guard let key else { throw error }
             return .damaged(SessionKey(key), "\(error)")

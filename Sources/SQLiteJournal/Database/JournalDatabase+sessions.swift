@@ -6,6 +6,10 @@ import SessionJournal
 extension JournalDatabase {
     /// Keeps a new session, unless there is one with its token or id, or there are so many already.
     func create(_ session: SessionRecord, limit: Int) throws -> Result<SessionKey, StoreError> {
+        let isBuried = try connection.first(
+            "SELECT 1 FROM tombstones WHERE token = ?", [.blob(session.tokenHash.bytes)]
+        ) { try $0.int(0) }
+        if isBuried != nil { return .failure(.sessionGone) }
         let count = try sessionCount ?? connection.first("SELECT count(*) FROM sessions") { try $0.int(0) } ?? 0
         sessionCount = count
         let values: [SQLiteValue] = [
@@ -44,18 +48,34 @@ extension JournalDatabase {
     }
 
     /// Removes a session if it is there; what belongs to it is deleted in steps later.
-    func remove(_ session: SessionKey, tombstoneUntil: Duration) throws {
+    func remove(_ session: SessionKey, tombstoneUntil: Duration, limit: Int) throws {
         cache[session] = nil
         let token = try connection.first(
             "DELETE FROM sessions WHERE key = ? RETURNING token", [.integer(session.number)]
         ) { row in try row.blob(0) }
         guard let token else { return }
         sessionCount = sessionCount.map { $0 - 1 }
-        try connection.execute(
-            "INSERT INTO tombstones (token, until) VALUES (?, ?) ON CONFLICT DO UPDATE SET until = excluded.until",
-            [.blob(token), .time(tombstoneUntil)])
+        try bury(token, until: tombstoneUntil, limit: limit)
         try connection.execute("INSERT INTO garbage (session) VALUES (?)", [.integer(session.number)])
         hasGarbage = true
+    }
+
+    /// Remembers that a token's session has ended; of more than so many the one whose time is over first goes.
+    func bury(_ token: [UInt8], until: Duration, limit: Int) throws {
+        let count =
+            try tombstoneCount ?? connection.first("SELECT count(*) FROM tombstones") { try $0.int(0) } ?? 0
+        let changes = try connection.execute(
+            "INSERT INTO tombstones (token, until) VALUES (?, ?) ON CONFLICT DO NOTHING", [.blob(token), .time(until)])
+        guard changes == 1 else {
+            try connection.execute(
+                "UPDATE tombstones SET until = ?2 WHERE token = ?1", [.blob(token), .time(until)])
+            return
+        }
+        tombstoneCount = count + 1
+        guard count >= limit else { return }
+        try connection.execute(
+            "DELETE FROM tombstones WHERE token = (SELECT token FROM tombstones ORDER BY until LIMIT 1)")
+        tombstoneCount = count
     }
 
     /// Takes a step of an expiry: as much as can be done until `end`, at least a little, and at most so many sessions.
@@ -65,6 +85,7 @@ extension JournalDatabase {
                 "DELETE FROM tombstones WHERE token IN (SELECT token FROM tombstones WHERE until <= ? LIMIT ?)",
                 [.time(expiry.now), .integer(sessions)])
             expiry.hasTombstones = count == sessions
+            tombstoneCount = tombstoneCount.map { $0 - Int(count) }
         }
         guard expiry.hasSessions else { return }
         let limit = max(0, min(sessions, expiry.limit - expiry.count))
@@ -79,7 +100,7 @@ extension JournalDatabase {
             ) { row in try row.optionalInteger(0) }
             let newest = Duration.nanoseconds(max(lastSeen, (time ?? nil) ?? lastSeen))
             if newest < expiry.lastSeenBefore {
-                try remove(session, tombstoneUntil: expiry.tombstoneUntil)
+                try remove(session, tombstoneUntil: expiry.tombstoneUntil, limit: expiry.tombstoneLimit)
                 expiry.count += 1
             } else {
                 try note(session, seen: newest)
@@ -132,6 +153,7 @@ struct Expiry: Sendable {
     let now: Duration
     let tombstoneUntil: Duration
     let limit: Int
+    let tombstoneLimit: Int
     /// How many sessions it has removed.
     var count = 0
     var hasTombstones = true

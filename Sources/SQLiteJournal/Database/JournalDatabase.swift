@@ -8,6 +8,8 @@ final class JournalDatabase {
     var cache: SessionCache
     /// How many sessions there are, the open transaction's included; nil as long as that was not asked.
     var sessionCount: Int?
+    /// The same of tombstones.
+    var tombstoneCount: Int?
     /// Whether rows of sessions that are gone may still be there.
     var hasGarbage = true
 
@@ -151,6 +153,7 @@ final class JournalDatabase {
         if connection.isInTransaction { _ = try? connection.execute("ROLLBACK") }
         cache = SessionCache(limit: cache.limit)
         sessionCount = nil
+        tombstoneCount = nil
     }
 
     /// Commits a row of its own, with so much ballast: proof that the disk takes it, and that nothing of a commit that

@@ -148,6 +148,14 @@ extension RefusalCase {
                 #expect(try await first.value.status == 304)
                 return second
             }),
+        RefusalCase(
+            .disposeStore, .tooManyRequests, when: "its session has sent as much as it may",
+            settings: { $0.intentRate = 1 },
+            ask: { server in
+                let session = try await server.session()
+                for _ in 0..<5 { _ = try await server.send(session.request("DELETE", "/features/probe/state")) }
+                return try await server.send(session.request("DELETE", "/features/probe/state"))
+            }),
         RefusalCase(.disposeStore, .featureNotFound, when: "the feature is unknown") { server in
             try await server.send(try await server.session().request("DELETE", "/features/nobody/state"))
         },

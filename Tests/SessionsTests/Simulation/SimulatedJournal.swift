@@ -127,6 +127,12 @@ final class SimulatedJournal: Journal {
         ask(done) { [kept] in kept.create(session, done: $0) }
     }
 
+    func bury(
+        _ token: TokenHash, until: Duration, done: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        ask(done) { [kept] in kept.bury(token, until: until, done: $0) }
+    }
+
     func remove(
         _ session: SessionKey, tombstoneUntil: Duration,
         done: @escaping @Sendable (Result<Void, StoreError>) -> Void
