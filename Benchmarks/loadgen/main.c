@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net.h"
 #include "options.h"
 
 static const struct option {
@@ -21,7 +22,8 @@ static const struct option {
      "posts again as soon as it is answered"},
     {"--seconds", number, offsetof(options, seconds), 0.1, 3600, "how long intents flow"},
     {"--warmup", number, offsetof(options, warmup), 0, 600, "seconds before latencies count"},
-    {"--streams", whole, offsetof(options, streams), 1, 200000, "sessions with a stream each, or one session's streams"},
+    {"--streams", whole, offsetof(options, streams), 1, 200000,
+     "sessions with a stream each, or one session's streams; survive: streams that come back as an EventSource does"},
     {"--active", whole, offsetof(options, active), 1, 200000, "load: intents go to so many of the sessions (all)"},
     {"--feature", text, offsetof(options, feature), 0, 0, "what is asked and shown"},
     {"--features", whole, offsetof(options, features), 1, 32, "load: features of each stream, ID-1, ID-2, ... (one, ID)"},
@@ -35,6 +37,9 @@ static const struct option {
     {"--seed", whole, offsetof(options, seed), 0, 4294967295.0, "survive: for what is left to chance"},
     {"--expect-overflow", flag, offsetof(options, expect_overflow), 0, 0,
      "slow: the outbox is smaller than what is missed, a reset must say so"},
+    {"--from", whole, offsetof(options, from), 1, 254, "connections come from 127.0.0.N (1)"},
+    {"--parts", text, offsetof(options, parts), 0, 0, "flood: the attacks, with commas (all); hold: the one thing that is held"},
+    {"--proxied", flag, offsetof(options, proxied), 0, 0, "survive: a proxy is in front, which answers 502 while the server is away"},
     {"--pid", whole, offsetof(options, pid), 1, 4194304, "the server's process, whose use of processor and memory is noted"},
     {"--json", text, offsetof(options, json), 0, 0, "a file for the report as JSON"},
 };
@@ -86,5 +91,6 @@ int main(int count, char *arguments[]) {
     }
     if (options.port == 0) wrong("missing", "--port");
     signal(SIGPIPE, SIG_IGN);
+    network_from(options.from);
     return (*mode)->run(&options);
 }

@@ -13,6 +13,7 @@
 static struct sockaddr_in server = {.sin_family = AF_INET};
 static int epoll;
 static bool spread_out;
+static unsigned source;
 
 void network_start(unsigned port, uint64_t files, bool spread) {
     server.sin_port = htons((uint16_t)port);
@@ -31,6 +32,8 @@ void network_start(unsigned port, uint64_t files, bool spread) {
     }
 }
 
+void network_from(unsigned last) { source = last; }
+
 static void control(connection *connection, int operation, uint32_t events) {
     struct epoll_event event = {.events = events, .data.ptr = connection};
     if (epoll_ctl(epoll, operation, connection->fd, &event) != 0) fail("epoll_ctl: %s", strerror(errno));
@@ -45,11 +48,11 @@ static bool open_socket(connection *connection) {
         setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive, sizeof receive);
     }
-    if (spread_out) {
+    if (spread_out || source) {
         // The port is chosen at connect(), so that one port serves several destinations.
         setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
         struct sockaddr_in from = {.sin_family = AF_INET};
-        from.sin_addr.s_addr = htonl((127u << 24) + 2 + next_source++ % 8);
+        from.sin_addr.s_addr = htonl((127u << 24) + (source ? source : 2 + next_source++ % 8));
         if (bind(fd, (struct sockaddr *)&from, sizeof from) != 0) fail("bind to a loopback address: %s", strerror(errno));
     }
     connection->fd = fd;

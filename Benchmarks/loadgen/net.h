@@ -38,6 +38,9 @@ struct connection {
 /// had. `spread`: connections come from eight addresses, since one has 28,000 ports and each rests for a minute.
 void network_start(unsigned port, uint64_t files, bool spread);
 
+/// Connections from now on come from 127.0.0.`last`, so that the server counts them as another address's.
+void network_from(unsigned last);
+
 /// Handles what is ready, waiting at most until `deadline_ns` (monotonic) for it.
 void network_turn(uint64_t deadline_ns);
 

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 
 typedef struct {
-    const char *json, *keep, *tokens, *feature;
-    unsigned port, seed, streams, connections, clients, rounds, sessions, active, features, pid;
+    const char *json, *keep, *tokens, *feature, *parts;
+    unsigned port, seed, streams, connections, clients, rounds, sessions, active, features, pid, from;
     double rate, seconds, warmup, drain;
-    bool may_conflate, expect_overflow, nchan;
+    bool may_conflate, expect_overflow, nchan, proxied;
 } options;
 
 typedef struct {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 // Puts the line's field into its place in the event, once; returns what is wrong with it.
-static const char *take_line(sse_event *event, const char *line, size_t length) {
+static const char *take_line(sse_parser *parser, sse_event *event, const char *line, size_t length) {
     if (length == 0) return "an empty line inside an event";
     if (memchr(line, '\r', length) || memchr(line, 0, length)) return "CR or NUL in a line";
     if (line[0] == ':') return NULL;
@@ -12,8 +12,7 @@ static const char *take_line(sse_event *event, const char *line, size_t length) 
     json name = {line, (size_t)(colon - line)}, value = {colon + 1, length - name.length - 1};
     if (value.length && value.bytes[0] == ' ') value = (json){value.bytes + 1, value.length - 1};
     if (json_equals(name, "retry")) {
-        int64_t milliseconds;
-        return json_integer(value, &milliseconds) && milliseconds >= 0 ? NULL : "a retry that is no number";
+        return json_integer(value, &parser->retry) && parser->retry >= 0 ? NULL : "a retry that is no number";
     }
     json *field = json_equals(name, "data") ? &event->data : json_equals(name, "event") ? &event->event
         : json_equals(name, "id") ? &event->id : NULL;
@@ -24,12 +23,14 @@ static const char *take_line(sse_event *event, const char *line, size_t length) 
     return NULL;
 }
 
-static const char *take_block(const char *block, size_t length, sse_handler handler, void *context) {
+static const char *take_block(
+    sse_parser *parser, const char *block, size_t length, sse_handler handler, void *context
+) {
     sse_event event = {0};
     for (const char *line = block, *end = block + length; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         size_t line_length = (size_t)((newline ? newline : end) - line);
-        const char *error = take_line(&event, line, line_length);
+        const char *error = take_line(parser, &event, line, line_length);
         if (error) return error;
         line += line_length + 1;
     }
@@ -49,7 +50,7 @@ static size_t take_blocks(sse_parser *parser, const char *bytes, size_t length, 
         const char *end = memmem(bytes + taken, length - taken, "\n\n", 2);
         if (!end) break;
         size_t block = (size_t)(end - bytes) - taken;
-        parser->error = take_block(bytes + taken, block, handler, context);
+        parser->error = take_block(parser, bytes + taken, block, handler, context);
         taken += block + 2;
     }
     return taken;

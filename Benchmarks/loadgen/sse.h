@@ -13,6 +13,8 @@ typedef struct {
     buffer pending;
     /// Why the bytes are no stream of the contract; null while they are.
     const char *error;
+    /// The last `retry:`, in milliseconds; 0 where none came.
+    int64_t retry;
 } sse_parser;
 
 /// An event with data. Valid during the call.
