@@ -2,7 +2,7 @@
 # shellcheck disable=SC2034,SC2154  # whoever takes this in shares its variables
 # For scripts that start one server after the other, on a port and with a data folder of its own; `root` is theirs.
 
-me=script/${0##*/} server_pid='' sampler_pid='' clients_pid='' mounted='' port='' faults=0 short=''
+me=script/${0##*/} server_pid='' sampler_pid='' health_pid='' clients_pid='' mounted='' port='' faults=0 short=''
 work=$(realpath "$(mktemp -d)") data=$work/data
 trap 'clean_up' EXIT
 trap 'exit 2' INT TERM
@@ -10,7 +10,7 @@ trap 'exit 2' INT TERM
 # shellcheck disable=SC2317
 clean_up() {
     local pid
-    for pid in $sampler_pid $clients_pid $server_pid; do kill -KILL "$pid" 2>/dev/null || true; done
+    for pid in $sampler_pid $health_pid $clients_pid $server_pid; do kill -KILL "$pid" 2>/dev/null || true; done
     [[ -z $mounted ]] || umount -l "$mounted" || true
     rm -rf "$work"
 }
@@ -62,13 +62,20 @@ compile() {
         || die "$(basename "$output") could not be compiled (the compiler's words are above)"
 }
 
-# A port and an empty data folder, for as many runs as follow.
-new_server() {
+# free_port NAME: sets the variable to a port on which no server listens.
+free_port() {
+    local found
     for _ in {1..50}; do
         # Below the range that outgoing connections take theirs from.
-        port=$((20000 + RANDOM % 10000))
-        (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+        found=$((20000 + RANDOM % 10000))
+        (: <"/dev/tcp/127.0.0.1/$found") 2>/dev/null || break
     done
+    printf -v "$1" %s "$found"
+}
+
+# A port and an empty data folder, for as many runs as follow.
+new_server() {
+    free_port port
     rm -rf "$data"
     mkdir "$data"
     : >"$work/server.log"
