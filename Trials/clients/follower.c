@@ -86,6 +86,11 @@ static void take_event(stream *stream, const sse_event *event) {
         self->hello = true;
         self->subject->found->connects++;
         take_hello(self, event);
+        comeback *comeback = self->subject->found->comeback;
+        if (comeback && self->round != comeback->round) {
+            self->round = comeback->round;
+            comeback_returned(comeback, stream->tally);
+        }
     } else if (json_equals(event->event, "state")) {
         take_state(self, event);
     } else if (json_equals(event->event, "label")) {
@@ -95,15 +100,39 @@ static void take_event(stream *stream, const sse_event *event) {
         VIOLATION("a reset", event->data);
     } else if (json_equals(event->event, "goaway")) {
         stream->tally->goaways++;
+        self->told = true;
     } else if (!json_equals(event->event, "ping")) {
         VIOLATION("an event that has no place here", event->event);
     }
     if (event->id.bytes) take_id(self, event->id);
 }
 
+// The end for a client that comes back as an EventSource does: after the time that the server named and up to a tenth
+// more; not at all where the answer was no stream.
+static void wait_for_retry(follower *self, comeback *comeback, stream_end end) {
+    stream *stream = &self->stream;
+    if (stream->parser.retry) self->retry = stream->parser.retry;
+    uint64_t pause_ms = self->retry ? (uint64_t)self->retry : 3000;
+    self->wake_ns = now_ns() + 1000000 * (pause_ms + next_random(&self->random) % (pause_ms / 10 + 1));
+    if (end == stream_refused) {
+        comeback->refused++;
+        self->stopped = true;
+        tally_violation(
+            stream->tally, "session %u: a stream is answered with %d, after which an EventSource does not come back",
+            self->subject->index, stream->connection.response.status);
+    } else if (!self->hello && !self->told) {
+        *(comeback_listens(comeback) ? &comeback->unreachable_late : &comeback->unreachable) += 1;
+    } else {
+        *(self->told ? &comeback->told : &comeback->cut) += 1;
+    }
+}
+
 static void take_end(stream *stream, stream_end end, const char *why) {
     follower *self = (follower *)stream;
     connection_close(&stream->connection, false);
+    if (self->subject->found->comeback && end != stream_broken) {
+        return wait_for_retry(self, self->subject->found->comeback, end);
+    }
     if (end == stream_broken) VIOLATION("no stream", ((json){why, strlen(why)}));
     self->stopped = end == stream_refused && stream->connection.response.status == 404;
     if (self->stopped) subject_gone(self->subject);
@@ -124,8 +153,9 @@ uint64_t follower_tick(follower *follower, uint64_t now) {
     if (follower->stopped || !follower->wake_ns) return UINT64_MAX;
     if (follower->wake_ns > now) return follower->wake_ns;
     follower->wake_ns = 0;
-    follower->hello = false;
+    follower->hello = follower->told = false;
     if (follower->cursor[0]) snprintf(fields, sizeof fields, "Last-Event-ID: %s\r\n", follower->cursor);
-    stream_open(&follower->stream, "/events?feature=counter&feature=lesson-detail:7&feature=order-detail:42", fields);
+    const char *all = "/events?feature=counter&feature=lesson-detail:7&feature=order-detail:42";
+    stream_open(&follower->stream, follower->subject->found->comeback ? "/events?feature=counter" : all, fields);
     return follower->wake_ns ? follower->wake_ns : UINT64_MAX;
 }

@@ -13,7 +13,10 @@ typedef struct follower {
     char cursor[160], epoch[64];
     uint64_t last_id, resumed_from, versions[feature_count];
     uint64_t wake_ns, random;
-    bool hello, stopped;
+    /// The last `retry:`, in milliseconds; the last round that it has come back in.
+    int64_t retry;
+    unsigned round;
+    bool hello, told, stopped;
 } follower;
 
 void follower_open(follower *follower, subject *subject, unsigned number, uint64_t seed);

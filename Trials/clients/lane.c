@@ -21,7 +21,9 @@ static void send_in(lane *lane, uint64_t pause_ns, poster_handler handler) {
 // A moment later, on another connection: the server may be down for a while.
 static void send_again(lane *lane) {
     lane->found->repeats++;
-    lane->wake_ns = now_ns() + millisecond * (2 + next_random(&lane->random) % 14);
+    // Those of a server that is away for seconds do not keep it from its start.
+    uint64_t pause_ms = lane->found->comeback ? 200 : 14;
+    lane->wake_ns = now_ns() + millisecond * (2 + next_random(&lane->random) % pause_ms);
 }
 
 static void take_any(poster *poster, int status, json body) {
@@ -83,6 +85,16 @@ static void ask(lane *lane, uint64_t pause_ns, const char *prefer) {
 }
 
 static bool refused(lane *lane, int status, json body) {
+    comeback *comeback = lane->found->comeback;
+    bool by_proxy = lane->poster.proxied && (status == 502 || status == 504);
+    if (comeback && (by_proxy || status == 503)) {
+        *(comeback_listens(comeback) ? &comeback->intents_refused_late : &comeback->intents_refused) += 1;
+    }
+    if (by_proxy) {
+        lane->found->refused++;
+        send_in(lane, millisecond * (100 + next_random(&lane->random) % 200), lane->handler);
+        return true;
+    }
     if (status == 503) lane->found->unavailable++;
     else if (status == 507) lane->found->full++;
     else if (status != 409 && status != 429) return false;
@@ -221,7 +233,9 @@ static void take_state(poster *poster, int status, json body) {
     } else {
         subject->last_version = poster->connection.response.version;
         lane->reading = true;
-        read_state(lane, "/features/order-detail:42/state");
+        // There is no work to wait for.
+        if (lane->part) subject->closed = true;
+        else read_state(lane, "/features/order-detail:42/state");
     }
 }
 
@@ -251,7 +265,12 @@ void lane_begin(lane *lane) {
     if (lane->kind == lane_short) return ask_short(lane, pause(lane));
     lane->number = lane->kind == lane_sequence ? ++lane->subject->last_sequence : lane->number + 1;
     lane->amount = 1 + (uint32_t)(next_random(&lane->random) % 3);
-    lane->tap = lane->kind != lane_work && next_random(&lane->random) % 8 == 0;
+    if (lane->part) {
+        lane->subject = &lane->part[lane->part_at++ % lane->part_count];
+        // Each a milestone, so that each has its label.
+        lane->amount *= 10;
+    }
+    lane->tap = !lane->part && lane->kind != lane_work && next_random(&lane->random) % 8 == 0;
     lane->confirming = false;
     lane->version = 0;
     lane->drop = next_random(&lane->random) % 50 == 0;

@@ -28,6 +28,9 @@ struct lane {
     poster_handler handler;
     unsigned index, step;
     uint32_t amount;
+    /// Where it goes round several sessions, which are no other lane's: its part of them.
+    subject *part;
+    unsigned part_count, part_at;
     bool tap, confirming, idle, reading;
     /// Set by the run: how long it thinks on average; that the intent under way is the last.
     uint64_t think_ns;

@@ -1,7 +1,7 @@
 // What a run over crashes found.
 #pragma once
 
-#include "../../Benchmarks/loadgen/tally.h"
+#include "comeback.h"
 
 /// In the order in which they are shown, the last six of which must be nought.
 #define SURVIVAL_COUNTS(COUNT) \
@@ -28,6 +28,8 @@
 typedef struct {
     /// Answers and violations.
     tally *tally;
+    /// Where streams come back as an EventSource does; else null.
+    comeback *comeback;
 #define COUNT(name, unit) uint64_t name;
     SURVIVAL_COUNTS(COUNT)
 #undef COUNT

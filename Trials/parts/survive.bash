@@ -9,9 +9,10 @@ generous=(
 
 # start_clients ARGUMENT...: the generator beside this script, once its sessions are made and its streams are open.
 start_clients() {
-    "$work/loadgen" survive --port "$port" --json "$work/report.json" "$@" >"$work/clients.out" 2>"$work/clients.log" &
+    : >"$work/clients.out"
+    "$work/loadgen" survive --port "$port" --json "$work/report.json" "$@" >>"$work/clients.out" 2>"$work/clients.log" &
     clients_pid=$!
-    for _ in {1..600}; do
+    for _ in {1..1600}; do
         grep -q 'sessions count' "$work/clients.log" && return
         clients_live || break
         sleep 0.05

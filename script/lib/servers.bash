@@ -2,7 +2,7 @@
 # shellcheck disable=SC2034,SC2154  # whoever takes this in shares its variables
 # For scripts that start one server after the other, on a port and with a data folder of its own; `root` is theirs.
 
-me=script/${0##*/} server_pid='' sampler_pid='' health_pid='' clients_pid='' mounted='' port='' faults=0 short=''
+me=script/${0##*/} server_pid='' sampler_pid='' health_pid='' clients_pid='' proxy_pid='' mounted='' port='' faults=0 short=''
 work=$(realpath "$(mktemp -d)") data=$work/data
 trap 'clean_up' EXIT
 trap 'exit 2' INT TERM
@@ -11,8 +11,17 @@ trap 'exit 2' INT TERM
 clean_up() {
     local pid
     for pid in $sampler_pid $health_pid $clients_pid $server_pid; do kill -KILL "$pid" 2>/dev/null || true; done
+    stop_proxy
     [[ -z $mounted ]] || umount -l "$mounted" || true
     rm -rf "$work"
+}
+
+# A proxy ends its own processes when it is asked to, not when it is killed.
+stop_proxy() {
+    [[ -n $proxy_pid ]] || return 0
+    kill -TERM "$proxy_pid" 2>/dev/null || true
+    wait "$proxy_pid" 2>/dev/null || true
+    proxy_pid=
 }
 
 die() {
