@@ -131,6 +131,10 @@ let package = Package(
             path: "Fuzzing/Sources/FuzzTargets", swiftSettings: settings),
         .executableTarget(
             name: "fuzz", dependencies: ["FuzzTargets"], path: "Fuzzing/Sources/fuzz", swiftSettings: settings),
+        // For script/trial exit: a feature whose handler does not return.
+        .executableTarget(
+            name: "blocking-server", dependencies: ["MVI", "MVIServer"], path: "Trials/Sources/blocking",
+            swiftSettings: settings),
 
         // What several test targets share.
         .target(

@@ -3,4 +3,4 @@
 
 #include "../../Benchmarks/loadgen/options.h"
 
-extern const mode vanish_mode, slow_mode, survive_mode, guests_mode, flood_mode;
+extern const mode vanish_mode, slow_mode, survive_mode, guests_mode, flood_mode, hold_mode;

@@ -3,6 +3,7 @@
 //
 //   DISK_FOLDER           absolute; only files in it are touched. Without it nothing is
 //   DISK_SYNC_DELAY_US    each fsync and fdatasync takes so much longer
+//   DISK_HANG             while this file exists no fsync or fdatasync returns
 //   DISK_SYNC_TIMES       file that gets a line for each: its nanoseconds, the delay included
 //   DISK_FULL             while this file exists the disk is full: what would grow a file fails with ENOSPC. If its
 //                         first letter is E (as in EIO) every write and sync fails with EIO instead
@@ -27,7 +28,7 @@
 
 /// The environment.
 typedef struct {
-    const char *folder, *shadow, *full, *times, *report;
+    const char *folder, *shadow, *full, *times, *report, *hang;
     size_t folder_length;
     long delay_us;
     bool lies;

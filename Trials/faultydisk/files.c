@@ -110,6 +110,7 @@ __attribute__((constructor)) static void begin(void) {
     disk.folder_length = strlen(folder);
     disk.shadow = getenv("DISK_SHADOW");
     disk.full = getenv("DISK_FULL");
+    disk.hang = getenv("DISK_HANG");
     disk.times = getenv("DISK_SYNC_TIMES");
     disk.report = getenv("DISK_REPORT");
     disk.lies = getenv("DISK_LIES") != NULL;

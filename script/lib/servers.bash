@@ -2,7 +2,7 @@
 # shellcheck disable=SC2034,SC2154  # whoever takes this in shares its variables
 # For scripts that start one server after the other, on a port and with a data folder of its own; `root` is theirs.
 
-me=script/${0##*/} server_pid='' sampler_pid='' health_pid='' clients_pid='' proxy_pid='' mounted='' port='' faults=0 short=''
+me=script/${0##*/} server_pid='' sampler_pid='' health_pid='' clients_pid='' holder_pid='' proxy_pid='' mounted='' port='' faults=0 short=''
 work=$(realpath "$(mktemp -d)") data=$work/data
 trap 'clean_up' EXIT
 trap 'exit 2' INT TERM
@@ -10,7 +10,7 @@ trap 'exit 2' INT TERM
 # shellcheck disable=SC2317
 clean_up() {
     local pid
-    for pid in $sampler_pid $health_pid $clients_pid $server_pid; do kill -KILL "$pid" 2>/dev/null || true; done
+    for pid in $sampler_pid $health_pid $holder_pid $clients_pid $server_pid; do kill -KILL "$pid" 2>/dev/null || true; done
     stop_proxy
     [[ -z $mounted ]] || umount -l "$mounted" || true
     rm -rf "$work"
