@@ -38,8 +38,9 @@ static const struct option {
     {"--expect-overflow", flag, offsetof(options, expect_overflow), 0, 0,
      "slow: the outbox is smaller than what is missed, a reset must say so"},
     {"--from", whole, offsetof(options, from), 1, 254, "connections come from 127.0.0.N (1)"},
-    {"--parts", text, offsetof(options, parts), 0, 0, "flood: the attacks, with commas (all); hold: the one thing that is held"},
-    {"--proxied", flag, offsetof(options, proxied), 0, 0, "survive: a proxy is in front, which answers 502 while the server is away"},
+    {"--parts", text, offsetof(options, parts), 0, 0,
+     "flood: the attacks, with commas (all); hold: what is held, one of bodies, waits, streams, blocked, demo"},
+    {"--proxied", flag, offsetof(options, proxied), 0, 0, "survive: a proxy is in front, which answers 502 to 504 while no server listens"},
     {"--pid", whole, offsetof(options, pid), 1, 4194304, "the server's process, whose use of processor and memory is noted"},
     {"--json", text, offsetof(options, json), 0, 0, "a file for the report as JSON"},
 };

@@ -34,7 +34,7 @@ static void take_read(connection *connection, size_t unread) {
     if (unread) tally_violation(self->tally, "%zu bytes after an answer", unread);
     int status = connection->response.status % 600;
     self->tally->statuses[status]++;
-    bool by_proxy = self->proxied && (status == 502 || status == 504);
+    bool by_proxy = self->proxied && status >= 502 && status <= 504;
     if (status >= 400 && !connection->response.problem && !by_proxy) {
         tally_violation(self->tally, "an answer %d that is no application/problem+json", status);
     }

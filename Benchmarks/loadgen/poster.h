@@ -21,7 +21,7 @@ struct poster {
     /// Header lines more; null for none.
     const char *fields;
     bool busy;
-    /// A proxy is in front, whose 502 and 504 are no problem documents.
+    /// A proxy is in front, whose 502, 503 and 504 are no problem documents.
     bool proxied;
     /// Set where the client is to cut the connection once its request is sent; called then.
     void (*sent)(poster *poster);

@@ -44,12 +44,13 @@ static void show(const comeback *comeback, tally *tally) {
         if (sum > second) second = sum;
         if (comeback->returns[i] > peak) peak = comeback->returns[i];
     }
-    uint64_t now = now_ns();
+    // Where none came back the server may not listen yet.
+    uint64_t now = now_ns(), listens_ns = comeback->listens_ns ? comeback->listens_ns : now;
     printf("away                     %.2f s until a server listened\n",
-        (double)(comeback->listens_ns - comeback->went_ns) / 1e9);
+        (double)(listens_ns - comeback->went_ns) / 1e9);
     printf("ends                     %llu with a goaway, %llu without\n", (u64)comeback->told, (u64)comeback->cut);
-    printf("all %u streams back    %.2f s after the server went, %.2f s after it listened\n", comeback->streams,
-        (double)(now - comeback->went_ns) / 1e9, (double)(now - comeback->listens_ns) / 1e9);
+    printf("%u of %u streams back %.2f s after the server went, %.2f s after it listened\n", comeback->back, comeback->streams,
+        (double)(now - comeback->went_ns) / 1e9, (double)(now - listens_ns) / 1e9);
     printf("spread                   10 %% back after %.1f s, half after %.1f s, 90 %% after %.1f s, 99 %% after %.1f s\n",
         quantile_s(comeback, 0.1), quantile_s(comeback, 0.5), quantile_s(comeback, 0.9), quantile_s(comeback, 0.99));
     printf("reconnects               %u in the fullest second, %u in the fullest tenth of one; in each second:", second, peak);
@@ -66,12 +67,16 @@ static void show(const comeback *comeback, tally *tally) {
     fflush(stdout);
     if (comeback->unreachable_late) tally_violation(tally, "connections were refused though the server listened");
     if (comeback->intents_refused_late) tally_violation(tally, "intents were refused though the server listened");
-    fprintf(stderr, "loadgen: round %u: all are back\n", comeback->round);
+    fprintf(stderr, "loadgen: round %u is over\n", comeback->round);
 }
 
 void comeback_returned(comeback *comeback, tally *tally) {
     uint64_t now = now_ns(), since = comeback->listens_ns ? now - comeback->listens_ns : 0;
     unsigned slot = (unsigned)(since / 100000000);
     comeback->returns[slot < comeback_slots ? slot : comeback_slots - 1]++;
-    if (++comeback->back == comeback->streams) show(comeback, tally);
+    if (++comeback->back + comeback->refused == comeback->streams) show(comeback, tally);
+}
+
+void comeback_refused(comeback *comeback, tally *tally) {
+    if (++comeback->refused + comeback->back == comeback->streams) show(comeback, tally);
 }

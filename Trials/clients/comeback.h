@@ -16,7 +16,7 @@ typedef struct comeback {
     unsigned returns[comeback_slots];
     /// Ends of this round: with and without a word of the server's.
     uint64_t told, cut;
-    /// Connections that were refused or lost without an answer, while no server listened and after that.
+    /// Connections that were refused, lost, or ended by a proxy with no event, while no server listened and after that.
     uint64_t unreachable, unreachable_late;
     /// Answers to streams that were no stream: an EventSource does not come back after one.
     uint64_t refused;
@@ -35,3 +35,6 @@ bool comeback_listens(const comeback *comeback);
 
 /// A stream is accepted for the first time in this round. With the last one the round's figures are printed.
 void comeback_returned(comeback *comeback, tally *tally);
+
+/// A stream got an answer that is no stream, and does not come back.
+void comeback_refused(comeback *comeback, tally *tally);

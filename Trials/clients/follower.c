@@ -115,8 +115,8 @@ static void wait_for_retry(follower *self, comeback *comeback, stream_end end) {
     uint64_t pause_ms = self->retry ? (uint64_t)self->retry : 3000;
     self->wake_ns = now_ns() + 1000000 * (pause_ms + next_random(&self->random) % (pause_ms / 10 + 1));
     if (end == stream_refused) {
-        comeback->refused++;
         self->stopped = true;
+        comeback_refused(comeback, stream->tally);
         tally_violation(
             stream->tally, "session %u: a stream is answered with %d, after which an EventSource does not come back",
             self->subject->index, stream->connection.response.status);
@@ -143,6 +143,8 @@ void follower_open(follower *follower, subject *subject, unsigned number, uint64
     *follower = (struct follower){
         .stream = {
             .session = &subject->session, .tally = subject->found->tally, .event = take_event, .ended = take_end,
+            // A proxy's own answer has a length.
+            .may_be_unframed = subject->found->comeback,
         },
         .subject = subject, .number = number, .random = seed | 1, .wake_ns = 1,
     };
@@ -155,6 +157,7 @@ uint64_t follower_tick(follower *follower, uint64_t now) {
     follower->wake_ns = 0;
     follower->hello = follower->told = false;
     if (follower->cursor[0]) snprintf(fields, sizeof fields, "Last-Event-ID: %s\r\n", follower->cursor);
+    if (follower->subject->found->comeback) strcat(fields, "Accept: text/event-stream\r\n");
     const char *all = "/events?feature=counter&feature=lesson-detail:7&feature=order-detail:42";
     stream_open(&follower->stream, follower->subject->found->comeback ? "/events?feature=counter" : all, fields);
     return follower->wake_ns ? follower->wake_ns : UINT64_MAX;

@@ -86,7 +86,7 @@ static void ask(lane *lane, uint64_t pause_ns, const char *prefer) {
 
 static bool refused(lane *lane, int status, json body) {
     comeback *comeback = lane->found->comeback;
-    bool by_proxy = lane->poster.proxied && (status == 502 || status == 504);
+    bool by_proxy = lane->poster.proxied && status >= 502 && status <= 504;
     if (comeback && (by_proxy || status == 503)) {
         *(comeback_listens(comeback) ? &comeback->intents_refused_late : &comeback->intents_refused) += 1;
     }
