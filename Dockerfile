@@ -15,6 +15,7 @@ COPY Sources Sources
 COPY Tests Tests
 COPY Benchmarks/Sources Benchmarks/Sources
 COPY Fuzzing/Sources Fuzzing/Sources
+COPY Trials/Sources Trials/Sources
 # Swift's own libraries go into the binary, so the image below needs none of them.
 RUN swift build -c release --product mvi-server --static-swift-stdlib \
  && install -D "$(swift build -c release --static-swift-stdlib --show-bin-path)/mvi-server" /out/mvi-server \
