@@ -59,6 +59,17 @@ extension MicroHTTPSuites {
             }
         }
 
+        @Test func `A body that does not come does not keep a server from stopping`() async throws {
+            try await withServer(TestHandler.echo, configure: { $0.bodyTimeout = .seconds(3_600) }) { server in
+                let client = try RawClient(port: server.port)
+                try client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")
+                try await eventually("the request is there") { server.statistics.openRequests == 1 }
+                async let stopped: Void = server.shutdown(grace: .seconds(60))
+                #expect(try client.response().status == 408)
+                await stopped
+            }
+        }
+
         @Test func `Several shutdowns at once all return when it is done`() async throws {
             try await withServer(TestHandler.echo) { server in
                 await withTaskGroup { group in

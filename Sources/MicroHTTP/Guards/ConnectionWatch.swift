@@ -46,6 +46,9 @@ final class ConnectionWatch: ReactorMember {
     /// How long after a client's end the library is told once more: it may have been about to read the last bytes.
     private static let reminder: UInt64 = 100_000_000
 
+    /// How long a body may take that is on its way when the server stops.
+    private static let lastBody: UInt64 = 1_000_000_000
+
     private let descriptor: Int32
     private let timeouts: Timeouts
     private let thread: ReactorThread
@@ -93,6 +96,17 @@ final class ConnectionWatch: ReactorMember {
             state.phase = phase
             state.deadline = deadline
         }
+    }
+
+    /// The server stops: a body that is on its way has a second left.
+    func hurryBody() {
+        let deadline = monotonicNow() + Self.lastBody
+        let id = state.withLock { state -> UInt64? in
+            guard !state.isClosed, case .body = state.phase, deadline < state.deadline else { return nil }
+            state.deadline = deadline
+            return state.id
+        }
+        if let id { thread.setDeadline(deadline, for: id) }
     }
 
     /// Whether the connection was ended because its deadline passed.

@@ -91,7 +91,11 @@ final class RequestContext {
                     body.reserveCapacity(min(Int(length), HTTPServerConfiguration.smallBody))
                 }
                 stage = .body
-                if framing.hasBody { watch?.enter(.body) }
+                if framing.hasBody {
+                    watch?.enter(.body)
+                    // Else a stop that begins now may have looked before.
+                    if core.isDraining.load(ordering: .sequentiallyConsistent) { watch?.hurryBody() }
+                }
             }
             return .YES
         }
