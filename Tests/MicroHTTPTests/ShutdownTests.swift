@@ -59,13 +59,16 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `A body that does not come does not keep a server from stopping`() async throws {
+        @Test func `Half a head and half a body do not keep a server from stopping`() async throws {
             try await withServer(TestHandler.echo, configure: { $0.bodyTimeout = .seconds(3_600) }) { server in
+                let silent = try RawClient(port: server.port)
+                try silent.send("GET / HTTP/1.1\r\nHost: x\r\nX-Half")
                 let client = try RawClient(port: server.port)
                 try client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nhalf")
-                try await eventually("the request is there") { server.statistics.openRequests == 1 }
+                try await eventually("both requests are there") { server.statistics.openRequests == 2 }
                 async let stopped: Void = server.shutdown(grace: .seconds(60))
                 #expect(try client.response().status == 408)
+                _ = try silent.readToEnd()
                 await stopped
             }
         }

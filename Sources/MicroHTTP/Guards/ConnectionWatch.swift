@@ -46,8 +46,8 @@ final class ConnectionWatch: ReactorMember {
     /// How long after a client's end the library is told once more: it may have been about to read the last bytes.
     private static let reminder: UInt64 = 100_000_000
 
-    /// How long a body may take that is on its way when the server stops.
-    private static let lastBody: UInt64 = 1_000_000_000
+    /// How long a head or a body may take that is on its way when the server stops.
+    private static let lastRequest: UInt64 = 1_000_000_000
 
     private let descriptor: Int32
     private let timeouts: Timeouts
@@ -98,13 +98,17 @@ final class ConnectionWatch: ReactorMember {
         }
     }
 
-    /// The server stops: a body that is on its way has a second left.
-    func hurryBody() {
-        let deadline = monotonicNow() + Self.lastBody
+    /// The server stops: a head or a body that is on its way has a second left.
+    func hurryRequest() {
+        let deadline = monotonicNow() + Self.lastRequest
         let id = state.withLock { state -> UInt64? in
-            guard !state.isClosed, case .body = state.phase, deadline < state.deadline else { return nil }
-            state.deadline = deadline
-            return state.id
+            guard !state.isClosed, deadline < state.deadline else { return nil }
+            switch state.phase {
+            case .head, .body:
+                state.deadline = deadline
+                return state.id
+            case .answer, .writing, .none, .idle: return nil
+            }
         }
         if let id { thread.setDeadline(deadline, for: id) }
     }

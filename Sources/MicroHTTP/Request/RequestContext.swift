@@ -94,7 +94,7 @@ final class RequestContext {
                 if framing.hasBody {
                     watch?.enter(.body)
                     // Else a stop that begins now may have looked before.
-                    if core.isDraining.load(ordering: .sequentiallyConsistent) { watch?.hurryBody() }
+                    if core.isDraining.load(ordering: .sequentiallyConsistent) { watch?.hurryRequest() }
                 }
             }
             return .YES

@@ -177,8 +177,8 @@ package final class HTTPServer: Sendable {
         let core = running.core
         core.isDraining.store(true, ordering: .sequentiallyConsistent)
         running.acceptor.stop()
-        // Nothing listens from here on: a client that does not send its body must not make the others wait for that.
-        core.reactor.members(of: .connection).forEach { ($0 as? ConnectionWatch)?.hurryBody() }
+        // Nothing listens from here on: a client that does not end its request must not make the others wait for that.
+        core.reactor.members(of: .connection).forEach { ($0 as? ConnectionWatch)?.hurryRequest() }
         let isIdle: @Sendable () -> Bool = {
             core.reactor.count(of: .acceptor) == 0 && core.openRequests.load(ordering: .acquiring) == 0
                 && core.reactor.count(of: .stream) == 0
