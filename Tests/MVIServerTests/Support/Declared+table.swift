@@ -56,7 +56,8 @@ extension Declared {
             responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied"]),
         Declared(
             method: .delete, path: "/features/{id}/state", operation: .disposeStore, hasSession: true,
-            requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite, .featureNotFound, .tooManyRequests],
+            requestFields: whoAsks, successes: [204],
+            problems: sessionGone + [.crossSite, .featureNotFound, .tooManyRequests],
             responseFields: ofSession + ["RateLimit", "RateLimit-Policy"]),
         Declared(
             method: .post, path: "/features/{id}/intents", operation: .sendIntent, hasSession: true,

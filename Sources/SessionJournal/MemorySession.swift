@@ -1,0 +1,134 @@
+import DequeModule
+import MVI
+
+/// A session in memory. Its shard's lock guards it; it leaves that only when it has left the shard.
+///
+/// The lock is also why what an append changes is not checked for overlapping access: no method calls back.
+final class MemorySession {
+    @exclusivity(unchecked) private(set) var record: SessionRecord
+    @exclusivity(unchecked) private var head = SessionHead.empty
+    /// The heads before it, at most `SessionHead.remembered - 1`; from then on the next one replaces `oldestHead`.
+    @exclusivity(unchecked) private var earlierHeads: [SessionHead] = []
+    private var oldestHead = 0
+    /// At most some dozens, mostly one or two: looked through in order.
+    @exclusivity(unchecked) private(set) var stores: [StoredStore] = []
+    /// In the order of their ids.
+    private var labels: Deque<StoredLabel> = []
+    private var lostLabels = LostLabels()
+    private var receipts: [ReceiptKey: StoredReceipt] = [:]
+    /// The newest of the recorded turns.
+    private var turns: Deque<RecordedTurn> = []
+    private var setAside: [SetAsideState] = []
+
+    init(_ record: SessionRecord) { self.record = record }
+
+    func append(_ batch: JournalBatch) -> AppendResult {
+        for receipt in batch.receipts {
+            // A receipt that the same batch forgets is no duplicate.
+            if let known = receipts[receipt.key], !batch.forgottenReceipts.contains(receipt.key) {
+                return .duplicate(known)
+            }
+        }
+        guard batch.expecting == head else { return .conflict }
+        let fault = batch.fault(storeCount: stores.count) { index(of: $0) != nil }
+        if let fault { return .failed(fault) }
+
+        for change in batch.stores { apply(change, time: batch.time) }
+        if head == .empty {
+            // Known without being kept: most sessions that are idle have one turn, that of their first store.
+        } else if earlierHeads.count < SessionHead.remembered - 1 {
+            // At once: growing step by step takes twice the memory.
+            if earlierHeads.isEmpty { earlierHeads.reserveCapacity(SessionHead.remembered - 1) }
+            earlierHeads.append(head)
+        } else {
+            earlierHeads[oldestHead] = head
+            oldestHead = (oldestHead + 1) % earlierHeads.count
+        }
+        head = batch.head
+        record.lastSeen = max(record.lastSeen, batch.time)
+        if !batch.labels.isEmpty { labels.append(contentsOf: batch.labels) }
+        // After the new labels: one of them may be dropped at once.
+        if let first = batch.firstLabel {
+            while let label = labels.first, label.id < first { labels.removeFirst() }
+        }
+        for key in batch.forgottenReceipts { receipts[key] = nil }
+        for receipt in batch.receipts { receipts[receipt.key] = receipt }
+        if !batch.recordings.isEmpty {
+            turns.append(contentsOf: batch.recordings)
+            turns.removeFirst(max(0, turns.count - max(0, batch.recordingLimit)))
+        }
+        if let lost = batch.lostLabels { lostLabels = lost }
+        if let epoch = batch.epoch { record.epoch = epoch }
+        return .committed
+    }
+
+    func note(_ touch: SessionTouch) {
+        record.lastSeen = max(record.lastSeen, touch.lastSeen)
+        guard !touch.written.isEmpty else { return }
+        let written = Set(touch.written)
+        for index in labels.indices where written.contains(labels[index].id) { labels[index].isWritten = true }
+    }
+
+    /// All of it but the states, or what is newer than a turn's number.
+    func stored(_ key: SessionKey, since number: UInt64? = nil) -> StoredSession {
+        let first: [SessionHead] =
+            head != .empty && earlierHeads.count < SessionHead.remembered - 1 ? [.empty] : []
+        let isNewer = { (other: UInt64) in number.map { other > $0 } ?? true }
+        return StoredSession(
+            key: key, record: record,
+            recentHeads: number == nil
+                ? [head] : first + earlierHeads[oldestHead...] + earlierHeads[..<oldestHead] + [head],
+            stores: stores.map(\.summary),
+            changed: number == nil ? [] : stores.filter { isNewer($0.summary.number) },
+            labels: labels.filter { isNewer($0.id.number) }, lostLabels: lostLabels,
+            receipts: receipts.values.filter { isNewer($0.number) }.sorted { $0.number < $1.number })
+    }
+
+    func exported(_ key: SessionKey) -> SessionExport {
+        // `map`, since an array made of an empty deque writes to the one empty array that all threads share.
+        SessionExport(session: stored(key), stores: stores, turns: turns.map { $0 }, setAside: setAside)
+    }
+
+    private func index(of feature: FeatureID) -> Int? {
+        // By the index: a closure would be given a copy of each.
+        for index in stores.indices where stores[index].summary.feature == feature { return index }
+        return nil
+    }
+
+    private func apply(_ change: StoreChange, time: Duration) {
+        let index = index(of: change.feature)
+        switch change.kind {
+        case .changed: if let index { stores[index].apply(change) }
+        case .disposed: if let index { stores.remove(at: index) }
+        case .made:
+            if let index, let reason = change.setsAside {
+                setAside.append(
+                    SetAsideState(
+                        feature: change.feature, schemaVersion: stores[index].schemaVersion,
+                        state: stores[index].state, reason: reason, time: time))
+            }
+            var store = StoredStore(
+                summary: StoreSummary(
+                    feature: change.feature, number: 0, version: 0, made: change.made,
+                    replaced: change.setsAside == nil ? 0 : change.made),
+                schemaVersion: 0, state: [], view: [], viewIntent: nil)
+            store.apply(change)
+            if let index { stores[index] = store } else { stores.append(store) }
+        }
+    }
+}
+
+extension StoredStore {
+    fileprivate mutating func apply(_ change: StoreChange) {
+        summary.number = change.number
+        summary.version = change.version
+        if let state = change.state {
+            self.state = state
+            schemaVersion = change.schemaVersion
+        }
+        if let view = change.view {
+            self.view = view
+            viewIntent = change.viewIntent
+        }
+    }
+}
