@@ -74,7 +74,6 @@ static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings
             MHD_USE_NO_LISTEN_SOCKET,
         0, NULL, NULL, settings->handler, settings->context,
         MHD_OPTION_EXTERNAL_LOGGER, &cmhd_log_line, (void *)settings->log,
-        MHD_OPTION_THREAD_POOL_SIZE, settings->threads > 1 ? settings->threads : 0,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, settings->memory_limit,
         MHD_OPTION_CONNECTION_LIMIT, settings->connection_limit,
         MHD_OPTION_CONNECTION_TIMEOUT, settings->timeout_seconds,
@@ -84,6 +83,8 @@ static inline struct MHD_Daemon *_Nullable cmhd_start(const struct cmhd_settings
         MHD_OPTION_URI_LOG_CALLBACK, settings->target, settings->context,
         MHD_OPTION_NOTIFY_COMPLETED, settings->completed, settings->context,
         MHD_OPTION_NOTIFY_CONNECTION, settings->connection, settings->context,
+        // A pool of one thread is none, about which the library would log a notice.
+        settings->threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, settings->threads,
         MHD_OPTION_END);
 }
 

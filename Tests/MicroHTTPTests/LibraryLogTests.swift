@@ -55,6 +55,16 @@ extension MicroHTTPSuites {
             #expect(lines.withLock { $0 } == [])
         }
 
+        @Test(arguments: [1, 2])
+        func `A start and a stop leave no line in the log`(threads: Int) async throws {
+            var configuration = HTTPServerConfiguration()
+            configuration.threads = threads
+            let server = HTTPServer(configuration: configuration, logger: logger, handler: TestHandler.echo)
+            try server.start()
+            await server.shutdown(grace: .zero)
+            #expect(lines.withLock { $0 } == [])
+        }
+
         @Test func `What the library says reaches the log`() async throws {
             let server = HTTPServer(configuration: HTTPServerConfiguration(), logger: logger, handler: TestHandler.echo)
             try server.start()
