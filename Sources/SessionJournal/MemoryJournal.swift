@@ -1,4 +1,3 @@
-import DequeModule
 import HeapModule
 import Locking
 import MVI
@@ -21,23 +20,22 @@ public final class MemoryJournal: Journal {
         var ids: [String: SessionKey] = [:]
         /// Until when each token that is gone is remembered.
         var tombstones: [TokenHash: Duration] = [:]
-        /// The same in the order in which they came. One whose time is over but that stands behind a younger one costs
-        /// memory until that goes; no load sees it.
-        var tombstoneOrder: Deque<TokenHash> = []
+        /// The same, the one whose time is over first at its top.
+        var tombstoneEnds: Heap<Due<TokenHash>> = []
 
         mutating func bury(_ token: TokenHash, until: Duration, limit: Int) {
+            // A token is buried once: it names nothing afterwards.
             guard tombstones.updateValue(until, forKey: token) == nil else { return }
-            tombstoneOrder.append(token)
-            if tombstoneOrder.count > limit { tombstones[tombstoneOrder.removeFirst()] = nil }
+            tombstoneEnds.insert(Due(time: until, of: token))
+            if tombstones.count > limit { tombstones[tombstoneEnds.removeMin().of] = nil }
         }
 
         /// Removes at most 1,000 tombstones whose time is over; says whether there may be more.
         mutating func removeTombstones(now: Duration) -> Bool {
             for _ in 0..<1_000 {
-                guard let oldest = tombstoneOrder.first, let until = tombstones[oldest], until <= now
-                else { return false }
-                tombstones[oldest] = nil
-                tombstoneOrder.removeFirst()
+                guard let first = tombstoneEnds.min, first.time <= now else { return false }
+                tombstones[first.of] = nil
+                tombstoneEnds.removeMin()
             }
             return true
         }
@@ -47,36 +45,46 @@ public final class MemoryJournal: Journal {
     private struct Shard {
         var sessions: [SessionKey: MemorySession] = [:]
         /// One for each session, and for those that are gone until it is due: when it was last used, or earlier.
-        var uses: Heap<Use> = []
+        var uses: Heap<Due<SessionKey>> = []
         var isClosed = false
+
+        mutating func add(_ key: SessionKey, _ session: MemorySession) {
+            sessions[key] = session
+            uses.insert(Due(time: session.record.lastSeen, of: key))
+            // Sessions that come and go leave entries behind.
+            if uses.count > 2 * sessions.count + 64 {
+                uses = Heap(sessions.map { Due(time: $0.value.record.lastSeen, of: $0.key) })
+            }
+        }
 
         /// Removes the entries of sessions that were last used before a time, at most so many are looked at; returns these
         /// sessions. The others' entries are put right.
         mutating func takeUnused(since time: Duration, lookingAt limit: Int) -> (unused: [SessionKey], isOver: Bool) {
             var unused: [SessionKey] = []
             for _ in 0..<limit {
-                guard let first = uses.min, first.seen < time else { return (unused, true) }
-                guard let session = sessions[first.key] else {
+                guard let first = uses.min, first.time < time else { return (unused, true) }
+                guard let session = sessions[first.of] else {
                     uses.removeMin()
                     continue
                 }
                 let seen = session.record.lastSeen
                 if seen < time {
                     uses.removeMin()
-                    unused.append(first.key)
+                    unused.append(first.of)
                 } else {
-                    uses.replaceMin(with: Use(seen: seen, key: first.key))
+                    uses.replaceMin(with: Due(time: seen, of: first.of))
                 }
             }
             return (unused, false)
         }
     }
 
-    private struct Use: Comparable {
-        let seen: Duration
-        let key: SessionKey
+    /// What something is due by.
+    private struct Due<Value: Equatable>: Comparable {
+        let time: Duration
+        let of: Value
 
-        static func < (left: Use, right: Use) -> Bool { left.seen < right.seen }
+        static func < (left: Due, right: Due) -> Bool { left.time < right.time }
     }
 
     private let kept = JournalSecret.random()
@@ -132,10 +140,7 @@ public final class MemoryJournal: Journal {
             let key = SessionKey(directory.lastKey)
             directory.tokens[session.tokenHash] = key
             directory.ids[session.id] = key
-            shard(of: key).withLock { shard in
-                shard.sessions[key] = MemorySession(session)
-                shard.uses.insert(Use(seen: session.lastSeen, key: key))
-            }
+            shard(of: key).withLock { $0.add(key, MemorySession(session)) }
             return .success(key)
         }
         done(result)
@@ -200,7 +205,7 @@ public final class MemoryJournal: Journal {
                 } else {
                     shard.withLock { shard in
                         guard let session = shard.sessions[key] else { return }
-                        shard.uses.insert(Use(seen: session.record.lastSeen, key: key))
+                        shard.uses.insert(Due(time: session.record.lastSeen, of: key))
                     }
                 }
             }
