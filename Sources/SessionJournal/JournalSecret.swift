@@ -1,6 +1,6 @@
 /// Random bytes that a journal made once, for sessions that it does not keep yet: see `SessionSeal` in `Sessions`.
 public struct JournalSecret: Sendable, Hashable {
-    /// 32 bytes, for as long as the journal is there. Known to nobody else.
+    /// 32 bytes, for as long as the journal is there. Only servers that use the journal may know them.
     public var key: [UInt8]
     /// 16 bytes, other ones whenever the journal was put back to an earlier time: names of logs depend on them.
     public var generation: [UInt8]

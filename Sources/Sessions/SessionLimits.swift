@@ -45,7 +45,7 @@ package struct SessionLimits: Sendable {
     /// How many turns of a session are recorded; 0 records none.
     package var recordedTurns = 0
 
-    /// The same for a session's life: a short one is followed more closely.
+    /// How far behind the journal may be with when a session was last used: less where sessions live shortly.
     var touchDelay: Duration { min(sessionLife / 10, touchInterval) }
 
     /// The defaults.

@@ -29,7 +29,7 @@ struct AddressTests {
     private static let trusted = [AddressRange("127.0.0.1"), AddressRange("10.0.0.0/8")].compactMap { $0 }
 
     @Test(arguments: [
-        // Nobody says anything, or somebody who is not trusted.
+        // Without a forwarding field, or with one from a peer that is not trusted.
         ("192.0.2.1", [], "192.0.2.1"),
         ("192.0.2.1", [("X-Forwarded-For", "203.0.113.9")], "192.0.2.1"),
         ("127.0.0.1", [], "127.0.0.1"),

@@ -11,7 +11,7 @@ struct ClientAddress: Sendable {
         guard isTrusted(head.peer), let chain = chain(head.fields) else { return head.peer }
         var client = head.peer
         for hop in chain.reversed() {
-            // A hop that hides its name: what stands before it was said by nobody known.
+            // A hop that hides its address: no trusted proxy vouches for the hops before it.
             guard let hop else { break }
             client = hop
             guard isTrusted(hop) else { break }

@@ -57,7 +57,7 @@ public struct ServerSettings: Sendable {
     /// New sessions a second of one address; 0 for no bound.
     public var sessionRate = 10
     /// Intents a second of one session; 0 for no bound.
-    public var intentRate = 100
+    public var intentRate = Self.limits.intentRate?.perSecond ?? 0
     /// Idempotency keys that a session remembers.
     public var maxReceipts = Self.limits.receiptsPerSession
     /// Bytes of these.
