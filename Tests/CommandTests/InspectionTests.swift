@@ -1,3 +1,4 @@
+import MVI
 import MVITesting
 import SQLiteJournal
 import SessionJournal
@@ -21,7 +22,7 @@ struct InspectionTests {
     private func expectedList(_ numbers: ClosedRange<Int>) -> String {
         "id\tcreated\tlast seen\tstores\tbytes\n"
             + numbers.map { number in
-                let lastSeen = Timestamp.precise(sinceEpoch: KeptSessions.start + .seconds(number))
+                let lastSeen = Timestamp(sinceEpoch: KeptSessions.start + .seconds(number)).description
                 return "session-\(number)\t2026-09-21T14:13:20.123Z\t\(lastSeen)\t1\t\(12 + "\(number)".count)\n"
             }.joined()
     }

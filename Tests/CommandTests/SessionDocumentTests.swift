@@ -1,3 +1,4 @@
+import MVI
 import MVITesting
 import SessionJournal
 import Testing
@@ -105,10 +106,10 @@ import WireJSON
     }
 
     @Test func `times before 1970 and whole seconds are written with milliseconds`() {
-        #expect(Timestamp.precise(sinceEpoch: .zero) == "1970-01-01T00:00:00.000Z")
-        #expect(Timestamp.precise(sinceEpoch: .milliseconds(-1)) == "1969-12-31T23:59:59.999Z")
-        #expect(Timestamp.precise(sinceEpoch: .milliseconds(-1_000)) == "1969-12-31T23:59:59.000Z")
-        #expect(Timestamp.precise(sinceEpoch: .milliseconds(1_005)) == "1970-01-01T00:00:01.005Z")
-        #expect(Timestamp.text(sinceEpoch: .milliseconds(1_999)) == "1970-01-01T00:00:01Z")
+        #expect(Timestamp(sinceEpoch: .zero).description == "1970-01-01T00:00:00.000Z")
+        #expect(Timestamp(sinceEpoch: .milliseconds(-1)).description == "1969-12-31T23:59:59.999Z")
+        #expect(Timestamp(sinceEpoch: .milliseconds(-1_000)).description == "1969-12-31T23:59:59.000Z")
+        #expect(Timestamp(sinceEpoch: .milliseconds(1_005)).description == "1970-01-01T00:00:01.005Z")
+        #expect(Timestamp(sinceEpoch: .milliseconds(1_999)).wholeSeconds == "1970-01-01T00:00:01Z")
     }
 }

@@ -1,3 +1,4 @@
+import MVI
 import MicroHTTP
 import Sessions
 import WireJSON
@@ -102,7 +103,7 @@ struct SessionEndpoints: Sendable {
         var object = JSONObject()
         object.add("id", session.id)
         if session.credential == .bearer { object.add("token", session.token.text) }
-        object.add("expiresAt", Timestamp.text(sinceEpoch: session.expiresAt))
+        object.add("expiresAt", Timestamp(sinceEpoch: session.expiresAt).wholeSeconds)
         var response = Response(status: status, fields: AnswerFields.session, body: .bytes(object.close()))
         if session.credential == .cookie { response.fields.append(credentials.cookies.set(session.token.text)) }
         return response
@@ -113,7 +114,7 @@ struct SessionEndpoints: Sendable {
         { _, reply in
             var object = JSONObject()
             object.add("id", caller.session.id)
-            object.add("expiresAt", Timestamp.text(sinceEpoch: caller.session.expiresAt))
+            object.add("expiresAt", Timestamp(sinceEpoch: caller.session.expiresAt).wholeSeconds)
             object.add("stores", array: caller.session.storeIDs.map { .json($0.text) })
             object.add("streams", caller.session.streamCount)
             reply.answer(Response(status: 200, fields: AnswerFields.session, body: .bytes(object.close())))

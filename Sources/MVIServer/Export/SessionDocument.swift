@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 import WireJSON
 
@@ -28,8 +29,8 @@ package enum SessionDocument {
         object.add("id", session.record.id)
         object.add("epoch", session.record.epoch)
         object.add("credential", session.record.credential.rawValue)
-        object.add("created", Timestamp.precise(sinceEpoch: session.record.created))
-        object.add("lastSeen", Timestamp.precise(sinceEpoch: session.record.lastSeen))
+        object.add("created", Timestamp(sinceEpoch: session.record.created).description)
+        object.add("lastSeen", Timestamp(sinceEpoch: session.record.lastSeen).description)
         object.add("sequence", session.head.number)
         object.add("hasLostLabels", session.lostLabels.hasAny)
         object.add("lostLabels", array: session.lostLabels.dropped.sorted { $0.key.text < $1.key.text }.map(lost))
@@ -66,7 +67,7 @@ package enum SessionDocument {
         object.add("version", label.version)
         if let intent = label.intent { object.add("intent", intent) }
         object.add(kept: label.json, as: "label", orHex: "labelHex")
-        object.add("expiry", Timestamp.precise(sinceEpoch: label.expiry))
+        object.add("expiry", Timestamp(sinceEpoch: label.expiry).description)
         object.add("isWritten", label.isWritten)
         return object.close()
     }
@@ -90,7 +91,7 @@ package enum SessionDocument {
             object.add("status", status)
             object.add(kept: body, as: "body", orHex: "bodyHex")
         }
-        object.add("made", Timestamp.precise(sinceEpoch: receipt.made))
+        object.add("made", Timestamp(sinceEpoch: receipt.made).description)
         return object.close()
     }
 
@@ -98,7 +99,7 @@ package enum SessionDocument {
         var object = JSONObject()
         object.add("sequence", turn.number)
         object.add("feature", turn.feature.text)
-        object.add("time", Timestamp.precise(sinceEpoch: turn.time))
+        object.add("time", Timestamp(sinceEpoch: turn.time).description)
         object.add(kept: turn.recording, as: "recording", orHex: "recordingHex")
         return object.close()
     }
@@ -108,7 +109,7 @@ package enum SessionDocument {
         object.add("feature", state.feature.text)
         object.add("schemaVersion", state.schemaVersion)
         object.add("reason", state.reason)
-        object.add("time", Timestamp.precise(sinceEpoch: state.time))
+        object.add("time", Timestamp(sinceEpoch: state.time).description)
         object.add(kept: state.state, as: "state", orHex: "stateHex")
         return object.close()
     }

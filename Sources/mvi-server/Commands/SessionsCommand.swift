@@ -1,3 +1,4 @@
+import MVI
 import ArgumentParser
 import MVIServer
 import SQLiteJournal
@@ -49,8 +50,8 @@ enum SessionList {
     }
 
     private static func line(_ session: SQLiteJournalFile.Overview) -> String {
-        let created = Timestamp.precise(sinceEpoch: session.created)
-        let lastSeen = Timestamp.precise(sinceEpoch: session.lastSeen)
+        let created = Timestamp(sinceEpoch: session.created).description
+        let lastSeen = Timestamp(sinceEpoch: session.lastSeen).description
         return "\(session.id)\t\(created)\t\(lastSeen)\t\(session.stores)\t\(session.bytes)\n"
     }
 }

@@ -1,0 +1,155 @@
+/// Reads claims as a type of the author's.
+struct ClaimDecoder: Decoder {
+    let value: ClaimValue
+    let codingPath: [any CodingKey]
+    var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+    init(_ value: ClaimValue, at path: [any CodingKey] = []) {
+        self.value = value
+        codingPath = path
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard case .object(let members) = value else { throw mismatch([String: ClaimValue].self, "an object") }
+        return KeyedDecodingContainer(Members(members: members, codingPath: codingPath))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard case .array(let values) = value else { throw mismatch([ClaimValue].self, "a list") }
+        return Values(values: values, codingPath: codingPath)
+    }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    fileprivate func mismatch(_ type: any Any.Type, _ expected: String) -> DecodingError {
+        DecodingError.typeMismatch(
+            type, .init(codingPath: codingPath, debugDescription: "The claim is not \(expected)."))
+    }
+
+    fileprivate func at(_ key: any CodingKey, _ value: ClaimValue) -> ClaimDecoder {
+        ClaimDecoder(value, at: codingPath + [key])
+    }
+}
+
+extension ClaimDecoder: SingleValueDecodingContainer {
+    func decodeNil() -> Bool { value == .null }
+
+    func decode(_ type: Bool.Type) throws -> Bool {
+        guard let value = value.bool else { throw mismatch(type, "true or false") }
+        return value
+    }
+
+    func decode(_ type: String.Type) throws -> String {
+        guard let value = value.string else { throw mismatch(type, "a text") }
+        return value
+    }
+
+    func decode(_ type: Double.Type) throws -> Double {
+        switch value {
+        case .number(let value): return value
+        case .integer(let value): return Double(value)
+        default: throw mismatch(type, "a number")
+        }
+    }
+
+    func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
+    func decode(_ type: Int.Type) throws -> Int { try whole(type) }
+    func decode(_ type: Int8.Type) throws -> Int8 { try whole(type) }
+    func decode(_ type: Int16.Type) throws -> Int16 { try whole(type) }
+    func decode(_ type: Int32.Type) throws -> Int32 { try whole(type) }
+    func decode(_ type: Int64.Type) throws -> Int64 { try whole(type) }
+    func decode(_ type: UInt.Type) throws -> UInt { try whole(type) }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try whole(type) }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try whole(type) }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try whole(type) }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try whole(type) }
+    func decode<T: Decodable>(_ type: T.Type) throws -> T { try T(from: self) }
+
+    private func whole<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
+        guard let number = value.integer, let value = T(exactly: number) else {
+            throw mismatch(type, "a whole number that \(type) can hold")
+        }
+        return value
+    }
+}
+
+private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let members: [String: ClaimValue]
+    let codingPath: [any CodingKey]
+
+    var allKeys: [Key] { members.keys.compactMap { Key(stringValue: $0) } }
+    func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
+    func decodeNil(forKey key: Key) throws -> Bool { try decoder(key).decodeNil() }
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try T(from: decoder(key)) }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try decoder(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try decoder(key).unkeyedContainer()
+    }
+
+    func superDecoder() -> any Decoder { ClaimDecoder(.object(members), at: codingPath) }
+    func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key) }
+
+    private func decoder(_ key: Key) throws -> ClaimDecoder {
+        guard let value = members[key.stringValue] else {
+            throw DecodingError.keyNotFound(
+                key, .init(codingPath: codingPath, debugDescription: "There is no claim \"\(key.stringValue)\"."))
+        }
+        return ClaimDecoder(value, at: codingPath + [key])
+    }
+}
+
+private struct Values: UnkeyedDecodingContainer {
+    let values: [ClaimValue]
+    let codingPath: [any CodingKey]
+    private(set) var currentIndex = 0
+
+    init(values: [ClaimValue], codingPath: [any CodingKey]) {
+        (self.values, self.codingPath) = (values, codingPath)
+    }
+
+    var count: Int? { values.count }
+    var isAtEnd: Bool { currentIndex == values.count }
+
+    mutating func decodeNil() throws -> Bool {
+        guard !isAtEnd, values[currentIndex] == .null else { return false }
+        currentIndex += 1
+        return true
+    }
+
+    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        let value = try T(from: next())
+        currentIndex += 1
+        return value
+    }
+
+    mutating func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type
+    ) throws -> KeyedDecodingContainer<Nested> {
+        defer { currentIndex += 1 }
+        return try next().container(keyedBy: type)
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        defer { currentIndex += 1 }
+        return try next().unkeyedContainer()
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        defer { currentIndex += 1 }
+        return try next()
+    }
+
+    private func next() throws -> ClaimDecoder {
+        guard !isAtEnd else {
+            throw DecodingError.valueNotFound(
+                ClaimValue.self, .init(codingPath: codingPath, debugDescription: "The list has no more values."))
+        }
+        return ClaimDecoder(values[currentIndex], at: codingPath + [ClaimKey(currentIndex)])
+    }
+}

@@ -1,0 +1,116 @@
+/// A claim of a principal: any JSON value (RFC 8259).
+public enum ClaimValue: Hashable, Sendable {
+    /// `null`.
+    case null
+    /// `true` or `false`.
+    case bool(Bool)
+    /// A number without a fraction.
+    case integer(Int)
+    /// Any other number.
+    case number(Double)
+    /// A text.
+    case string(String)
+    /// A list.
+    case array([ClaimValue])
+    /// Members by name.
+    case object([String: ClaimValue])
+
+    /// The text; nil if it is none.
+    public var string: String? { if case .string(let text) = self { text } else { nil } }
+    /// The number; nil if it is none without a fraction.
+    public var integer: Int? { if case .integer(let number) = self { number } else { nil } }
+    /// The truth value; nil if it is none.
+    public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+    /// Whether it is a list with that value in it, as `roles` and `groups` mostly are.
+    public func contains(_ value: ClaimValue) -> Bool {
+        if case .array(let values) = self { values.contains(value) } else { false }
+    }
+}
+
+extension ClaimValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    /// `"premium"`.
+    public init(stringLiteral value: String) { self = .string(value) }
+    /// `3`.
+    public init(integerLiteral value: Int) { self = .integer(value) }
+    /// `true`.
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
+    /// `0.5`.
+    public init(floatLiteral value: Double) { self = .number(value) }
+    /// `["admin", "editor"]`.
+    public init(arrayLiteral elements: ClaimValue...) { self = .array(elements) }
+    /// `["city": "Rome"]`.
+    public init(dictionaryLiteral elements: (String, ClaimValue)...) {
+        self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
+    }
+}
+
+extension ClaimValue: Codable {
+    /// Any value of any decoder that can hold JSON.
+    public init(from decoder: any Decoder) throws {
+        if let container = try? decoder.container(keyedBy: ClaimKey.self) {
+            var members: [String: ClaimValue] = [:]
+            for key in container.allKeys { members[key.stringValue] = try container.decode(Self.self, forKey: key) }
+            self = .object(members)
+            return
+        }
+        if var container = try? decoder.unkeyedContainer() {
+            var values: [ClaimValue] = []
+            while !container.isAtEnd { values.append(try container.decode(Self.self)) }
+            self = .array(values)
+            return
+        }
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else {
+            self = .string(try container.decode(String.self))
+        }
+    }
+
+    /// As the JSON value that it is.
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .array(let values):
+            var container = encoder.unkeyedContainer()
+            for value in values { try container.encode(value) }
+        case .object(let members):
+            var container = encoder.container(keyedBy: ClaimKey.self)
+            for (name, value) in members { try container.encode(value, forKey: ClaimKey(name)) }
+        case .null:
+            var container = encoder.singleValueContainer()
+            try container.encodeNil()
+        case .bool(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .integer(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .number(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .string(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        }
+    }
+}
+
+/// A member's name, or a place in a list.
+struct ClaimKey: CodingKey {
+    let stringValue: String
+    let intValue: Int?
+
+    init(_ name: String) { (stringValue, intValue) = (name, nil) }
+    init(_ place: Int) { (stringValue, intValue) = ("\(place)", place) }
+    init?(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { self.init(intValue) }
+}

@@ -1,0 +1,103 @@
+/// Who is signed in: an issuer's word about a subject, as an authenticator accepted it.
+///
+/// Fixed for an intent when that is accepted: its checks, its turn, a turn that runs again and the work that it launches
+/// have the same one.
+public struct Principal: Sendable {
+    private final class Content: Sendable {
+        let subject: Subject
+        let claims: [String: ClaimValue]
+        let expiry: Timestamp?
+
+        init(_ subject: Subject, _ claims: [String: ClaimValue], _ expiry: Timestamp?) {
+            (self.subject, self.claims, self.expiry) = (subject, claims, expiry)
+        }
+    }
+
+    // One reference: turns carry it along.
+    private let content: Content
+
+    /// A principal of its parts.
+    ///
+    /// - Parameters:
+    ///   - issuer: who says so, such as the `iss` of a JWT (RFC 7519 section 4.1.1).
+    ///   - subject: whom it is about, unique at the issuer, such as a JWT's `sub`.
+    ///   - claims: what else the issuer says.
+    ///   - expiry: until when it holds; nil for as long as the session lives.
+    public init(
+        issuer: String = "", subject: String, claims: [String: ClaimValue] = [:], expiry: Timestamp? = nil
+    ) {
+        content = Content(Subject(issuer: issuer, id: subject), claims, expiry)
+    }
+
+    /// Who says so.
+    public var issuer: String { content.subject.issuer }
+    /// Whom it is about, unique at the issuer.
+    public var subject: String { content.subject.id }
+    /// Both: what names a user in all of the world.
+    public var identity: Subject { content.subject }
+    /// What else the issuer says.
+    public var claims: [String: ClaimValue] { content.claims }
+    /// Until when it holds; nil for as long as the session lives.
+    public var expiry: Timestamp? { content.expiry }
+
+    /// One claim; nil if there is none of that name: `principal.claim("tier") == "premium"`.
+    public func claim(_ name: String) -> ClaimValue? { content.claims[name] }
+
+    /// The claims as a type of the author's. Throws `DecodingError`.
+    public func claims<T: Decodable>(as type: T.Type) throws -> T {
+        try T(from: ClaimDecoder(.object(content.claims)))
+    }
+
+    /// Whether its time is over.
+    public func hasExpired(at now: Timestamp) -> Bool { content.expiry.map { $0 <= now } ?? false }
+}
+
+extension Principal: Hashable {
+    public static func == (left: Principal, right: Principal) -> Bool {
+        left.content === right.content
+            || left.identity == right.identity && left.expiry == right.expiry && left.claims == right.claims
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(identity)
+        hasher.combine(expiry)
+    }
+}
+
+extension Principal: Codable {
+    private enum Key: String, CodingKey { case issuer, subject, claims, expiry }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        self.init(
+            issuer: try container.decode(String.self, forKey: .issuer),
+            subject: try container.decode(String.self, forKey: .subject),
+            claims: try container.decode([String: ClaimValue].self, forKey: .claims),
+            expiry: try container.decodeIfPresent(Timestamp.self, forKey: .expiry))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(issuer, forKey: .issuer)
+        try container.encode(subject, forKey: .subject)
+        try container.encode(claims, forKey: .claims)
+        try container.encodeIfPresent(expiry, forKey: .expiry)
+    }
+}
+
+/// What names a user: an issuer, and whom it means by an id.
+public struct Subject: Hashable, Codable, Sendable, CustomStringConvertible {
+    /// Who gave the id.
+    public let issuer: String
+    /// Unique at the issuer.
+    public let id: String
+
+    /// A subject of its parts.
+    public init(issuer: String, id: String) {
+        self.issuer = issuer
+        self.id = id
+    }
+
+    /// The id with its issuer.
+    public var description: String { issuer.isEmpty ? id : "\(id) (\(issuer))" }
+}

@@ -1,0 +1,72 @@
+import MVI
+
+/// One client's way to a session, beside the token that the session began with: made when somebody signs in.
+///
+/// A session without any is anonymous, and its own token is good for it. Once it has one, only those that it has are.
+public struct StoredCredential: Sendable, Hashable {
+    /// Of its token. No two credentials, and no credential and session, have the same.
+    public var token: TokenHash
+    /// How the client sends the token.
+    public var kind: SessionCredential
+    /// Tells it from the session's other credentials, also from those that are gone: 1, 2, 3 …
+    public var number: Int
+    /// Who is signed in with it: JSON of the sessions' own.
+    public var principal: [UInt8]
+    /// Time since 1970.
+    public var made: Duration
+    /// Nil as long as it is good.
+    public var revocation: Revocation?
+
+    /// A credential that a newer one has replaced.
+    public struct Revocation: Sendable, Hashable {
+        /// Until when the request that replaced it may be repeated: time since 1970.
+        public var until: Duration
+        /// The SHA-256 of what that request proved an identity by.
+        public var proof: [UInt8]
+
+        public init(until: Duration, proof: [UInt8]) { (self.until, self.proof) = (until, proof) }
+    }
+
+    public init(
+        token: TokenHash, kind: SessionCredential, number: Int, principal: [UInt8], made: Duration,
+        revocation: Revocation? = nil
+    ) {
+        (self.token, self.kind, self.number, self.principal) = (token, kind, number, principal)
+        (self.made, self.revocation) = (made, revocation)
+    }
+}
+
+/// A change of who may use a session: all of it is kept or nothing.
+public struct CredentialChange: Sendable {
+    public var session: SessionKey
+    /// Whose the session must be now. If it is another's, nothing is kept and the change fails with
+    /// `StoreError.Code.contended`.
+    public var expecting: Subject?
+    /// Whose it is from now on.
+    public var subject: Subject?
+    /// Added, or put in the place of one with the same token. One whose token is another session's fails the change with
+    /// `StoreError.Code.exists`.
+    public var kept: [StoredCredential]
+    /// Forgotten; those that are not there are passed over.
+    public var removed: [TokenHash]
+    /// Until when the tokens of those removed are remembered as ended: time since 1970.
+    public var tombstoneUntil: Duration
+
+    public init(
+        session: SessionKey, expecting: Subject?, subject: Subject?, kept: [StoredCredential] = [],
+        removed: [TokenHash] = [], tombstoneUntil: Duration = .zero
+    ) {
+        (self.session, self.expecting, self.subject, self.kept) = (session, expecting, subject, kept)
+        (self.removed, self.tombstoneUntil) = (removed, tombstoneUntil)
+    }
+}
+
+/// Which sessions are looked for.
+public enum SessionQuery: Sendable, Hashable {
+    /// That with a public id.
+    case id(String)
+    /// Those of a subject.
+    case subject(Subject)
+    /// The one that a subject's devices share.
+    case shared(Subject)
+}

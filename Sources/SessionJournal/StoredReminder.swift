@@ -1,0 +1,38 @@
+/// An action that a store asked to be reminded of.
+public struct StoredReminder: Sendable, Hashable {
+    /// The feature instance that asked.
+    public var feature: FeatureID
+    /// The author's name for it: of one name there is one inside a feature instance.
+    public var id: String
+    /// When it is to fire: time since 1970.
+    public var due: Duration
+    /// The number of the turn that set it.
+    public var number: UInt64
+    /// As JSON.
+    public var action: [UInt8]
+
+    public init(feature: FeatureID, id: String, due: Duration, number: UInt64, action: [UInt8]) {
+        (self.feature, self.id, self.due, self.number, self.action) = (feature, id, due, number, action)
+    }
+}
+
+/// What a batch changes of a session's reminders.
+public enum ReminderChange: Sendable, Hashable {
+    /// Takes the place of one of the same feature instance and id.
+    case set(StoredReminder)
+    /// Forgets it, if it is there.
+    case forgotten(FeatureID, id: String)
+}
+
+/// A reminder of some session, to be looked after.
+public struct Alarm: Sendable, Hashable {
+    /// The token of the session's record.
+    public var token: TokenHash
+    public var session: SessionKey
+    /// When it is to fire: time since 1970.
+    public var due: Duration
+
+    public init(token: TokenHash, session: SessionKey, due: Duration) {
+        (self.token, self.session, self.due) = (token, session, due)
+    }
+}
