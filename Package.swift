@@ -161,7 +161,7 @@ let package = Package(
                 "SQLiteJournal", "MVI", "SessionJournal", "JournalConformance", "SQLite", "Locking", "CFaultyDisk",
                 "TestSupport", "Sessions", .product(name: "Logging", package: "swift-log"),
             ],
-            exclude: ["schema-1.sql"], swiftSettings: settings),
+            exclude: ["schema-1.sql", "schema-3.sql"], swiftSettings: settings),
         .testTarget(
             name: "MVIServerTests",
             dependencies: [

@@ -37,8 +37,8 @@ public struct JournalCheck: Sendable, CustomTestStringConvertible {
 
     /// All promises.
     public static let all: [JournalCheck] = [
-        creation, removal, stores, heads, news, units, receipts, labels, touches, expiry, order, recordings, contents,
-        closing,
+        creation, credentials, changes, subjects, removal, stores, heads, news, units, receipts, labels, reminders,
+        alarms, touches, expiry, order, recordings, contents, closing,
     ].flatMap(\.self)
 
     /// Opens a journal, records an issue of the current test for whatever breaks the promise, and closes it.

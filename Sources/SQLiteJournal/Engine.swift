@@ -50,6 +50,8 @@ final class Engine: Sendable {
 
         mutating func note(_ session: SessionKey) { sessionTickets[place(session)] = lastTicket }
 
+        mutating func note(_ token: TokenHash) { tokenTickets[token.shard % tokenTickets.count] = lastTicket }
+
         func place(_ session: SessionKey) -> Int {
             Int(truncatingIfNeeded: session.number) & (sessionTickets.count - 1)
         }
@@ -145,8 +147,11 @@ final class Engine: Sendable {
             switch write.scope {
             case .session(let session), .removal(let session): state.note(session)
             case .sessions(let sessions): for session in sessions { state.note(session) }
-            case .token(let token): state.tokenTickets[token.shard % state.tokenTickets.count] = state.lastTicket
-            case .all: break
+            case .token(let token): state.note(token)
+            case .tokens(let tokens, let session):
+                for token in tokens { state.note(token) }
+                if let session { state.note(session) }
+            case .all, .any: break
             }
             state.unfinishedBytes += write.bytes
             var write = write

@@ -4,18 +4,23 @@ import SessionJournal
 /// What a write or a read is about.
 enum Scope: Sendable {
     case all
+    /// Sessions that are found by what they are, for a read.
+    case any
     case session(SessionKey)
     case sessions([SessionKey])
     /// The end of a session: its token names something else afterwards.
     case removal(SessionKey)
     case token(TokenHash)
+    /// Tokens that come to a session or leave it. One that is only made has no key yet.
+    case tokens([TokenHash], SessionKey?)
 
     /// The session whose results it comes in the order of, if any.
     var session: SessionKey? {
         switch self {
         case .session(let session), .removal(let session): session
         case .sessions(let sessions): sessions.first
-        case .all, .token: nil
+        case .tokens(_, let session): session
+        case .all, .any, .token: nil
         }
     }
 }
@@ -41,6 +46,7 @@ extension JournalBatch {
         for label in labels { bytes += 100 + label.json.count }
         for case .refused(_, let body) in receipts.lazy.map(\.outcome) { bytes += body.count }
         for turn in recordings { bytes += turn.recording.count }
+        for case .set(let reminder) in reminders { bytes += 200 + reminder.action.count }
         return bytes
     }
 }
@@ -67,13 +73,17 @@ struct InDoubtCommits {
         case .session(let session): sessions.insert(session)
         case .sessions(let several): sessions.formUnion(several)
         case .token(let token): tokens.insert(token)
-        // Its token is not known here.
-        case .removal, .all: isOfAll = true
+        case .tokens(let several, let session):
+            tokens.formUnion(several)
+            if let session { sessions.insert(session) }
+        // Its tokens are not known here.
+        case .removal, .all, .any: isOfAll = true
         }
     }
 
     func contains(_ scope: Scope) -> Bool {
         if case .token(let token) = scope { return isOfAll || tokens.contains(token) }
+        if case .any = scope { return !isEmpty }
         return isOfAll || scope.session.map(sessions.contains) == true
     }
 }

@@ -53,10 +53,22 @@ public final class SQLiteJournal: Journal {
 
     // MARK: Writing
 
-    public func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
+    public func create(
+        _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
+    ) {
         let limit = engine.options.sessionLimit
-        engine.write(.token(session.tokenHash), done) { database in
-            try database.create(session, limit: limit)
+        let scope: Scope =
+            credential.map { .tokens([session.tokenHash, $0.token], nil) } ?? .token(session.tokenHash)
+        engine.write(scope, done) { database in
+            try database.create(session, credential: credential, limit: limit)
+        }
+    }
+
+    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        let limit = engine.options.sessionLimit
+        let tokens = change.kept.map(\.token) + change.removed
+        engine.write(.tokens(tokens, change.session), done) { database in
+            try database.change(change, limit: limit)
         }
     }
 
@@ -129,6 +141,14 @@ public final class SQLiteJournal: Journal {
 
     public func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
         engine.read(after: .session(session), done) { connection in try connection.stores(features, of: session) }
+    }
+
+    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        engine.read(after: .any, done) { connection in try connection.find(query, limit: limit) }
+    }
+
+    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        engine.read(after: .any, done) { connection in try connection.alarms(after: after, limit: limit) }
     }
 
     public func export(_ id: String, done: @escaping Done<SessionExport?>) {

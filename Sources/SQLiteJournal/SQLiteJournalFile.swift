@@ -134,7 +134,7 @@ public struct SQLiteJournalFile: Sendable {
         return try target.transaction(.immediate) { connection in
             try connection.execute("UPDATE sessions SET epoch = lower(hex(randomblob(8)))")
             // An older one gets its secret when it is brought up to date.
-            if version == latest { try connection.renewGeneration() }
+            if version >= Schema.firstWithSecrets { try connection.renewGeneration() }
             return try connection.first("SELECT count(*) FROM sessions", []) { try $0.int(0) } ?? 0
         }
     }

@@ -20,9 +20,24 @@ public protocol Journal: Sendable {
     /// that uses the journal.
     func secret(done: @escaping Done<JournalSecret>)
 
-    /// Keeps a new session. Fails with `StoreError.Code.exists` if there is one with that token's hash or id, with
-    /// `gone` if its token is remembered as that of an ended one, and with `tooManySessions` if it keeps as many as it may.
-    func create(_ session: SessionRecord, done: @escaping Done<SessionKey>)
+    /// Keeps a new session, with a credential if it is not to be anonymous.
+    ///
+    /// Fails with `StoreError.Code.exists` if there is a session with its id, a session or a credential with one of the
+    /// tokens, or, for a session that is shared, a shared one of its subject; with `gone` if one of the tokens is
+    /// remembered as ended; with `tooManySessions` if as many sessions are kept as may be.
+    func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>)
+
+    /// Changes who may use a session: all of the change is kept or nothing.
+    ///
+    /// The tokens of the credentials that it removes are remembered as ended; the session's own token still names it.
+    /// Fails with
+    /// - `StoreError.Code.gone` if the session is gone,
+    /// - `contended` if another writer was first: the subject is not the expected one, a kept credential's number is that of
+    ///   another credential, or its token is remembered as ended,
+    /// - `exists` if a kept credential's token is another session's, or if the session is shared and the new subject has
+    ///   another shared session,
+    /// - `invalid` if the change names a token or a number twice.
+    func change(_ change: CredentialChange, done: @escaping Done<Void>)
 
     /// Appends to a session's log as one unit: all of it is kept or nothing. See `JournalBatch`.
     ///
@@ -33,8 +48,8 @@ public protocol Journal: Sendable {
     /// whose time is over first go first.
     func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>)
 
-    /// Forgets a session and all that belongs to it, and remembers until a time since 1970 that its token was there.
-    /// Succeeds also if it is gone.
+    /// Forgets a session and all that belongs to it, and remembers until a time since 1970 that its token and those of its
+    /// credentials were there. Succeeds also if it is gone.
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>)
 
     /// Notes what may be lost in a crash without harm. Those of sessions that are gone are passed over.
@@ -42,13 +57,14 @@ public protocol Journal: Sendable {
 
     /// Forgets sessions that were not used since a time since 1970, and tombstones whose time is over, in small steps
     /// that never hold up appends for long: at most `limit` sessions. Hands over how many it were; as many as `limit`
-    /// means that there may be more.
+    /// means that there may be more. A session with a reminder stays.
     ///
     /// - Parameter tombstoneUntil: how long the tokens of those are remembered: time since 1970.
     func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>)
 
-    /// What a token names, without the states of its stores.
+    /// What a token names, without the states of its stores: the session that it is the own token of, or that has a
+    /// credential with it.
     func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>)
 
     /// A session with only those labels, receipts and states that were appended after a head; nil if it is gone.
@@ -60,6 +76,16 @@ public protocol Journal: Sendable {
     /// The stores of those that the session has.
     func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>)
 
+    /// The sessions that are looked for, oldest first, at most `limit`. Those of a subject are the shared one and all
+    /// others; subjects are compared byte for byte. A session whose row is damaged is passed over.
+    func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>)
+
+    /// The reminders of all sessions in the order of their due times, those of one time in the order of their sessions'
+    /// keys: at most `limit` that come after a place, or from the first on. It need not be one that was ever there.
+    ///
+    /// Each pair of a session and a due time is there once, however many reminders the session has for that time.
+    func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>)
+
     /// Everything that is kept of the session with a public id; nil if there is none.
     func export(_ id: String, done: @escaping Done<SessionExport?>)
 
@@ -68,4 +94,11 @@ public protocol Journal: Sendable {
 
     /// Does what it was asked for already, then lets go of its files. What comes later fails.
     func close() async
+}
+
+extension Journal {
+    /// Keeps a new session that is anonymous.
+    public func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
+        create(session, credential: nil, done: done)
+    }
 }

@@ -18,6 +18,9 @@ public struct JournalBatch: Sendable {
     /// The receipts of the turns, in order. If there is one with the same key already, nothing is appended and the
     /// result is `duplicate`.
     public var receipts: [StoredReceipt]
+    /// How the turns changed the session's reminders, in order. A store's reminders stay when it is disposed of, unless
+    /// the batch forgets them.
+    public var reminders: [ReminderChange]
     /// What happened in the turns, as far as that is recorded, in order.
     public var recordings: [RecordedTurn]
     /// How many recorded turns the session keeps: the newest.
@@ -33,13 +36,13 @@ public struct JournalBatch: Sendable {
 
     public init(
         session: SessionKey, expecting: SessionHead, head: SessionHead, time: Duration, stores: [StoreChange] = [],
-        labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], recordings: [RecordedTurn] = [],
-        recordingLimit: Int = 0, forgottenReceipts: [ReceiptKey] = [], firstLabel: LabelID? = nil,
-        lostLabels: LostLabels? = nil, epoch: String? = nil
+        labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
+        recordings: [RecordedTurn] = [], recordingLimit: Int = 0, forgottenReceipts: [ReceiptKey] = [],
+        firstLabel: LabelID? = nil, lostLabels: LostLabels? = nil, epoch: String? = nil
     ) {
         (self.session, self.expecting, self.head, self.time) = (session, expecting, head, time)
         (self.stores, self.labels, self.receipts) = (stores, labels, receipts)
-        (self.recordings, self.recordingLimit) = (recordings, recordingLimit)
+        (self.reminders, self.recordings, self.recordingLimit) = (reminders, recordings, recordingLimit)
         (self.forgottenReceipts, self.firstLabel) = (forgottenReceipts, firstLabel)
         (self.lostLabels, self.epoch) = (lostLabels, epoch)
     }
@@ -112,6 +115,10 @@ extension StoreError {
     package static let tooManyKept = StoreError(
         .tooManySessions, "As many sessions are kept as may be.", retryAfter: .seconds(60))
     package static let sessionExists = StoreError(.exists, "There is a session with this token or id already.")
+    package static let tokenIsUsed = StoreError(.exists, "Another session has a credential's token already.")
+    package static let sharedExists = StoreError(.exists, "The subject has a shared session already.")
+    package static let credentialsChanged = StoreError(
+        .contended, "Another writer changed the session's credentials or subject first.")
 }
 
 extension JournalBatch {

@@ -19,8 +19,42 @@ final class MemorySession {
     /// The newest of the recorded turns.
     private var turns: Deque<RecordedTurn> = []
     private var setAside: [SetAsideState] = []
+    /// Nil for most sessions, which have none of it.
+    @exclusivity(unchecked) private var additions: MemoryAdditions?
 
-    init(_ record: SessionRecord) { self.record = record }
+    init(_ record: SessionRecord, credential: StoredCredential? = nil) {
+        self.record = record
+        if let credential { credentials = [credential] }
+    }
+
+    /// In the order of their numbers.
+    var credentials: [StoredCredential] {
+        get { additions?.credentials ?? [] }
+        set { change { $0.credentials = newValue } }
+    }
+
+    /// In the order of their due times.
+    private(set) var reminders: [StoredReminder] {
+        get { additions?.reminders ?? [] }
+        set { change { $0.reminders = newValue } }
+    }
+
+    /// Whether expiry passes the session over, since it had reminders when it was looked at.
+    var isPassedOver: Bool {
+        get { additions?.isPassedOver == true }
+        set { change { $0.isPassedOver = newValue } }
+    }
+
+    var subject: Subject? {
+        get { record.subject }
+        set { record.subject = newValue }
+    }
+
+    private func change(_ change: (MemoryAdditions) -> Void) {
+        let changed = additions ?? MemoryAdditions()
+        change(changed)
+        additions = changed.isEmpty ? nil : changed
+    }
 
     func append(_ batch: JournalBatch) -> AppendResult {
         for receipt in batch.receipts {
@@ -53,6 +87,7 @@ final class MemorySession {
         }
         for key in batch.forgottenReceipts { receipts[key] = nil }
         for receipt in batch.receipts { receipts[receipt.key] = receipt }
+        if !batch.reminders.isEmpty { apply(batch.reminders) }
         if !batch.recordings.isEmpty {
             turns.append(contentsOf: batch.recordings)
             turns.removeFirst(max(0, turns.count - max(0, batch.recordingLimit)))
@@ -81,7 +116,8 @@ final class MemorySession {
             stores: stores.map(\.summary),
             changed: number == nil ? [] : stores.filter { isNewer($0.summary.number) },
             labels: labels.filter { isNewer($0.id.number) }, lostLabels: lostLabels,
-            receipts: receipts.values.filter { isNewer($0.number) }.sorted { $0.number < $1.number })
+            receipts: receipts.values.filter { isNewer($0.number) }.sorted { $0.number < $1.number },
+            credentials: credentials, reminders: reminders)
     }
 
     func exported(_ key: SessionKey) -> SessionExport {
@@ -93,6 +129,19 @@ final class MemorySession {
         // By the index: a closure would be given a copy of each.
         for index in stores.indices where stores[index].summary.feature == feature { return index }
         return nil
+    }
+
+    private func apply(_ changes: [ReminderChange]) {
+        var changed = reminders
+        for change in changes {
+            switch change {
+            case .set(let reminder):
+                changed.removeAll { $0.isNamed(reminder.id, of: reminder.feature) }
+                changed.append(reminder)
+            case .forgotten(let feature, let id): changed.removeAll { $0.isNamed(id, of: feature) }
+            }
+        }
+        reminders = changed.sorted { $0.isDue(before: $1) }
     }
 
     private func apply(_ change: StoreChange, time: Duration) {
@@ -115,6 +164,29 @@ final class MemorySession {
             store.apply(change)
             if let index { stores[index] = store } else { stores.append(store) }
         }
+    }
+}
+
+/// What few sessions have, beside the session.
+private final class MemoryAdditions {
+    var credentials: [StoredCredential] = []
+    var reminders: [StoredReminder] = []
+    var isPassedOver = false
+
+    var isEmpty: Bool { credentials.isEmpty && reminders.isEmpty && !isPassedOver }
+}
+
+extension StoredReminder {
+    /// Ids are compared byte for byte: `==` on strings takes composed and decomposed letters for the same.
+    fileprivate func isNamed(_ id: String, of feature: FeatureID) -> Bool {
+        self.feature == feature && self.id.utf8.elementsEqual(id.utf8)
+    }
+
+    /// The order of a session's reminders: by time, then by name.
+    fileprivate func isDue(before other: StoredReminder) -> Bool {
+        if due != other.due { return due < other.due }
+        if feature != other.feature { return feature.text.utf8.lexicographicallyPrecedes(other.feature.text.utf8) }
+        return id.utf8.lexicographicallyPrecedes(other.id.utf8)
     }
 }
 

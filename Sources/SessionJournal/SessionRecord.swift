@@ -1,3 +1,5 @@
+import MVI
+
 /// A session's number in its journal.
 public struct SessionKey: Hashable, Sendable {
     public let number: Int64
@@ -40,17 +42,30 @@ public struct SessionRecord: Sendable, Hashable {
     /// Names its log.
     public var epoch: String
     public var credential: SessionCredential
+    /// Whether it is the one session that all devices of its subject share.
+    public var isShared: Bool
     /// Time since 1970.
     public var created: Duration
     /// When it was last used, as far as that was noted: time since 1970.
     public var lastSeen: Duration
+    private var owner: Owner?
+
+    /// Who has signed in to it; nil as long as it is anonymous.
+    public var subject: Subject? {
+        get { if case .subject(let subject)? = owner { subject } else { nil } }
+        set { owner = newValue.map { .subject($0) } }
+    }
+
+    /// Keeps a subject outside the record: most sessions have none, and a journal in memory has a record for each.
+    private indirect enum Owner: Sendable, Hashable { case subject(Subject) }
 
     public init(
         id: String, tokenHash: TokenHash, epoch: String, credential: SessionCredential, created: Duration,
-        lastSeen: Duration
+        lastSeen: Duration, subject: Subject? = nil, isShared: Bool = false
     ) {
         (self.id, self.tokenHash, self.epoch, self.credential) = (id, tokenHash, epoch, credential)
-        (self.created, self.lastSeen) = (created, lastSeen)
+        (self.isShared, self.created, self.lastSeen) = (isShared, created, lastSeen)
+        self.subject = subject
     }
 }
 
@@ -95,14 +110,20 @@ public struct StoredSession: Sendable {
     public var lostLabels: LostLabels
     /// In the order of their turns.
     public var receipts: [StoredReceipt]
+    /// All that the session has, also the revoked ones, in the order of their numbers. They do not depend on a head.
+    public var credentials: [StoredCredential]
+    /// All that the session has, in the order of their due times. They do not depend on a head.
+    public var reminders: [StoredReminder]
 
     public init(
         key: SessionKey, record: SessionRecord, recentHeads: [SessionHead], stores: [StoreSummary],
-        changed: [StoredStore] = [], labels: [StoredLabel], lostLabels: LostLabels, receipts: [StoredReceipt]
+        changed: [StoredStore] = [], labels: [StoredLabel], lostLabels: LostLabels, receipts: [StoredReceipt],
+        credentials: [StoredCredential] = [], reminders: [StoredReminder] = []
     ) {
         (self.key, self.record, self.recentHeads) = (key, record, recentHeads)
         (self.stores, self.changed) = (stores, changed)
         (self.labels, self.lostLabels, self.receipts) = (labels, lostLabels, receipts)
+        (self.credentials, self.reminders) = (credentials, reminders)
     }
 
     /// The log's head.

@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import SQLite
 import SessionJournal
@@ -7,10 +8,11 @@ import Testing
 
 /// Folders that older builds wrote.
 @Suite(.timeLimit(.minutes(10))) struct MigrationTests {
-    /// A folder with the journal of `schema-1.sql`, which a server of that time wrote, and with changes of a test's own.
-    private func oldFolder(changes: String = "") throws -> TemporaryFolder {
+    /// A folder with the journal of `schema-1.sql` or `schema-3.sql`, which a server of that time wrote, and with changes
+    /// of a test's own.
+    private func oldFolder(schema: Int = 1, changes: String = "") throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        let dump = #filePath.replacing("MigrationTests.swift", with: "schema-1.sql")
+        let dump = #filePath.replacing("MigrationTests.swift", with: "schema-\(schema).sql")
         var connection = try Connection(.file(folder.database))
         try connection.script(String(decoding: contents(dump), as: UTF8.self))
         try connection.script(changes)
@@ -26,6 +28,68 @@ import Testing
     }
 
     private static let counter = TestSession.counter
+
+    @Test func `a journal of schema 3 goes on, its sessions anonymous and without reminders`() async throws {
+        let folder = try oldFolder(schema: 3)
+        let secret = try secret(of: folder)
+        let journal = try await folder.journal()
+        #expect(journal.trouble == nil)
+        #expect(try await awaitResult { journal.secret(done: $0) }.get() == secret)
+        // In the dump: 1 has a label and a receipt, 2 two stores.
+        let sessions = try (1...2).map { try export($0, of: folder).session }
+        #expect(sessions.map(\.head.number) == [4, 4])
+        #expect(sessions.map(\.stores.count) == [1, 2])
+        #expect(sessions[0].labels.map(\.id.number) == [3])
+        #expect(sessions[0].receipts.map(\.key) == [.key("one", feature: Self.counter)])
+        #expect(sessions.allSatisfy { $0.record.subject == nil && !$0.record.isShared })
+        #expect(sessions.allSatisfy { $0.credentials.isEmpty && $0.reminders.isEmpty })
+
+        // Its log goes on, and it may be signed in to and reminded.
+        let session = TestSession(key: sessions[0].key, record: sessions[0].record)
+        let subject = Subject(issuer: "issuer", id: "ada")
+        let credential = StoredCredential(
+            token: TokenHash(Array(repeating: 7, count: 32)), kind: .cookie, number: 1, principal: [],
+            made: TestSession.start)
+        try await awaitResult { done in
+            journal.change(
+                CredentialChange(session: session.key, expecting: nil, subject: subject, kept: [credential]), done: done
+            )
+        }.get()
+        let head = sessions[0].head
+        let reminder = StoredReminder(
+            feature: Self.counter, id: "late", due: .seconds(3_000_000_000), number: 5, action: [])
+        let batch = JournalBatch(
+            session: session.key, expecting: head, head: SessionHead(number: 5, nonce: 1),
+            time: session.record.lastSeen, reminders: [.set(reminder)])
+        #expect(await journal.append(batch).isCommitted)
+        let loaded = try #require(try await journal.load(session).found)
+        #expect(loaded.credentials == [credential] && loaded.reminders == [reminder])
+        #expect(loaded.record.subject == subject && loaded.head == batch.head)
+        // Expiry finds the other one by the new index.
+        let expired = try await awaitResult { done in
+            journal.expire(
+                lastSeenBefore: .seconds(2_000_000_000), now: TestSession.start, tombstoneUntil: TestSession.start,
+                limit: 10, done: done)
+        }.get()
+        #expect(expired == 1)
+        #expect(try await journal.load(session).found != nil)
+        await journal.close()
+    }
+
+    @Test func `a backup of schema 3 that is restored has another generation`() async throws {
+        let (old, folder) = (try oldFolder(schema: 3), try TemporaryFolder())
+        let secret = try secret(of: old)
+        #expect(try folder.file().restore(from: old.database) == 2)
+        let journal = try await folder.journal()
+        let restored = try await awaitResult { journal.secret(done: $0) }.get()
+        #expect(restored.key == secret.key && restored.generation != secret.generation)
+        await journal.close()
+    }
+
+    private func secret(of folder: TemporaryFolder) throws -> JournalSecret {
+        var connection = try Connection(.file(folder.database))
+        return try connection.secret()
+    }
 
     @Test func `a journal of schema 1 goes on with all that its clients know`() async throws {
         let folder = try oldFolder()

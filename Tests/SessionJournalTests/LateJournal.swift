@@ -26,9 +26,13 @@ final class LateJournal: Journal {
     func secret(done: @escaping Done<JournalSecret>) { later(done) { [kept] in kept.secret(done: done) } }
 
     func create(
-        _ session: SessionRecord, done: @escaping Done<SessionKey>
+        _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
     ) {
-        later(done) { [kept] in kept.create(session, done: done) }
+        later(done) { [kept] in kept.create(session, credential: credential, done: done) }
+    }
+
+    func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        later(done) { [kept] in kept.change(change, done: done) }
     }
 
     func append(
@@ -82,6 +86,14 @@ final class LateJournal: Journal {
         done: @escaping Done<[StoredStore]>
     ) {
         later(done) { [kept] in kept.loadStores(features, of: session, done: done) }
+    }
+
+    func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        later(done) { [kept] in kept.find(query, limit: limit, done: done) }
+    }
+
+    func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        later(done) { [kept] in kept.alarms(after: after, limit: limit, done: done) }
     }
 
     func export(_ id: String, done: @escaping Done<SessionExport?>) {

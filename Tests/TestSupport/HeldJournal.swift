@@ -171,9 +171,14 @@ public final class HeldJournal: Journal {
     }
 
     public func create(
-        _ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void
+        _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
     ) {
-        if let trouble { done(.failure(trouble)) } else { kept.create(session, done: done) }
+        if let trouble { return done(.failure(trouble)) }
+        kept.create(session, credential: credential, done: done)
+    }
+
+    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        if let trouble { done(.failure(trouble)) } else { kept.change(change, done: done) }
     }
 
     public func bury(
@@ -221,6 +226,14 @@ public final class HeldJournal: Journal {
         done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
         load(done) { [kept] in kept.loadStores(features, of: session, done: $0) }
+    }
+
+    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        load(done) { [kept] in kept.find(query, limit: limit, done: $0) }
+    }
+
+    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        load(done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
     }
 
     public func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {

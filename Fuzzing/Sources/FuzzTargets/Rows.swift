@@ -11,6 +11,9 @@ import SessionJournal
 ///     key|k1|desk|3|0|3                            a receipt that ran: number, time, version
 ///     seq|7|e|5|0|422|{}                           one that was refused: number, time, status, body
 ///     lost|1 desk=3!
+///     subject|issuer|id
+///     credential|1|bearer|3|0||{"subject":"id"}    number, kind, the token's first byte, time, end if it is revoked, principal
+///     reminder|desk|late|5|4|{"type":"said"}       feature, id, time, number, action
 ///
 /// A line that is none of these is passed over. What the tables' keys keep apart is apart here too.
 struct Rows {
@@ -21,6 +24,8 @@ struct Rows {
     var stores: [StoredStore] = []
     var labels: [StoredLabel] = []
     var receipts: [StoredReceipt] = []
+    var credentials: [StoredCredential] = []
+    var reminders: [StoredReminder] = []
     var lost = LostLabels()
 
     mutating func read(_ line: Substring) {
@@ -30,6 +35,19 @@ struct Rows {
         case "seen": record.lastSeen = .nanoseconds(columns.integer())
         case "head": heads.append(columns.head())
         case "earlier": heads.insert(columns.head(), at: 0)
+        case "subject": record.subject = Subject(issuer: columns.text(), id: columns.rest())
+        case "credential":
+            guard let credential = columns.credential(),
+                !credentials.contains(where: { $0.token == credential.token || $0.number == credential.number })
+            else { return }
+            credentials.append(credential)
+            credentials.sort { $0.number < $1.number }
+        case "reminder":
+            guard let reminder = columns.reminder(),
+                !reminders.contains(where: { $0.feature == reminder.feature && $0.id == reminder.id })
+            else { return }
+            reminders.append(reminder)
+            reminders.sort { $0.due < $1.due }
         case "lost": lost = (try? LostLabels(text: columns.rest())) ?? lost
         case "store":
             guard let store = columns.store(), !stores.contains(where: { $0.summary.feature == store.summary.feature })
@@ -66,7 +84,8 @@ struct Rows {
             stores: stores.map(\.summary),
             changed: head.map { head in stores.filter { $0.summary.number > head.number } } ?? [],
             labels: labels.filter { Int64(bitPattern: $0.id.number) > least }, lostLabels: lost,
-            receipts: receipts.filter { Int64(bitPattern: $0.number) > least })
+            receipts: receipts.filter { Int64(bitPattern: $0.number) > least }, credentials: credentials,
+            reminders: reminders)
     }
 }
 
@@ -110,6 +129,23 @@ private struct Columns {
         return StoredLabel(
             id: id, feature: feature, version: version, intent: intent.isEmpty ? nil : intent,
             json: Array(rest().utf8), expiry: .nanoseconds(expiry), isWritten: isWritten)
+    }
+
+    mutating func credential() -> StoredCredential? {
+        let number = Int(integer())
+        guard let kind = SessionCredential(rawValue: text()) else { return nil }
+        let token = TokenHash([UInt8(truncatingIfNeeded: integer())] + [UInt8](repeating: 1, count: 31))
+        let (made, end) = (integer(), text())
+        return StoredCredential(
+            token: token, kind: kind, number: number, principal: Array(rest().utf8), made: .nanoseconds(made),
+            revocation: Int64(end).map { StoredCredential.Revocation(until: .nanoseconds($0), proof: []) })
+    }
+
+    mutating func reminder() -> StoredReminder? {
+        guard let feature = FeatureID(text()) else { return nil }
+        let (id, due, number) = (text(), integer(), bits())
+        return StoredReminder(
+            feature: feature, id: id, due: .nanoseconds(due), number: number, action: Array(rest().utf8))
     }
 
     mutating func receipt(_ kind: String) -> StoredReceipt? {

@@ -68,7 +68,7 @@ final class RowsJournal: Journal {
         if last <= first { return "the head goes from \(first) to \(last)" }
         let numbers =
             batch.labels.map(\.id.number) + batch.stores.map(\.number) + batch.receipts.map(\.number)
-            + batch.recordings.map(\.number)
+            + batch.recordings.map(\.number) + batch.reminders.compactMap(\.number)
         if let number = numbers.first(where: { $0 <= first || $0 > last }) {
             return "the number \(number) is not of the turns after \(first) up to \(last)"
         }
@@ -80,7 +80,37 @@ final class RowsJournal: Journal {
     }
 
     func secret(done: @escaping Done<JournalSecret>) { done(.success(.random())) }
-    func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) { done(.success(SessionKey(1))) }
+    func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
+        done(.success(SessionKey(1)))
+    }
+
+    func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        let result = state.withLock { state -> Result<Void, StoreError> in
+            guard !state.isRemoved else { return .failure(.sessionGone) }
+            let (record, credentials) = (state.rows.record, state.rows.credentials)
+            let old = credentials.map { (token: $0.token, number: $0.number) }
+            if let fault = change.fault(subject: record.subject, credentials: old) { return .failure(fault) }
+            state.rows.credentials = change.merged(into: credentials)
+            state.rows.record.subject = change.subject
+            return .success(())
+        }
+        done(result)
+    }
+
+    func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        done(.success(state.withLock { $0.isRemoved ? [] : [$0.rows.record] }))
+    }
+
+    func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        let alarms = state.withLock { state -> [Alarm] in
+            guard !state.isRemoved else { return [] }
+            let (token, times) = (state.rows.record.tokenHash, Set(state.rows.reminders.map(\.due)))
+            return times.sorted().map { Alarm(token: token, session: SessionKey(1), due: $0) }
+        }
+        let next = alarms.firstIndex { alarm in after.map { $0.due < alarm.due } ?? true } ?? alarms.endIndex
+        done(.success(Array(alarms[next...].prefix(limit))))
+    }
+
     func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) { done(.success(())) }
     func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         state.withLock { $0.isRemoved = true }
@@ -95,4 +125,9 @@ final class RowsJournal: Journal {
     func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) { done(.success(0)) }
+}
+
+extension ReminderChange {
+    /// The number of the turn that sets a reminder; nil for one that is forgotten.
+    fileprivate var number: UInt64? { if case .set(let reminder) = self { reminder.number } else { nil } }
 }

@@ -14,6 +14,8 @@ extension JournalCheck {
             await journal.close()
             #expect(try await journal.append(log.batch(.changed())).failure == .closed)
             #expect(try await journal.create(Sample.session()).failure == .closed)
+            let change = CredentialChange(session: log.key, expecting: nil, subject: nil)
+            #expect(try await journal.change(change).failure == .closed)
             #expect(try await journal.remove(log.key, tombstoneUntil: Sample.later).failure == .closed)
             let touch = SessionTouch(session: log.key, lastSeen: Sample.later, written: [])
             #expect(try await journal.touch([touch]).failure == .closed)
@@ -21,6 +23,8 @@ extension JournalCheck {
             #expect(try await journal.load(log.record.tokenHash).failure == .closed)
             #expect(try await journal.load(log.key, since: .empty).failure == .closed)
             #expect(try await journal.loadStores([Sample.counter], of: log.key).failure == .closed)
+            #expect(try await journal.find(.id(log.record.id)).failure == .closed)
+            #expect(try await journal.alarms().failure == .closed)
             #expect(try await journal.export(log.record.id).failure == .closed)
             // A second time does no harm.
             await journal.close()

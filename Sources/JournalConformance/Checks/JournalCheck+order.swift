@@ -159,6 +159,11 @@ extension JournalCheck {
                 { $0.load(record.tokenHash, now: Sample.later) { [done = $1] _ in done() } },
                 { $0.load(key, since: .empty) { [done = $1] _ in done() } },
                 { $0.loadStores([feature], of: key) { [done = $1] _ in done() } },
+                { $0.find(.id(record.id), limit: 1) { [done = $1] _ in done() } },
+                { $0.alarms(after: nil, limit: 1) { [done = $1] _ in done() } },
+                {
+                    $0.change(CredentialChange(session: key, expecting: nil, subject: nil)) { [done = $1] _ in done() }
+                },
                 { $0.export(record.id) { [done = $1] _ in done() } },
                 {
                     $0.touch([SessionTouch(session: key, lastSeen: Sample.later, written: [])]) {

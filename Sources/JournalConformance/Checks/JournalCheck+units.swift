@@ -4,7 +4,8 @@ import Testing
 
 extension JournalCheck {
     static let units: [JournalCheck] = [
-        JournalCheck("a batch is kept whole: stores, labels, receipts, lost labels, time and head together") {
+        JournalCheck("a batch is kept whole: stores, labels, receipts, reminders, lost labels, time and head together")
+        {
             journal in
             var log = try await prepared(journal)
             let batch = everything(log)
@@ -22,6 +23,8 @@ extension JournalCheck {
                 Set(export.stores.map(\.state)) == [Sample.bytes("new"), Sample.bytes("made"), Sample.bytes("over")])
             #expect(export.turns == batch.recordings)
             #expect(export.setAside.map(\.reason) == ["unreadable"])
+            #expect(session.reminders.map(\.id) == ["new", "stays"])
+            #expect(session.reminders.map(\.action) == [Sample.bytes("{}"), Sample.bytes("1")])
         },
         JournalCheck("of a batch that is a conflict nothing is kept") { journal in
             try await expectNothingKept(journal) {
@@ -76,7 +79,7 @@ extension JournalCheck {
                 labels: log.labels("first") + log.labels("second", turn: 2),
                 receipts: [
                     Sample.receipt("stays"), Sample.receipt("goes"), Sample.receipt(sequence: 4, epoch: "old"),
-                ]), to: &log)
+                ], reminders: [.set(log.reminder("stays")), .set(log.reminder("goes"))]), to: &log)
         return log
     }
 
@@ -100,6 +103,9 @@ extension JournalCheck {
         lost.dropped[Sample.counter] = .init(number: 1, isUnheard: true)
         batch.lostLabels = lost
         batch.epoch = "new"
+        batch.reminders = [
+            .set(log.reminder("new")), .forgotten(Sample.counter, id: "goes"), .set(log.reminder("stays", action: "1")),
+        ]
         return batch
     }
 

@@ -14,6 +14,8 @@ private func pictured(_ session: StoredSession) -> [String] {
     lines += session.stores.map { "summary \($0)" }.sorted()
     lines += session.labels.map { "label \($0)" }
     lines += session.receipts.map { "receipt \($0)" }
+    lines += session.credentials.map { "credential \($0)" }
+    lines += session.reminders.map { "reminder \($0)" }
     lines.append("any lost: \(session.lostLabels.hasAny)")
     lines += session.lostLabels.dropped.map { "dropped \($0.key): \($0.value)" }.sorted()
     return lines

@@ -1,3 +1,4 @@
+import MVI
 import SessionJournal
 
 /// What checks append.
@@ -14,12 +15,15 @@ enum Sample {
     /// A new session; its id and token are random unless they are given.
     static func session(
         id: String? = nil, token: TokenHash? = nil, credential: SessionCredential = .bearer,
-        lastSeen: Duration = start
+        lastSeen: Duration = start, subject: Subject? = nil, isShared: Bool = false
     ) -> SessionRecord {
         SessionRecord(
             id: id ?? "s\(UInt64.random(in: .min ... .max))", tokenHash: token ?? tokenHash(),
-            epoch: "k\(UInt64.random(in: .min ... .max))", credential: credential, created: start, lastSeen: lastSeen)
+            epoch: "k\(UInt64.random(in: .min ... .max))", credential: credential, created: start, lastSeen: lastSeen,
+            subject: subject, isShared: isShared)
     }
+
+    static func subject(_ id: String) -> Subject { Subject(issuer: "https://issuer.example", id: id) }
 
     static func tokenHash() -> TokenHash { TokenHash(randomBytes(32)) }
 
@@ -43,7 +47,7 @@ enum Sample {
 
     static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    private static func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: .min ... .max) } }
+    static func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: .min ... .max) } }
 }
 
 extension SessionHead {
@@ -51,6 +55,22 @@ extension SessionHead {
     static func random(_ number: UInt64) -> SessionHead {
         SessionHead(number: number, nonce: .random(in: .min ... .max))
     }
+}
+
+extension StoredCredential {
+    /// A credential; its token is random unless it is given.
+    static func sample(
+        _ number: Int, _ kind: SessionCredential = .bearer, token: TokenHash? = nil, name: String = "{}",
+        revocation: Revocation? = nil
+    ) -> StoredCredential {
+        StoredCredential(
+            token: token ?? Sample.tokenHash(), kind: kind, number: number, principal: Sample.bytes(name),
+            made: Sample.start, revocation: revocation)
+    }
+}
+
+extension StoredCredential.Revocation {
+    static let sample = Self(until: Sample.later, proof: Sample.bytes("proof"))
 }
 
 extension StoreChange {
@@ -83,17 +103,19 @@ struct Log: Sendable {
     let record: SessionRecord
     /// What the next batch expects.
     var head = SessionHead.empty
+    /// Those that the session began with.
+    var credentials: [StoredCredential] = []
 
     /// The next batch: one turn, or as many as are given or as there are receipts. Stores' numbers that are left out are
     /// that of the last turn, receipts' those of the turns from the first on.
     func batch(
         _ stores: StoreChange..., turns: UInt64 = 1, labels: [StoredLabel] = [], receipts: [StoredReceipt] = [],
-        time: Duration = Sample.start
+        reminders: [ReminderChange] = [], time: Duration = Sample.start
     ) -> JournalBatch {
         let last = head.number + max(turns, UInt64(receipts.count))
         var batch = JournalBatch(
             session: key, expecting: head, head: .random(last), time: time, stores: stores, labels: labels,
-            receipts: receipts)
+            receipts: receipts, reminders: reminders)
         for index in stores.indices {
             batch.stores[index].number = last
             batch.stores[index].version = last
@@ -101,6 +123,13 @@ struct Log: Sendable {
         }
         for index in receipts.indices { batch.receipts[index].number = head.number + UInt64(index) + 1 }
         return batch
+    }
+
+    /// A reminder that the next batch's turn sets.
+    func reminder(
+        _ id: String, due: Duration = Sample.later, feature: FeatureID = Sample.counter, action: String = "{}"
+    ) -> StoredReminder {
+        StoredReminder(feature: feature, id: id, due: due, number: head.number + 1, action: Sample.bytes(action))
     }
 
     /// Labels of the next batch's turn of that place, 1 for the first.

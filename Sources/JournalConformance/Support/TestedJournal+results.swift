@@ -5,8 +5,24 @@ import Testing
 /// Calls that the test cannot go on without.
 extension TestedJournal {
     /// Creates a session of a sample's kind.
-    func newLog(_ record: SessionRecord = Sample.session()) async throws -> Log {
-        Log(key: try await create(record).get(), record: record)
+    func newLog(
+        _ record: SessionRecord = Sample.session(), credential: StoredCredential? = nil
+    ) async throws -> Log {
+        Log(
+            key: try await create(record, credential: credential).get(), record: record,
+            credentials: credential.map { [$0] } ?? [])
+    }
+
+    /// Creates a session of the subject `a` with credentials.
+    func newSignedIn(_ credentials: [StoredCredential], isShared: Bool = false) async throws -> Log {
+        let subject = Sample.subject("a")
+        var log = try await newLog(
+            Sample.session(subject: subject, isShared: isShared), credential: credentials.first)
+        let change = CredentialChange(
+            session: log.key, expecting: subject, subject: subject, kept: Array(credentials.dropFirst()))
+        _ = try await self.change(change).get()
+        log.credentials = credentials
+        return log
     }
 
     /// Appends a log's next batch, or another one that leads the log on.
@@ -27,7 +43,14 @@ extension TestedJournal {
 
     /// What the token's session is, as it is kept.
     func stored(_ log: Log, sourceLocation: SourceLocation = #_sourceLocation) async throws -> StoredSession {
-        let load = try await load(log.record.tokenHash).get()
+        try await stored(log.record.tokenHash, sourceLocation: sourceLocation)
+    }
+
+    /// What a token's session is, as it is kept.
+    func stored(
+        _ token: TokenHash, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> StoredSession {
+        let load = try await load(token).get()
         guard case .found(let session) = load else {
             Issue.record("the session is \(load), not found", sourceLocation: sourceLocation)
             throw CheckCannotGoOn()

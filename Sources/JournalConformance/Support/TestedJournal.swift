@@ -66,8 +66,14 @@ final class TestedJournal: Sendable {
 
     func append(_ batch: JournalBatch) async throws -> AppendResult { try await startAppend(batch).value }
 
-    func create(_ session: SessionRecord) async throws -> Result<SessionKey, StoreError> {
-        try await start("create") { $0.create(session, done: $1) }.value
+    func create(
+        _ session: SessionRecord, credential: StoredCredential? = nil
+    ) async throws -> Result<SessionKey, StoreError> {
+        try await start("create") { $0.create(session, credential: credential, done: $1) }.value
+    }
+
+    func change(_ change: CredentialChange) async throws -> Result<Void, StoreError> {
+        try await start("change") { $0.change(change, done: $1) }.value
     }
 
     func secret() async throws -> Result<JournalSecret, StoreError> {
@@ -107,6 +113,14 @@ final class TestedJournal: Sendable {
         _ features: [FeatureID], of session: SessionKey
     ) async throws -> Result<[StoredStore], StoreError> {
         try await start("loadStores") { $0.loadStores(features, of: session, done: $1) }.value
+    }
+
+    func find(_ query: SessionQuery, limit: Int = 100) async throws -> Result<[SessionRecord], StoreError> {
+        try await start("find") { $0.find(query, limit: limit, done: $1) }.value
+    }
+
+    func alarms(after alarm: Alarm? = nil, limit: Int = 100) async throws -> Result<[Alarm], StoreError> {
+        try await start("alarms") { $0.alarms(after: alarm, limit: limit, done: $1) }.value
     }
 
     func export(_ id: String) async throws -> Result<SessionExport?, StoreError> {

@@ -18,20 +18,29 @@ struct SessionRows {
 /// Reads of sessions; each is to be made inside one transaction.
 extension Connection {
     static let ofSession = "id >= ?1 << 16 AND id < (?1 + 1) << 16"
+    /// What `Row.sessionRecord` reads, but for the time at which the session was last used.
+    static let recordColumns = "key, token, id, epoch, credential, created, issuer, subject, shared"
     static let receiptColumns = "body_hash, intent, version, status, body, made, number"
 
     mutating func load(_ token: TokenHash, now: Duration) throws -> SessionLoad {
         do {
             if let rows = try rows("token", .blob(token.bytes)) { return .found(try stored(rows)) }
+            let key = try session(ofCredential: token)
+            if let key, let rows = try rows(of: key) { return .found(try stored(rows)) }
         } catch {
-            // A value that is none; all else may pass. Where not even the key can be read, it is the file that is damaged.
-            guard error is StoreError || (error as? SQLiteError)?.code == .mismatch else { throw error }
+            // All else may pass. Where not even the key can be read, it is the file that is damaged.
+            guard Self.isOfValue(error) else { throw error }
             let key = try first("SELECT key FROM sessions WHERE token = ?", [.blob(token.bytes)]) { try $0.integer(0) }
-            guard let key else { throw error }
-            return .damaged(SessionKey(key), "\(error)")
+            guard let key = try key.map(SessionKey.init) ?? session(ofCredential: token) else { throw error }
+            return .damaged(key, "\(error)")
         }
         let until = try first("SELECT until FROM tombstones WHERE token = ?", [.blob(token.bytes)]) { try $0.time(0) }
         return until.map { now < $0 } == true ? .ended : .unknown
+    }
+
+    /// Whether an error is that of a value which is none of its kind: of one row, that is.
+    static func isOfValue(_ error: any Error) -> Bool {
+        error is StoreError || (error as? SQLiteError)?.code == .mismatch
     }
 
     mutating func load(_ session: SessionKey, since head: SessionHead) throws -> StoredSession? {
@@ -73,11 +82,13 @@ extension Connection {
 
     private mutating func rows(_ column: String, _ value: SQLiteValue) throws -> SessionRows? {
         let found = try first(
-            """
-            SELECT key, token, id, epoch, credential, created, last_seen, head, nonce, lost FROM sessions
-            WHERE \(column) = ?
-            """, [value]
-        ) { row in try row.session() }
+            "SELECT \(Self.recordColumns), last_seen, head, nonce, lost FROM sessions WHERE \(column) = ?", [value]
+        ) { row in
+            SessionRows(
+                key: SessionKey(try row.integer(0)), record: try row.sessionRecord(lastSeen: 9),
+                lostLabels: try LostLabels(text: try row.text(12)),
+                head: SessionHead(number: try row.bits(10), nonce: try row.bits(11)))
+        }
         guard var rows = found else { return nil }
         // What is not a head is below all: -1 as a signed number.
         var highest = Int64(bitPattern: rows.head.number)
@@ -143,23 +154,26 @@ extension Connection {
         ) { row in try row.receipt(try row.receiptKey(7)) }
         return StoredSession(
             key: rows.key, record: rows.record, recentHeads: [rows.head], stores: rows.stores.map(\.summary),
-            labels: labels, lostLabels: rows.lostLabels, receipts: receipts)
+            labels: labels, lostLabels: rows.lostLabels, receipts: receipts, credentials: try credentials(of: rows.key),
+            reminders: try reminders(of: rows.key))
     }
 }
 
 extension Row {
-    fileprivate func session() throws -> SessionRows {
+    /// A record of `Connection.recordColumns`, with when the session was last used in a column of its own.
+    func sessionRecord(lastSeen: Int) throws -> SessionRecord {
         let token = try blob(1)
-        guard token.count == 32, let credential = SessionCredential(rawValue: try text(4)) else {
-            throw StoreError(.unavailable, "The journal's row of session \(try integer(0)) is damaged.")
-        }
-        return SessionRows(
-            key: SessionKey(try integer(0)),
-            record: SessionRecord(
-                id: try text(2), tokenHash: TokenHash(token), epoch: try text(3), credential: credential,
-                created: try time(5), lastSeen: try time(6)),
-            lostLabels: try LostLabels(text: try text(9)),
-            head: SessionHead(number: try bits(7), nonce: try bits(8)))
+        guard token.count == 32, let credential = SessionCredential(rawValue: try text(4)),
+            try isNull(6) == isNull(7)
+        else { throw StoreError(.unavailable, "The journal's row of session \(try integer(0)) is damaged.") }
+        return SessionRecord(
+            id: try text(2), tokenHash: TokenHash(token), epoch: try text(3), credential: credential,
+            created: try time(5), lastSeen: try time(lastSeen), subject: try subject(6), isShared: try integer(8) != 0)
+    }
+
+    /// The subject whose issuer is in `column`, and its id in the next one; nil where there is none.
+    func subject(_ column: Int) throws -> Subject? {
+        try isNull(column + 1) ? nil : Subject(issuer: text(column), id: text(column + 1))
     }
 
     /// The key of a receipt whose columns scope and name begin at `column`.

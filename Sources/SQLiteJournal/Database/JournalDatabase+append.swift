@@ -29,6 +29,7 @@ extension JournalDatabase {
             try deleteReceipt.run()
         }
         for receipt in batch.receipts { try write(receipt, of: batch.session) }
+        if !batch.reminders.isEmpty { try write(batch.reminders, of: batch.session) }
         if !batch.recordings.isEmpty { try writeRecordings(of: batch) }
         if batch.epoch != nil || batch.lostLabels != nil {
             try connection.execute(

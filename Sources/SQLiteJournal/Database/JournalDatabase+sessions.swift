@@ -5,21 +5,29 @@ import SessionJournal
 /// Sessions come and go, inside an open transaction.
 extension JournalDatabase {
     /// Keeps a new session, unless there is one with its token or id, or there are so many already.
-    func create(_ session: SessionRecord, limit: Int) throws -> Result<SessionKey, StoreError> {
-        let isBuried = try connection.first(
-            "SELECT 1 FROM tombstones WHERE token = ?", [.blob(session.tokenHash.bytes)]
-        ) { try $0.int(0) }
-        if isBuried != nil { return .failure(.sessionGone) }
+    func create(
+        _ session: SessionRecord, credential: StoredCredential?, limit: Int
+    ) throws -> Result<SessionKey, StoreError> {
+        if try isBuried(session.tokenHash) { return .failure(.sessionGone) }
+        if let credential {
+            if try isBuried(credential.token) { return .failure(.sessionGone) }
+            guard credential.token != session.tokenHash, try owner(of: credential.token) == nil else {
+                return .failure(.sessionExists)
+            }
+        }
+        if try connection.session(ofCredential: session.tokenHash) != nil { return .failure(.sessionExists) }
+        if session.isShared, let subject = session.subject, try hasShared(subject) { return .failure(.sharedExists) }
         let count = try sessionCount ?? connection.first("SELECT count(*) FROM sessions") { try $0.int(0) } ?? 0
         sessionCount = count
         let values: [SQLiteValue] = [
             .blob(session.tokenHash.bytes), .text(session.id), .text(session.epoch),
             .text(session.credential.rawValue), .time(session.created), .time(session.lastSeen),
+            SQLiteValue(session.subject?.issuer), SQLiteValue(session.subject?.id), .integer(session.isShared ? 1 : 0),
         ]
         let changes = try connection.execute(
             """
-            INSERT INTO sessions (token, id, epoch, credential, created, last_seen) VALUES (?, ?, ?, ?, ?, ?)
-            ON CONFLICT DO NOTHING
+            INSERT INTO sessions (token, id, epoch, credential, created, last_seen, issuer, subject, shared)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
             """, values)
         guard changes == 1 else { return .failure(.sessionExists) }
         guard count < limit else {
@@ -27,7 +35,9 @@ extension JournalDatabase {
             return .failure(.tooManyKept)
         }
         sessionCount = count + 1
-        return .success(SessionKey(connection.lastInsertedRow))
+        let key = SessionKey(connection.lastInsertedRow)
+        if let credential { try insert(credential, of: key) }
+        return .success(key)
     }
 
     /// Notes that a session was used.
@@ -47,7 +57,7 @@ extension JournalDatabase {
         }
     }
 
-    /// Removes a session if it is there; what belongs to it is deleted in steps later.
+    /// Removes a session and its credentials if it is there; what else belongs to it is deleted in steps later.
     func remove(_ session: SessionKey, tombstoneUntil: Duration, limit: Int) throws {
         cache[session] = nil
         let token = try connection.first(
@@ -56,6 +66,10 @@ extension JournalDatabase {
         guard let token else { return }
         sessionCount = sessionCount.map { $0 - 1 }
         try bury(token, until: tombstoneUntil, limit: limit)
+        let tokens = try connection.query(
+            "DELETE FROM credentials WHERE session = ? RETURNING token", [.integer(session.number)]
+        ) { row in try row.blob(0) }
+        for token in tokens { try bury(token, until: tombstoneUntil, limit: limit) }
         try connection.execute("INSERT INTO garbage (session) VALUES (?)", [.integer(session.number)])
         hasGarbage = true
     }
@@ -90,8 +104,7 @@ extension JournalDatabase {
         guard expiry.hasSessions else { return }
         let limit = max(0, min(sessions, expiry.limit - expiry.count))
         let candidates = try connection.query(
-            "SELECT key, last_seen FROM sessions WHERE last_seen < ? ORDER BY last_seen LIMIT ?",
-            [.time(expiry.lastSeenBefore), .integer(limit)]
+            Self.unusedSQL, [.time(expiry.lastSeenBefore), .integer(limit)]
         ) { row in (SessionKey(try row.integer(0)), try row.integer(1)) }
         for (index, (session, lastSeen)) in candidates.enumerated() {
             // An append notes its time in its store's row only.
@@ -110,6 +123,10 @@ extension JournalDatabase {
         }
         expiry.hasSessions = candidates.count == limit && expiry.count < expiry.limit
     }
+
+    /// Sessions without reminders that seem to be unused; the index has no others.
+    static let unusedSQL =
+        "SELECT key, last_seen FROM sessions WHERE last_seen < ? AND reminded = 0 ORDER BY last_seen LIMIT ?"
 
     /// Deletes rows of sessions that are gone: as much as can be done until `end`, at least a little.
     func deleteGarbage(until end: ContinuousClock.Instant) throws {
@@ -133,7 +150,7 @@ extension JournalDatabase {
     private static let parts: [(sql: String, rows: Int)] = [
         ("DELETE FROM stores WHERE id IN (SELECT id FROM stores WHERE \(Connection.ofSession) LIMIT ?2)", 4),
         part("labels", "number, place", 256), part("receipts", "scope, name", 256), part("recordings", "number", 32),
-        part("set_aside", "number", 4),
+        part("set_aside", "number", 4), part("reminders", "feature, name", 64),
     ]
 
     /// With the session outside, too: SQLite 3.40 would else look at all rows of a session for each of its receipts.

@@ -6,12 +6,12 @@ enum Schema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// Its index plus one is the `user_version` of a database that it was applied to.
-    static let migrations = [first, second, third]
+    static let migrations = [first, second, third, fourth]
 
     /// What is cheap to ask at opening and shows whether each tree can be read.
     static let tables = [
         "sessions", "stores", "labels", "receipts", "recordings", "set_aside", "tombstones", "garbage", "probe",
-        "secrets",
+        "secrets", "credentials", "reminders",
     ]
 
     /// How many bits of a store's id are its place in its session; the others are the session's key.
@@ -175,4 +175,43 @@ enum Schema {
     private static let third = """
         CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
         """
+
+    /// Who may use a session, and what it is to be reminded of. Expiry looks only at sessions without reminders, so the
+    /// session's row says whether it has any.
+    private static let fourth = """
+        ALTER TABLE sessions ADD COLUMN issuer TEXT;            -- of its subject
+        ALTER TABLE sessions ADD COLUMN subject TEXT;           -- NULL: anonymous
+        ALTER TABLE sessions ADD COLUMN shared INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE sessions ADD COLUMN reminded INTEGER NOT NULL DEFAULT 0; -- 1: it has rows in reminders
+        CREATE INDEX sessions_by_subject ON sessions (subject, issuer) WHERE subject IS NOT NULL;
+        CREATE UNIQUE INDEX sessions_shared ON sessions (subject, issuer) WHERE shared = 1;
+        DROP INDEX sessions_by_last_seen;
+        CREATE INDEX sessions_by_last_seen ON sessions (last_seen) WHERE reminded = 0;
+
+        CREATE TABLE credentials (
+            session INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            token BLOB NOT NULL UNIQUE,             -- SHA-256
+            kind TEXT NOT NULL,
+            made INTEGER NOT NULL,
+            revoked_until INTEGER,                  -- NULL: it is good
+            proof BLOB,
+            principal BLOB NOT NULL,
+            PRIMARY KEY (session, number)
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE reminders (
+            session INTEGER NOT NULL,
+            feature TEXT NOT NULL,
+            name TEXT NOT NULL,
+            due INTEGER NOT NULL,
+            number INTEGER NOT NULL,
+            action BLOB NOT NULL,
+            PRIMARY KEY (session, feature, name)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX reminders_by_due ON reminders (due, session);
+        """
+
+    /// The first schema in which a session's secret is kept, see `JournalSecret`.
+    static let firstWithSecrets = 3
 }

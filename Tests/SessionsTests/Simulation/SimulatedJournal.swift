@@ -123,8 +123,12 @@ final class SimulatedJournal: Journal {
         ask(done) { [kept] in kept.secret(done: $0) }
     }
 
-    func create(_ session: SessionRecord, done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
-        ask(done) { [kept] in kept.create(session, done: $0) }
+    func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
+        ask(done) { [kept] in kept.create(session, credential: credential, done: $0) }
+    }
+
+    func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        ask(done) { [kept] in kept.change(change, done: $0) }
     }
 
     func bury(
@@ -172,6 +176,14 @@ final class SimulatedJournal: Journal {
         done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
         ask(done) { [kept] in kept.loadStores(features, of: session, done: $0) }
+    }
+
+    func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        ask(done) { [kept] in kept.find(query, limit: limit, done: $0) }
+    }
+
+    func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        ask(done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
     }
 
     func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {

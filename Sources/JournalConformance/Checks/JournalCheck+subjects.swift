@@ -1,0 +1,86 @@
+import MVI
+import SessionJournal
+import Testing
+
+/// Looking for sessions.
+extension JournalCheck {
+    static let subjects: [JournalCheck] = [
+        JournalCheck("a session is found by its id, its subject, and as the shared one, as it was created") { journal in
+            let subject = Sample.subject("a")
+            let shared = Sample.session(credential: .cookie, subject: subject, isShared: true)
+            _ = try await journal.newLog(Sample.session())
+            _ = try await journal.newLog(shared, credential: .sample(1))
+            try await journal.reload()
+            #expect(try await journal.find(.id(shared.id)).get() == [shared])
+            #expect(try await journal.find(.subject(subject)).get() == [shared])
+            #expect(try await journal.find(.shared(subject)).get() == [shared])
+        },
+        JournalCheck("the sessions of a subject are the shared one and all others, oldest first, as many as asked for")
+        {
+            journal in
+            let subject = Sample.subject("a")
+            var records: [SessionRecord] = []
+            for number in 0..<20 {
+                records.append(Sample.session(subject: subject, isShared: number == 7))
+                _ = try await journal.newLog(records[number], credential: .sample(1))
+                _ = try await journal.newLog(Sample.session(subject: Sample.subject("b")))
+                _ = try await journal.newLog()
+            }
+            try await journal.reload()
+            #expect(try await journal.find(.subject(subject)).get() == records)
+            for limit in [0, 1, 7, 19, 20] {
+                #expect(try await journal.find(.subject(subject), limit: limit).get() == Array(records.prefix(limit)))
+            }
+            #expect(try await journal.find(.shared(subject)).get() == [records[7]])
+        },
+        JournalCheck("what no session is finds none") { journal in
+            _ = try await journal.newLog(Sample.session(subject: Sample.subject("a")))
+            #expect(try await journal.find(.id("unknown")).get() == [])
+            #expect(try await journal.find(.subject(Sample.subject("b"))).get() == [])
+            #expect(try await journal.find(.subject(Subject(issuer: "", id: "a"))).get() == [])
+            #expect(try await journal.find(.shared(Sample.subject("a"))).get() == [])
+        },
+        JournalCheck("a session that is found was last used when it was appended to") { journal in
+            let record = Sample.session(subject: Sample.subject("a"))
+            var log = try await journal.newLog(record)
+            try await journal.commit(log.batch(.made(), time: Sample.later), to: &log)
+            try await journal.reload()
+            #expect(try await journal.find(.id(record.id)).get().map(\.lastSeen) == [Sample.later])
+        },
+        JournalCheck("a session follows its subject, in the order of its age") { journal in
+            let (first, second) = (Sample.subject("a"), Sample.subject("b"))
+            var logs: [Log] = []
+            for _ in 0..<3 { logs.append(try await journal.newLog(Sample.session(subject: first))) }
+            for index in [2, 0, 1] {
+                let change = CredentialChange(session: logs[index].key, expecting: first, subject: second)
+                _ = try await journal.change(change).get()
+            }
+            try await journal.reload()
+            #expect(try await journal.find(.subject(first)).get() == [])
+            #expect(try await journal.find(.subject(second)).get().map(\.id) == logs.map(\.record.id))
+            _ = try await journal.remove(logs[1].key, tombstoneUntil: Sample.muchLater).get()
+            try await journal.reload()
+            let left = [logs[0], logs[2]].map(\.record.id)
+            #expect(try await journal.find(.subject(second)).get().map(\.id) == left)
+        },
+        JournalCheck("subjects are told apart byte for byte") { journal in
+            // Composed and decomposed letters, which `==` on strings takes for the same.
+            let ids = ["é", "e\u{301}", "E\u{301}", "", "a\u{0}", "a", " a", "日本"]
+            var logs: [Log] = []
+            for id in ids {
+                let record = Sample.session(subject: Sample.subject(id), isShared: true)
+                logs.append(try await journal.newLog(record, credential: .sample(1)))
+            }
+            try await journal.reload()
+            for (id, log) in zip(ids, logs) {
+                let found = try await journal.find(.subject(Sample.subject(id))).get()
+                #expect(found.map(\.id) == [log.record.id], "\(id.debugDescription)")
+                #expect(found.first?.subject.map { Array($0.id.utf8) } == Array(id.utf8))
+                #expect(try await journal.find(.shared(Sample.subject(id))).get().map(\.id) == [log.record.id])
+            }
+            let change = CredentialChange(
+                session: logs[0].key, expecting: Sample.subject(ids[1]), subject: Sample.subject("new"))
+            #expect(try await journal.change(change).failure == .contended)
+        },
+    ]
+}

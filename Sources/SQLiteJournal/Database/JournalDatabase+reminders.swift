@@ -1,0 +1,35 @@
+import MVI
+import SQLite
+import SessionJournal
+
+/// What an append changes of reminders, inside an open transaction.
+extension JournalDatabase {
+    /// Makes changes, of which there is one at least.
+    func write(_ changes: [ReminderChange], of session: SessionKey) throws(SQLiteError) {
+        let key = SQLiteValue.integer(session.number)
+        for change in changes {
+            switch change {
+            case .set(let reminder):
+                try connection.execute(
+                    """
+                    INSERT INTO reminders (session, feature, name, due, number, action) VALUES (?, ?, ?, ?, ?, ?)
+                    ON CONFLICT DO UPDATE SET due = excluded.due, number = excluded.number, action = excluded.action
+                    """,
+                    [
+                        key, .text(reminder.feature.text), .text(reminder.id), .time(reminder.due),
+                        .bits(reminder.number), .blob(reminder.action),
+                    ])
+            case .forgotten(let feature, let id):
+                try connection.execute(
+                    "DELETE FROM reminders WHERE session = ? AND feature = ? AND name = ?",
+                    [key, .text(feature.text), .text(id)])
+            }
+        }
+        // Written only when that has changed.
+        try connection.execute(
+            """
+            UPDATE sessions SET reminded = NOT reminded
+            WHERE key = ?1 AND reminded <> EXISTS (SELECT 1 FROM reminders WHERE session = ?1)
+            """, [key])
+    }
+}

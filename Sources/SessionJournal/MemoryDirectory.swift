@@ -1,0 +1,160 @@
+import HeapModule
+import MVI
+
+/// Which tokens, ids and subjects the sessions of a journal in memory have, and which tokens were there not long ago.
+struct MemoryDirectory {
+    var isClosed = false
+    /// Where the next step of expiry begins.
+    var nextShard = 0
+    private var lastKey: Int64 = 0
+    /// Of sessions and of their credentials.
+    private(set) var tokens: [TokenHash: SessionKey] = [:]
+    private(set) var ids: [String: SessionKey] = [:]
+    /// The sessions of each subject, oldest first; none is empty.
+    private var subjects: [SubjectBytes: [SessionKey]] = [:]
+    private var shared: [SubjectBytes: SessionKey] = [:]
+    /// Until when each token that is gone is remembered.
+    private(set) var tombstones: [TokenHash: Duration] = [:]
+    /// The same, the one whose time is over first at its top.
+    private var tombstoneEnds: Heap<Due<TokenHash>> = []
+
+    // MARK: Sessions
+
+    /// Gives a new session its key, or says why it cannot have one.
+    mutating func add(
+        _ session: SessionRecord, credential: TokenHash?, limit: Int
+    ) -> Result<SessionKey, StoreError> {
+        if isClosed { return .failure(.journalClosed) }
+        let sessionTokens = [session.tokenHash] + (credential.map { [$0] } ?? [])
+        guard Set(sessionTokens).count == sessionTokens.count, sessionTokens.allSatisfy({ tokens[$0] == nil }),
+            ids[session.id] == nil
+        else { return .failure(.sessionExists) }
+        guard sessionTokens.allSatisfy({ tombstones[$0] == nil }) else { return .failure(.sessionGone) }
+        let subject = session.subject.map(SubjectBytes.init)
+        if session.isShared, let subject, shared[subject] != nil { return .failure(.sharedExists) }
+        guard ids.count < limit else { return .failure(.tooManyKept) }
+        lastKey += 1
+        let key = SessionKey(lastKey)
+        for token in sessionTokens { tokens[token] = key }
+        ids[session.id] = key
+        insert(key, of: subject, isShared: session.isShared)
+        return .success(key)
+    }
+
+    mutating func remove(
+        _ key: SessionKey, _ record: SessionRecord, credentials: [StoredCredential], tombstoneUntil: Duration,
+        limit: Int
+    ) {
+        for token in Set([record.tokenHash] + credentials.map(\.token)) {
+            tokens[token] = nil
+            bury(token, until: tombstoneUntil, limit: limit)
+        }
+        ids[record.id] = nil
+        remove(key, of: record.subject.map(SubjectBytes.init), isShared: record.isShared)
+    }
+
+    // MARK: Credentials
+
+    /// Why a session cannot get credentials with tokens that it does not have; nil if it can.
+    func fault(newTokens: some Sequence<TokenHash>, of key: SessionKey) -> StoreError? {
+        for token in newTokens {
+            if let owner = tokens[token] {
+                if owner != key { return .tokenIsUsed }
+            } else if tombstones[token] != nil {
+                return .credentialsChanged
+            }
+        }
+        return nil
+    }
+
+    /// Whether a subject has a shared session.
+    func hasShared(_ subject: Subject) -> Bool { shared[SubjectBytes(subject)] != nil }
+
+    mutating func add(_ token: TokenHash, of key: SessionKey) { tokens[token] = key }
+
+    mutating func remove(_ token: TokenHash, tombstoneUntil: Duration, limit: Int) {
+        tokens[token] = nil
+        bury(token, until: tombstoneUntil, limit: limit)
+    }
+
+    mutating func move(_ key: SessionKey, from old: Subject?, to new: Subject?, isShared: Bool) {
+        remove(key, of: old.map(SubjectBytes.init), isShared: isShared)
+        insert(key, of: new.map(SubjectBytes.init), isShared: isShared)
+    }
+
+    // MARK: Subjects
+
+    /// At most `limit` of the sessions that are looked for, with keys after one, oldest first.
+    func sessions(_ query: SessionQuery, after key: SessionKey, limit: Int) -> [SessionKey] {
+        let found: ArraySlice<SessionKey>
+        switch query {
+        case .id(let id): found = ids[id].map { [$0] } ?? []
+        case .shared(let subject): found = shared[SubjectBytes(subject)].map { [$0] } ?? []
+        case .subject(let subject): found = (subjects[SubjectBytes(subject)] ?? [])[...]
+        }
+        return Array(found[Self.index(of: SessionKey(key.number + 1), in: found)...].prefix(limit))
+    }
+
+    private mutating func insert(_ key: SessionKey, of subject: SubjectBytes?, isShared: Bool) {
+        guard let subject else { return }
+        if isShared { shared[subject] = key }
+        let index = Self.index(of: key, in: (subjects[subject] ?? [])[...])
+        subjects[subject, default: []].insert(key, at: index)
+    }
+
+    private mutating func remove(_ key: SessionKey, of subject: SubjectBytes?, isShared: Bool) {
+        guard let subject, let keys = subjects[subject] else { return }
+        if isShared { shared[subject] = nil }
+        if keys == [key] { return subjects[subject] = nil }
+        subjects[subject]?.remove(at: Self.index(of: key, in: keys[...]))
+    }
+
+    /// The place of the first key that is not below one.
+    private static func index(of key: SessionKey, in keys: ArraySlice<SessionKey>) -> Int {
+        var (low, high) = (keys.startIndex, keys.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if keys[middle].number < key.number { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    // MARK: Tombstones
+
+    mutating func bury(_ token: TokenHash, until: Duration, limit: Int) {
+        // A token is buried once: it names nothing afterwards.
+        guard tombstones.updateValue(until, forKey: token) == nil else { return }
+        tombstoneEnds.insert(Due(time: until, of: token))
+        if tombstones.count > limit { tombstones[tombstoneEnds.removeMin().of] = nil }
+    }
+
+    /// Removes at most 1,000 tombstones whose time is over; says whether there may be more.
+    mutating func removeTombstones(now: Duration) -> Bool {
+        for _ in 0..<1_000 {
+            guard let first = tombstoneEnds.min, first.time <= now else { return false }
+            tombstones[first.of] = nil
+            tombstoneEnds.removeMin()
+        }
+        return true
+    }
+}
+
+/// What something is due by.
+struct Due<Value: Equatable>: Comparable {
+    let time: Duration
+    let of: Value
+
+    static func < (left: Due, right: Due) -> Bool { left.time < right.time }
+}
+
+/// A subject as a journal compares it: byte for byte. `==` on strings takes composed and decomposed letters for the same,
+/// which are two users to an issuer that compares bytes.
+package struct SubjectBytes: Hashable {
+    private let issuer: [UInt8]
+    private let id: [UInt8]
+
+    package init(_ subject: Subject) {
+        issuer = Array(subject.issuer.utf8)
+        id = Array(subject.id.utf8)
+    }
+}

@@ -1,0 +1,71 @@
+import MVI
+
+/// Credentials and subjects. Tokens change under the directory's lock and the session's, so that a token always names a
+/// session that has it.
+extension MemoryJournal {
+    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        done(
+            directory.withLock { directory in
+                if directory.isClosed { return .failure(.journalClosed) }
+                return shard(of: change.session).withLock { shard in
+                    guard let session = shard.sessions[change.session] else { return .failure(.sessionGone) }
+                    let old = session.credentials
+                    if let fault = fault(change, of: session, directory) { return .failure(fault) }
+                    session.credentials = change.merged(into: old)
+                    // A session that gets another subject keeps its place in the directory otherwise.
+                    directory.move(
+                        change.session, from: session.subject, to: change.subject, isShared: session.record.isShared)
+                    session.subject = change.subject
+                    for credential in change.kept { directory.add(credential.token, of: change.session) }
+                    // The session's own token goes on naming it.
+                    let gone = Set(old.map(\.token)).intersection(change.removed)
+                    for token in gone where token != session.record.tokenHash {
+                        directory.remove(token, tombstoneUntil: change.tombstoneUntil, limit: limit)
+                    }
+                    return .success(())
+                }
+            })
+    }
+
+    private func fault(
+        _ change: CredentialChange, of session: MemorySession, _ directory: MemoryDirectory
+    ) -> StoreError? {
+        let old = session.credentials.map { (token: $0.token, number: $0.number) }
+        if let fault = change.fault(subject: session.subject, credentials: old) { return fault }
+        if let fault = directory.fault(newTokens: change.kept.lazy.map(\.token), of: change.session) { return fault }
+        guard session.record.isShared, let subject = change.subject, !subject.isSame(as: session.subject) else {
+            return nil
+        }
+        return directory.hasShared(subject) ? .sharedExists : nil
+    }
+
+    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        var found: [SessionRecord] = []
+        var last = SessionKey(0)
+        while found.count < limit {
+            let keys = directory.withLock { $0.sessions(query, after: last, limit: limit - found.count) }
+            guard let key = keys.last else { break }
+            last = key
+            // One that is gone meanwhile, or another's, is passed over.
+            found += keys.compactMap { key in read(key) { $0.record.answers(query) ? $0.record : nil } }
+        }
+        answer(found, done)
+    }
+}
+
+extension SessionRecord {
+    fileprivate func answers(_ query: SessionQuery) -> Bool {
+        switch query {
+        case .id(let id): self.id == id
+        case .subject(let subject): subject.isSame(as: self.subject)
+        case .shared(let subject): isShared && subject.isSame(as: self.subject)
+        }
+    }
+}
+
+extension MemorySession {
+    /// Whether a token is the session's own, or one of its credentials'.
+    func isNamed(by token: TokenHash) -> Bool {
+        record.tokenHash == token || credentials.contains { $0.token == token }
+    }
+}

@@ -1,0 +1,31 @@
+import MVI
+
+/// Reminders. What is to be looked after is in one list for all sessions, which only appends with reminders change.
+extension MemoryJournal {
+    /// Appends a batch that changes reminders.
+    func appendReminders(_ batch: JournalBatch, to session: MemorySession, in shard: inout MemoryShard) -> AppendResult
+    {
+        let before = session.dueTimes
+        let result = shard.append(batch, to: session)
+        changeAlarms(of: batch.session, session, from: before, to: session.dueTimes)
+        return result
+    }
+
+    func changeAlarms(of key: SessionKey, _ session: MemorySession, from old: Set<Duration>, to new: Set<Duration>) {
+        guard old != new else { return }
+        let token = session.record.tokenHash
+        alarmList.withLock { alarms in
+            for due in old.subtracting(new) { alarms.remove(Alarm(token: token, session: key, due: due)) }
+            for due in new.subtracting(old) { alarms.insert(Alarm(token: token, session: key, due: due)) }
+        }
+    }
+
+    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        answer(alarmList.withLock { $0.alarms(after: after, limit: limit) }, done)
+    }
+}
+
+extension MemorySession {
+    /// When its reminders are due.
+    var dueTimes: Set<Duration> { Set(reminders.lazy.map(\.due)) }
+}
