@@ -12,6 +12,12 @@ import WireJSON
 
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
+    private static func credential(_ number: Int, revocation: StoredCredential.Revocation? = nil) -> StoredCredential {
+        StoredCredential(
+            token: TokenHash(Array(repeating: 0xab, count: 32)), kind: .bearer, number: number,
+            principal: bytes("secret"), made: start, revocation: revocation)
+    }
+
     /// A session with something in every part.
     private static func export() -> SessionExport {
         var lost = LostLabels()
@@ -31,7 +37,8 @@ import WireJSON
             key: SessionKey(12),
             record: SessionRecord(
                 id: "s-1", tokenHash: TokenHash(Array(repeating: 0xab, count: 32)), epoch: "k3", credential: .cookie,
-                created: start, lastSeen: start + .seconds(1)),
+                created: start, lastSeen: start + .seconds(1), subject: Subject(issuer: "https://id", id: "ada"),
+                isShared: true),
             recentHeads: [SessionHead(number: 41, nonce: 99)], stores: stores.map(\.summary),
             labels: [
                 StoredLabel(
@@ -46,6 +53,12 @@ import WireJSON
                 StoredReceipt(
                     key: .sequence(4, epoch: "mine"), number: 6, bodyHash: [], intent: "i2",
                     outcome: .refused(status: 422, body: bytes(#"{"title":"no"}"#)), made: start),
+            ],
+            credentials: [credential(1, revocation: .init(until: start, proof: bytes("secret"))), credential(2)],
+            reminders: [
+                StoredReminder(
+                    feature: counter, id: "late", due: start + .seconds(60), number: 41,
+                    action: bytes(#"{"type":"ring"}"#))
             ])
         return SessionExport(
             session: session, stores: stores,
@@ -62,37 +75,44 @@ import WireJSON
         let text = String(decoding: SessionDocument.write(Self.export()), as: UTF8.self)
         #expect(
             text == #"""
-                {"format":"mvi-session/1","session":{"id":"s-1","epoch":"k3","credential":"cookie","created":"2026-09-21T14:13:20.123Z","lastSeen":"2026-09-21T14:13:21.123Z","sequence":41,"hasLostLabels":true,"lostLabels":[{"feature":"counter","sequence":2,"isUnheard":true}]},"stores":[
+                {"format":"mvi-session/1","session":{"id":"s-1","epoch":"k3","credential":"cookie","subject":{"issuer":"https://id","id":"ada"},"isShared":true,"created":"2026-09-21T14:13:20.123Z","lastSeen":"2026-09-21T14:13:21.123Z","sequence":41,"hasLostLabels":true,"lostLabels":[{"feature":"counter","sequence":2,"isUnheard":true}]},"stores":[
                 {"feature":"counter","schemaVersion":2,"sequence":8,"version":7,"madeSequence":1,"state":{"count":5,"name":"ä"},"view":{"text":"5"},"viewIntent":"intent-1","replacedSequence":1},
                 {"feature":"order-detail:9","schemaVersion":2,"sequence":8,"version":7,"madeSequence":1,"state":null,"view":{"text":"5"},"replacedSequence":1}],"labels":[
                 {"sequence":40,"index":1,"feature":"counter","version":6,"label":{"type":"toast","text":"a\nb"},"expiry":"2026-09-21T14:14:20.123Z","isWritten":true}],"receipts":[
                 {"key":"\"quoted\"","feature":"counter","sequence":5,"intent":"i1","bodySHA256":"001fff","version":6,"made":"2026-09-21T14:13:20.123Z"},
-                {"number":4,"epoch":"mine","sequence":6,"intent":"i2","bodySHA256":"","status":422,"body":{"title":"no"},"made":"2026-09-21T14:13:20.123Z"}],"turns":[
+                {"number":4,"epoch":"mine","sequence":6,"intent":"i2","bodySHA256":"","status":422,"body":{"title":"no"},"made":"2026-09-21T14:13:20.123Z"}],"credentials":[
+                {"kind":"bearer","number":1,"made":"2026-09-21T14:13:20.123Z","revokedUntil":"2026-09-21T14:13:20.123Z"},
+                {"kind":"bearer","number":2,"made":"2026-09-21T14:13:20.123Z"}],"reminders":[
+                {"feature":"counter","id":"late","due":"2026-09-21T14:14:20.123Z","action":{"type":"ring"}}],"turns":[
                 {"sequence":41,"feature":"counter","time":"2026-09-21T14:13:20.123Z","recording":{"intent":"i1"}}],"setAside":[
                 {"feature":"counter","schemaVersion":1,"reason":"it is cut off","time":"2026-09-21T14:13:20.123Z","stateHex":"7b6e6f74206a736f6e"}]}
 
                 """#)
     }
 
-    @Test func `the token's hash is nowhere in it`() {
+    @Test func `no token's hash is in it, nor what a credential says of its user`() {
         let text = String(decoding: SessionDocument.write(Self.export()), as: UTF8.self)
         #expect(!text.contains("abab"))
+        #expect(!text.contains("secret"))
         #expect(!text.lowercased().contains("token"))
     }
 
     @Test func `it is one JSON text, also for a session with nothing in it`() throws {
         struct Empty: Decodable, Equatable {
             var format: String
-            var stores, labels, receipts, turns, setAside: [JSONText]
+            var stores, labels, receipts, credentials, reminders, turns, setAside: [JSONText]
         }
         _ = try WireJSON.decode(JSONText.self, from: SessionDocument.write(Self.export()))
         var export = Self.export()
         export.session.labels = []
         export.session.receipts = []
+        export.session.credentials = []
+        export.session.reminders = []
         let nothing = SessionExport(session: export.session, stores: [], turns: [], setAside: [])
         let document = try WireJSON.decode(Empty.self, from: SessionDocument.write(nothing))
         #expect(document.format == Fixture.format)
         #expect(document.stores.isEmpty && document.turns.isEmpty)
+        #expect(document.credentials.isEmpty && document.reminders.isEmpty)
     }
 
     @Test func `what is no JSON does not spoil the document`() throws {
@@ -101,6 +121,7 @@ import WireJSON
             export.stores[0].state = Self.bytes(text)
             export.session.labels[0].json = Self.bytes(text)
             export.turns[0].recording = Self.bytes(text)
+            export.session.reminders[0].action = Self.bytes(text)
             _ = try WireJSON.decode(JSONText.self, from: SessionDocument.write(export))
         }
     }

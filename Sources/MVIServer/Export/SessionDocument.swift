@@ -5,7 +5,8 @@ import WireJSON
 /// A session with all that is kept of it as one JSON document, in the format `mvi-session/1` of `docs/fixtures.md`, which
 /// `Fixture` of `MVITesting` reads.
 ///
-/// Nothing in it lets its reader use the session: the token's hash stays out.
+/// Nothing in it lets its reader use the session: hashes of tokens stay out, and what is known of users but for their
+/// subject.
 package enum SessionDocument {
     /// The format's name, the document's member `format`.
     package static let format = "mvi-session/1"
@@ -19,6 +20,8 @@ package enum SessionDocument {
             "stores", lines: export.stores.sorted { $0.summary.feature.text < $1.summary.feature.text }.map(store))
         document.add("labels", lines: export.session.labels.map(label))
         document.add("receipts", lines: export.session.receipts.map(receipt))
+        document.add("credentials", lines: export.session.credentials.map(credential))
+        document.add("reminders", lines: export.session.reminders.map(reminder))
         document.add("turns", lines: export.turns.map(turn))
         document.add("setAside", lines: export.setAside.map(setAside))
         return document.close() + [UInt8(ascii: "\n")]
@@ -29,11 +32,40 @@ package enum SessionDocument {
         object.add("id", session.record.id)
         object.add("epoch", session.record.epoch)
         object.add("credential", session.record.credential.rawValue)
+        if let subject = session.record.subject { object.add("subject", json: self.subject(subject)) }
+        object.add("isShared", session.record.isShared)
         object.add("created", Timestamp(sinceEpoch: session.record.created).description)
         object.add("lastSeen", Timestamp(sinceEpoch: session.record.lastSeen).description)
         object.add("sequence", session.head.number)
         object.add("hasLostLabels", session.lostLabels.hasAny)
         object.add("lostLabels", array: session.lostLabels.dropped.sorted { $0.key.text < $1.key.text }.map(lost))
+        return object.close()
+    }
+
+    private static func subject(_ subject: Subject) -> [UInt8] {
+        var object = JSONObject()
+        object.add("issuer", subject.issuer)
+        object.add("id", subject.id)
+        return object.close()
+    }
+
+    private static func credential(_ credential: StoredCredential) -> [UInt8] {
+        var object = JSONObject()
+        object.add("kind", credential.kind.rawValue)
+        object.add("number", credential.number)
+        object.add("made", Timestamp(sinceEpoch: credential.made).description)
+        if let revocation = credential.revocation {
+            object.add("revokedUntil", Timestamp(sinceEpoch: revocation.until).description)
+        }
+        return object.close()
+    }
+
+    private static func reminder(_ reminder: StoredReminder) -> [UInt8] {
+        var object = JSONObject()
+        object.add("feature", reminder.feature.text)
+        object.add("id", reminder.id)
+        object.add("due", Timestamp(sinceEpoch: reminder.due).description)
+        object.add(kept: reminder.action, as: "action", orHex: "actionHex")
         return object.close()
     }
 
