@@ -71,8 +71,33 @@ import Testing
         }
         // A refusal uses its number up, and is kept.
         _ = try await send(#"{"type":"shout"}"#, .sequence(5, epoch: "epoch"), to: session)
+        let id = session.id
+        let export = try #require(try await awaitResult { journal.export(id, done: $0) }.get())
+        try await keepMore(of: export.session.key, in: journal)
         await journal.close()
         return (folder, token)
+    }
+
+    /// Keeps two credentials of the session, one of them revoked, and a reminder.
+    private func keepMore(of key: SessionKey, in journal: SQLiteJournal) async throws {
+        let credentials = (1...2).map { number in
+            StoredCredential(
+                token: TokenHash(Array(repeating: UInt8(number), count: 32)), kind: .bearer, number: number,
+                principal: Array("{}".utf8), made: TestSession.start,
+                revocation: number == 1 ? .init(until: TestSession.start, proof: [1]) : nil)
+        }
+        let change = CredentialChange(
+            session: key, expecting: nil, subject: Subject(issuer: "i", id: "a"), kept: credentials)
+        try await awaitResult { journal.change(change, done: $0) }.get()
+        let head = try #require(try await awaitResult { journal.load(key, since: .empty, done: $0) }.get()).head
+        let reminder = StoredReminder(
+            feature: FeatureID(name: "note", key: nil), id: "late", due: .seconds(3_000_000_000),
+            number: head.number + 1,
+            action: Array("{}".utf8))
+        let batch = JournalBatch(
+            session: key, expecting: head, head: SessionHead(number: head.number + 1, nonce: 1),
+            time: TestSession.start, reminders: [.set(reminder)])
+        guard case .committed = await journal.append(batch) else { throw StoreError(.invalid, "it was not kept") }
     }
 
     /// Everything that a client can ask of the session. What it gets does not matter here, but that it gets something.
@@ -109,10 +134,10 @@ import Testing
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<Self.rounds {
             let copy = try sound.copyAsAfterKill()
-            let (table, column) = try #require(columns.randomElement(using: &generator))
+            let (table, keys, column) = try #require(columns.randomElement(using: &generator))
             let value = Self.values.randomElement(using: &generator) ?? .null
-            let change =
-                "UPDATE \(table) SET \(column) = ? WHERE rowid = (SELECT rowid FROM \(table) ORDER BY random() LIMIT 1)"
+            let row = "SELECT \(keys) FROM \(table) ORDER BY random() LIMIT 1"
+            let change = "UPDATE \(table) SET \(column) = ? WHERE (\(keys)) = (\(row))"
             do {
                 var connection = try Connection(.file(copy.database))
                 try connection.execute(change, [value])
@@ -177,12 +202,16 @@ import Testing
         .text("9223372036854775807"),
     ]
 
-    private func columns(of folder: TemporaryFolder) async throws -> [(String, String)] {
+    /// Each column with its table and the columns of the table's key.
+    private func columns(of folder: TemporaryFolder) async throws -> [(String, String, String)] {
         var connection = try Connection(.file(folder.database))
-        var columns: [(String, String)] = []
-        for table in ["sessions", "stores", "labels", "receipts"] {
-            let names = try connection.query("SELECT name FROM pragma_table_info(?)", [.text(table)]) { try $0.text(0) }
-            columns += names.map { (table, $0) }
+        var columns: [(String, String, String)] = []
+        for table in ["sessions", "stores", "labels", "receipts", "credentials", "reminders"] {
+            let names = try connection.query(
+                "SELECT name, pk > 0 FROM pragma_table_info(?)", [.text(table)]
+            ) { (name: try $0.text(0), isKey: try $0.int(1) != 0) }
+            let keys = names.filter(\.isKey).map(\.name).joined(separator: ", ")
+            columns += names.map { (table, keys, $0.name) }
         }
         return columns
     }

@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import SQLite
 import SessionJournal
@@ -90,6 +91,44 @@ import Testing
         await #expect(throws: StoreError.self) { try await journal.news(session, since: head) }
         #expect(try await journal.load(other).found != nil)
         await journal.close()
+    }
+
+    @Test func `a change of credentials whose sync failed is not shown by any of its tokens, nor by what looks for it`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal { $0.probeInterval = .seconds(3_600) }
+        let other = try await journal.newSession()
+        let (first, second) = (credential(1), credential(2))
+        let record = TestSession.record()
+        let key = try await awaitResult { journal.create(record, credential: first, done: $0) }.get()
+        FaultyDisk.set(.logSync, in: folder)
+        let change = CredentialChange(
+            session: key, expecting: nil, subject: Subject(issuer: "i", id: "a"), kept: [second],
+            removed: [first.token], tombstoneUntil: .seconds(9_000_000))
+        await #expect(throws: StoreError.self) { try await awaitResult { journal.change(change, done: $0) }.get() }
+        for token in [record.tokenHash, first.token, second.token] {
+            await #expect(throws: StoreError.self) {
+                try await awaitResult { journal.load(token, now: TestSession.start, done: $0) }.get()
+            }
+        }
+        // Which sessions these are about is not known.
+        for query in [SessionQuery.id(other.record.id), .subject(Subject(issuer: "i", id: "a"))] {
+            await #expect(throws: StoreError.self) {
+                try await awaitResult { journal.find(query, limit: 1, done: $0) }.get()
+            }
+        }
+        await #expect(throws: StoreError.self) {
+            try await awaitResult { journal.alarms(after: nil, limit: 1, done: $0) }.get()
+        }
+        #expect(try await journal.load(other).found != nil)
+        await journal.close()
+    }
+
+    private func credential(_ number: Int) -> StoredCredential {
+        StoredCredential(
+            token: TestSession.record().tokenHash, kind: .bearer, number: number, principal: [],
+            made: TestSession.start)
     }
 
     @Test func `after a sync that failed and a commit that did not, the lost append stays lost over a kill`()
