@@ -46,7 +46,7 @@ public final class TestStore<F: Feature>: Sendable {
     ///   - state: the state that an earlier life left, for a bootstrap that is told `.restored`.
     ///   - exhaustive: whether what is not asserted fails the test.
     ///   - timeout: how long in real time the test waits for something that work running elsewhere may still do.
-    ///   - environment: what the store is given; clock and executor are the test's own.
+    ///   - environment: what the store is given; clock and executor are the test's own, and waits have no jitter.
     public init(
         _ feature: F, state: F.State? = nil, exhaustive: Bool = true, timeout: Duration = .seconds(5),
         environment: StoreEnvironment = StoreEnvironment(), middleware: [any CommonMiddleware] = [],
@@ -59,6 +59,7 @@ public final class TestStore<F: Feature>: Sendable {
         adjusted.clock = clock
         adjusted.executor = executor
         adjusted.isRecording = true
+        adjusted.jitter = { $0 }
         adjusted.report = { report in
             inbox.report(report)
             environment.report(report)

@@ -21,6 +21,8 @@ struct BoundTests {
             case "keep": turn.launch(id: id, policy: .keepPrevious) { try await $0.sleep(for: .seconds(1)) }
             case "replace": turn.launch(id: id, policy: .cancelPrevious) { try await $0.sleep(for: .seconds(1)) }
             case "watch": turn.whileWatched(id: id) { try await $0.sleep(for: .seconds(1)) }
+            case "latest":
+                turn.throttle(id: id, for: .seconds(1), latest: true) { try await $0.sleep(for: .seconds(1)) }
             case "throttle": turn.throttle(id: id, for: .seconds(1)) { try await $0.sleep(for: .seconds(1)) }
             default: turn.cancel(id)
             }
@@ -76,6 +78,9 @@ struct BoundTests {
             ("throttle a,throttle b", "throttle a", false),
             ("throttle a,throttle b", "throttle c", true),
             ("launch,launch,launch,launch", "cancel a", false),
+            ("launch,latest a", "latest a", false),
+            ("launch,latest a,latest a", "latest a", false),
+            ("launch,launch,latest a", "latest a", true),
         ]
         for (first, second, isTooMuch) in cases {
             let store = Store({ intent, turn in Self.ask(intent, &turn) }, environment: environment)

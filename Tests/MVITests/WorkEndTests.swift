@@ -39,7 +39,7 @@ struct WorkEndTests {
         store.dispose()
     }
 
-    @Test("36: a cancelled task that throws is no failure, and cancellation never is")
+    @Test("36: a cancelled task that throws is no failure, nor is its cancellation")
     func cancellationIsNoFailure() async throws {
         let reports = Collected<Bool>()
         let gate = Gate()
@@ -51,7 +51,6 @@ struct WorkEndTests {
                     throw Broken()
                 }
                 turn.launch(id: "load") { _ in try await Gate().wait() }
-                turn.launch { _ in throw CancellationError() }
             }, environment: StoreEnvironment(executor: executor, report: { _ in reports.append(true) }))
         try await store.send("go")
         await gate.waiters()
@@ -60,6 +59,20 @@ struct WorkEndTests {
         await executor.idle()
         #expect(reports.all.isEmpty)
         #expect(store.diagnostics.failures == 0)
+        store.dispose()
+    }
+
+    @Test("36, 41: a CancellationError of work that nobody cancelled is a failure")
+    func unaskedCancellation() async throws {
+        let script = Script(
+            onExecute: { _, turn in turn.launch(id: "load") { _ in throw CancellationError() } },
+            onThrow: { failure, turn in turn.dispatch("failed \(failure.stage)") })
+        let store = Store(script, environment: StoreEnvironment(executor: executor))
+        store.start()
+        try await store.send("go")
+        await executor.idle()
+        #expect(store.messages == ["failed work(Optional(load))"])
+        #expect(store.diagnostics.failures == 1)
         store.dispose()
     }
 

@@ -170,6 +170,49 @@ struct WorkTests {
         store.dispose()
     }
 
+    @Test("34: a turn is told whether work of an id runs, with what it and the batch's earlier turns asked for")
+    func isRunning() async {
+        let log = HeldLog<Script>()
+        let gate = Gate()
+        let store = Store(
+            { intent, turn in
+                for part in intent.split(separator: ",") {
+                    switch part {
+                    case "launch": turn.launch(id: "load") { _ in try await gate.wait() }
+                    case "other": turn.launch(id: "other") { _ in try await gate.wait() }
+                    case "queue": turn.launch(id: "load", policy: .queue) { _ in try await gate.wait() }
+                    case "watch": turn.whileWatched(id: "load") { _ in }
+                    case "throttle": turn.throttle(id: "load", for: .seconds(1), latest: true) { _ in }
+                    case "stop": turn.cancel("load")
+                    default: turn.dispatch("\(part) \(turn.isRunning("load"))")
+                    }
+                }
+            }, environment: StoreEnvironment(clock: clock, executor: executor), log: log)
+        log.end()
+        store.accept("1,other,2,launch,3,queue,stop,4,watch,5")
+        log.end()
+        // One batch, in which an earlier turn launches and another cancels.
+        store.accept("launch")
+        for intent in ["6", "7,stop,8", "9,launch", "10"] { store.accept(intent) }
+        log.end()
+        log.end()
+        store.accept("11")
+        log.end()
+        gate.open()
+        await executor.idle()
+        store.accept("12,throttle")
+        log.end()
+        await executor.idle()
+        // The interval alone is no work; a call that is held back is.
+        store.accept("13,throttle,14")
+        log.end()
+        let expected = [
+            false, false, true, false, false, true, true, false, false, true, true, false, false, true,
+        ]
+        #expect(store.messages == expected.enumerated().map { "\($0 + 1) \($1)" })
+        store.dispose()
+    }
+
     @Test("34: ids live in the store: the same id in another one is another")
     func idsPerStore() async throws {
         let handler: Script.Handler = { intent, turn in

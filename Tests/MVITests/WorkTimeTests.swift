@@ -54,6 +54,41 @@ struct WorkTimeTests {
         store.dispose()
     }
 
+    @Test("38: throttle with the latest call runs the last of those that it held back, at the interval's end")
+    func throttleLatest() async throws {
+        let store = store { intent, turn in
+            if intent == "stop" { return turn.cancel("save") }
+            turn.throttle(id: "save", for: .seconds(1), latest: true) { await $0.dispatch(intent) }
+        }
+        try await store.send("1")
+        let second = try await store.send("2")
+        #expect(!second.isSettled)
+        let third = try await store.send("3")
+        #expect(!store.whenSettled(second.id, id: 1) {})
+        #expect(store.whenSettled(third.id, id: 1) {})
+        await clock.advance(by: .milliseconds(999), running: executor)
+        #expect(store.messages == ["1"])
+        await clock.advance(by: .milliseconds(1), running: executor)
+        #expect(store.messages == ["1", "3"])
+        // The interval began anew.
+        try await store.send("4")
+        await clock.advance(by: .milliseconds(999), running: executor)
+        #expect(store.messages == ["1", "3"])
+        await clock.advance(by: .seconds(1), running: executor)
+        #expect(store.messages == ["1", "3", "4"])
+        await clock.advance(by: .seconds(1), running: executor)
+        #expect(store.diagnostics.runningWork == 0)
+        try await store.send("5")
+        await executor.idle()
+        let held = try await store.send("6")
+        try await store.send("stop")
+        #expect(!store.whenSettled(held.id, id: 1) {})
+        await clock.advance(by: .seconds(3), running: executor)
+        #expect(store.messages == ["1", "3", "4", "5"])
+        #expect(store.diagnostics.runningWork == 0)
+        store.dispose()
+    }
+
     @Test("38: a timer fires each interval until it is cancelled; setting it again starts it anew; nobody waits for it")
     func timer() async throws {
         let store = store { intent, turn in
@@ -117,6 +152,38 @@ struct WorkTimeTests {
         store.dispose()
     }
 
+    @Test("39: registering an id again takes the place of what runs, watched, in its grace period and not watched")
+    func registerAgain() async throws {
+        let store = store { intent, turn in
+            turn.whileWatched(id: "watch", grace: .seconds(5)) { work in
+                await work.dispatch(intent)
+                try await Gate().wait()
+            }
+        }
+        store.beginWatching()
+        try await store.send("a")
+        await executor.idle()
+        try await store.send("b")
+        await executor.idle()
+        #expect(store.messages == ["a", "b"])
+        #expect(store.diagnostics.runningWork == 1)
+        store.endWatching()
+        await clock.advance(by: .seconds(4), running: executor)
+        try await store.send("c")
+        await executor.idle()
+        #expect(store.messages == ["a", "b", "c"])
+        // The grace period goes on.
+        await clock.advance(by: .seconds(1), running: executor)
+        #expect(store.diagnostics.runningWork == 0)
+        try await store.send("d")
+        await executor.idle()
+        #expect(store.diagnostics.runningWork == 0)
+        store.beginWatching()
+        await executor.idle()
+        #expect(store.messages == ["a", "b", "c", "d"])
+        store.dispose()
+    }
+
     @Test("39: grace periods do not pile up when watchers come and go")
     func graces() async throws {
         let store = store { _, turn in
@@ -176,6 +243,34 @@ struct WorkTimeTests {
         #expect(seen.all == [["inner", "failed"]])
         #expect(!store.whenSettled(outcome.id, id: 4) {})
         store.dispose()
+    }
+
+    @Test("64: work that is not counted is not waited for, nor is what it launches; a timer's is none of it")
+    func uncounted() async throws {
+        let gate = Gate()
+        let script = Script(
+            onExecute: { intent, turn in
+                let operation: Turn<Script>.Operation = { work in
+                    await work.turn { turn in turn.launch(id: "inner") { _ in try await gate.wait() } }
+                    throw Broken()
+                }
+                switch intent {
+                case "launch": turn.launch(isCounted: false, operation)
+                case "watch": turn.whileWatched(id: "watch", operation)
+                default: turn.timer(id: "timer", every: .seconds(1), operation)
+                }
+            }, onThrow: { _, turn in turn.launch(id: "after a failure") { _ in try await gate.wait() } })
+        for intent in ["launch", "watch", "timer"] {
+            let store = Store(script, environment: StoreEnvironment(clock: clock, executor: executor))
+            store.start()
+            store.beginWatching()
+            let outcome = try await store.send(intent)
+            #expect(outcome.isSettled)
+            await clock.advance(by: .seconds(1), running: executor)
+            #expect(store.diagnostics.runningWork == 2, "\(intent)")
+            #expect(!store.whenSettled(outcome.id, id: 1) {})
+            store.dispose()
+        }
     }
 
     @Test("40: who waits for an intent is told when its work is cancelled, queued or not, and when the store ends")

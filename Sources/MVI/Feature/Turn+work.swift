@@ -4,24 +4,44 @@ extension Turn {
 
     /// Starts `operation` once this turn is committed, as a child of the store: it is cancelled with it.
     ///
-    /// `id` names the work inside this store; `policy` says what happens when work of that id is running already.
-    public mutating func launch(id: WorkID? = nil, policy: WorkPolicy = .parallel, _ operation: @escaping Operation) {
-        effects.append(.launch(request(id, policy, operation)))
+    /// - Parameters:
+    ///   - id: names the work inside this store.
+    ///   - policy: what happens when work of that id is running already.
+    ///   - isCounted: whether the intent is settled only after this work. What work that is not counted launches is not
+    ///     counted either.
+    public mutating func launch(
+        id: WorkID? = nil, policy: WorkPolicy = .parallel, isCounted: Bool = true, _ operation: @escaping Operation
+    ) {
+        effects.append(.launch(request(id, policy, isCounted: isCounted, operation)))
     }
 
     /// The work without its feature's type.
     private func request(
         _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool = true, _ operation: @escaping Operation
     ) -> WorkRequest {
-        WorkRequest(intentID: intentID, id: id, policy: policy, isCounted: isCounted) { [runner] context in
+        WorkRequest(origin: workOrigin(isCounted: isCounted), id: id, policy: policy) { [runner] context in
             try await operation(Work(runner: runner, context: context))
         }
     }
 
-    /// Cancels the running and queued work of that id once this turn is committed. Nothing running: nothing happens.
+    /// The origin of work that this turn launches: that of the work whose step it is, if it is one.
+    private func workOrigin(isCounted: Bool) -> WorkOrigin {
+        guard let origin else { return WorkOrigin(intentID, isCounted: isCounted) }
+        return isCounted || !origin.isCounted ? origin : WorkOrigin(intentID, isCounted: false)
+    }
+
+    /// Cancels the running and waiting work of that id once this turn is committed. Nothing running: nothing happens.
     public mutating func cancel(_ id: WorkID) {
         effects.append(.cancel(id))
     }
+
+    /// Whether work of that id would run or wait if this turn were committed now: with what it and the batch's earlier
+    /// turns launched and cancelled so far. A call that `debounce` or `throttle` holds back waits. Work that is
+    /// registered for watchers counts while it runs; cancelled work does not count. Inside a step, the work itself runs.
+    ///
+    /// Work ends on its own: what runs now may have ended when the turn is committed. Where exactly one piece must run,
+    /// launch with a policy instead of asking.
+    public func isRunning(_ id: WorkID) -> Bool { context.scope.isRunning(id, after: context.earlier, effects) }
 
     /// Runs `operation` when `interval` has passed without another call for the same id.
     public mutating func debounce(id: WorkID, for interval: Duration, _ operation: @escaping Operation) {
@@ -31,26 +51,33 @@ extension Turn {
         }
     }
 
-    /// Runs `operation` at once, and drops further calls for the same id until `interval` has passed.
-    public mutating func throttle(id: WorkID, for interval: Duration, _ operation: @escaping Operation) {
-        effects.append(.throttle(interval, request(id, .parallel, operation)))
+    /// Runs `operation` at once, and holds further calls for the same id back until `interval` has passed.
+    ///
+    /// - Parameter latest: whether the last call that was held back runs at the interval's end, which begins the next
+    ///   interval. If not, all of them are dropped.
+    public mutating func throttle(
+        id: WorkID, for interval: Duration, latest: Bool = false, _ operation: @escaping Operation
+    ) {
+        effects.append(.throttle(interval, latest: latest, request(id, .parallel, operation)))
     }
 
     /// Runs `operation` every `interval`, first after one interval, until `cancel(id)` or the store's end. Setting it
-    /// again starts it anew. An intent settles without waiting for a timer.
+    /// again starts it anew. An intent settles without waiting for a timer, or for what it launches.
     public mutating func timer(id: WorkID, every interval: Duration, _ operation: @escaping Operation) {
-        let repeated: Operation = { work in
+        launch(id: id, policy: .cancelPrevious, isCounted: false) { work in
             while true {
                 try await work.sleep(for: interval)
                 try await operation(work)
             }
         }
-        effects.append(.launch(request(id, .cancelPrevious, isCounted: false, repeated)))
     }
 
     /// Runs `operation` while a stream shows the store, and cancels it `grace` after the last one left; one that
     /// comes back in time finds it running. It stays registered under its id until `cancel(id)`. An intent settles
     /// without waiting for it.
+    ///
+    /// Registering the id again takes the place of what is registered: what runs of that id is cancelled, and the new
+    /// operation starts at once if a stream shows the store.
     public mutating func whileWatched(id: WorkID, grace: Duration = .seconds(5), _ operation: @escaping Operation) {
         effects.append(.whileWatched(grace, request(id, .keepPrevious, isCounted: false, operation)))
     }

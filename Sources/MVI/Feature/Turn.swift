@@ -4,10 +4,10 @@
 /// Everything done through it belongs to one transaction: it takes effect when the turn is committed, or not at all.
 public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline var current: F.State
-    /// The intent that led to this turn.
-    public let intentID: IntentID
-
     @usableFromInline let runner: TurnRunner<F>
+    @usableFromInline let context: TurnContext
+    /// That of the launched work whose step or failure this is; nil for a turn that no work led to.
+    @usableFromInline let origin: WorkOrigin?
     @usableFromInline package var hasMessages = false
     @usableFromInline package var labels: [F.Label] = []
     @usableFromInline package var observations: [Observation<F>.Event] = []
@@ -15,11 +15,15 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline var actions: [F.Action] = []
 
     @inlinable
-    init(runner: TurnRunner<F>, state: F.State, intentID: IntentID) {
+    init(runner: TurnRunner<F>, state: F.State, context: TurnContext, origin: WorkOrigin?) {
         self.runner = runner
         current = state
-        self.intentID = intentID
+        self.context = context
+        self.origin = origin
     }
+
+    /// The intent that led to this turn.
+    @inlinable public var intentID: IntentID { context.intentID }
 
     /// The state, with every message dispatched so far in it.
     @inlinable public var state: F.State { current }

@@ -14,8 +14,8 @@ package protocol StoreHost: AnyObject, Sendable {
 package protocol StoreRunner: AnyObject, Sendable {
     /// The turn of `bootstrap`.
     func bootstrap(_ reason: StartReason) -> RunTurn
-    /// The turn of `onFailure`.
-    func onFailure(_ failure: Failure) -> RunTurn
+    /// The turn of `onFailure`. `origin` is that of the launched work which failed; nil if none did.
+    func onFailure(_ failure: Failure, of origin: WorkOrigin?) -> RunTurn
     /// Takes the batch's working copy for the head.
     func commit()
     /// Forgets the batch's working copy.
@@ -51,7 +51,7 @@ final class StepJob: TurnJob {
 
     init(_ context: WorkContext, runTurn: @escaping RunTurn, completion: @escaping @Sendable ((any Error)?) -> Void) {
         host = context.host
-        intentID = context.intentID
+        intentID = context.origin.intentID
         token = context.token
         self.runTurn = runTurn
         self.completion = completion
@@ -71,21 +71,23 @@ final class StepJob: TurnJob {
 package final class FailureJob: TurnJob {
     package let host: any StoreHost
     package let intentID: IntentID
-    package let token: WorkToken?
+    package var token: WorkToken? { work?.token }
     package let runTurn: RunTurn
+    private let work: WorkContext?
     package var isFailureTurn: Bool { true }
     private let failure: Failure
     /// Called once, when the turn is over or never will be.
     private let then: (@Sendable () -> Void)?
 
+    /// - Parameter work: the launched work that failed; nil if it was a handler.
     package init(
-        _ failure: Failure, of token: WorkToken?, on host: any StoreHost, then: (@Sendable () -> Void)? = nil
+        _ failure: Failure, of work: WorkContext?, on host: any StoreHost, then: (@Sendable () -> Void)? = nil
     ) {
         self.host = host
         self.failure = failure
         intentID = failure.intentID
-        self.token = token
-        runTurn = host.runner.onFailure(failure)
+        self.work = work
+        runTurn = host.runner.onFailure(failure, of: work?.origin)
         self.then = then
     }
 

@@ -94,20 +94,20 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     }
 
     @usableFromInline
-    package func onFailure(_ failure: Failure) -> RunTurn {
-        { [self] context in run(context, stage: nil) { $0.runner.feature.onFailure(failure, &$0) } }
+    package func onFailure(_ failure: Failure, of origin: WorkOrigin?) -> RunTurn {
+        { [self] context in run(context, stage: nil, origin: origin) { $0.runner.feature.onFailure(failure, &$0) } }
     }
 
     /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say. Observers are told of
-    /// `cause` first, also if the turn throws.
+    /// `cause` first, also if the turn throws. `origin` is that of the launched work which led to it.
     @inlinable
     func run(
         _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event? = nil, since: UInt64? = nil,
-        judged: JudgedTurn? = nil, _ body: (inout Turn<F>) throws -> Void
+        judged: JudgedTurn? = nil, origin: WorkOrigin? = nil, _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
         let before = copies.withLock { $0.working ?? $0.head }
-        var turn = Turn(runner: self, state: before.state, intentID: context.intentID)
+        var turn = Turn(runner: self, state: before.state, context: context, origin: origin)
         if isObserved, let cause { turn.observations.append(cause) }
         do {
             try body(&turn)

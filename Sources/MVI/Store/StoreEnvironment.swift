@@ -29,15 +29,20 @@ public struct StoreEnvironment: Sendable {
         public var slowTurn: Duration
         /// Records the events of each turn even without an observer.
         public var isRecording: Bool
+        /// Varies the waits of `Work.retry`, so that not all stores try again at the same time: takes the wait that the
+        /// back-off gives, and returns the one to use.
+        public var jitter: @Sendable (Duration) -> Duration
         /// Told of what should be in an operator's log. Called from any thread, never under a lock; must not block.
         public var report: @Sendable (StoreReport) -> Void
     }
 
-    /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 50 ms.
+    /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 50 ms, and waits of
+    /// half to all of the back-off's.
     public init(
         instance: String = "", session: String = "", clock: any Clock<Duration> = ContinuousClock(),
         executor: (any TaskExecutor)? = nil, queueLimit: Int = 1024, workLimit: Int = 1024,
         slowTurn: Duration = .milliseconds(50), isRecording: Bool = false,
+        jitter: @escaping @Sendable (Duration) -> Duration = { $0 * Double.random(in: 0.5...1) },
         report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) {
         self.instance = instance
@@ -45,7 +50,7 @@ public struct StoreEnvironment: Sendable {
         shared = Shared(
             Settings(
                 clock: clock, executor: executor, queueLimit: queueLimit, workLimit: workLimit, slowTurn: slowTurn,
-                isRecording: isRecording, report: report))
+                isRecording: isRecording, jitter: jitter, report: report))
     }
 
     /// One of the settings.

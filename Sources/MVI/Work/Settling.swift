@@ -12,12 +12,13 @@ struct Settling {
     func isSettled(_ intentID: IntentID) -> Bool { counts[intentID] == nil }
 
     mutating func count(_ request: WorkRequest) {
-        if request.isCounted { counts[request.intentID, default: 0] += 1 }
+        if request.origin.isCounted { counts[request.origin.intentID, default: 0] += 1 }
     }
 
     mutating func uncount(_ request: WorkRequest) {
-        guard request.isCounted, let count = counts[request.intentID] else { return }
-        counts[request.intentID] = count == 1 ? nil : count - 1
+        let origin = request.origin
+        guard origin.isCounted, let count = counts[origin.intentID] else { return }
+        counts[origin.intentID] = count == 1 ? nil : count - 1
     }
 
     mutating func wait(for intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {

@@ -83,15 +83,13 @@ package final class StoreScope: Sendable {
     }
 
     private func begin(_ start: WorkStart, on host: any StoreHost) {
-        let context = WorkContext(host: host, token: start.token, intentID: start.request.intentID)
+        let context = WorkContext(host: host, token: start.token, origin: start.request.origin)
         let operation = start.request.operation
         let task = Task(executorPreference: environment.executor) { [self] in
             // Cancelled before it began: it must not begin.
             guard isLive(start.token) else { return ended(context) }
             do {
                 try await operation(context)
-            } catch is CancellationError {
-                // Cancelled, or something that it used was: no error.
             } catch {
                 return workFailed(context, error: error) { [self] in ended(context) }
             }
@@ -108,14 +106,14 @@ package final class StoreScope: Sendable {
         let failure = state.withLock { state -> Failure? in
             guard state.work.isLive(context.token) else { return nil }
             return Failure(
-                stage: .work(state.work.id(of: context.token)), intentID: context.intentID, error: error)
+                stage: .work(state.work.id(of: context.token)), intentID: context.origin.intentID, error: error)
         }
         guard let failure else {
             then?()
             return
         }
         report(failure, on: context.host)
-        context.host.enqueue(FailureJob(failure, of: context.token, on: context.host, then: then))
+        context.host.enqueue(FailureJob(failure, of: context, on: context.host, then: then))
     }
 
     private func ended(_ context: WorkContext) {
@@ -134,6 +132,17 @@ package final class StoreScope: Sendable {
     package func isLive(_ token: WorkToken, after earlier: [Effect] = []) -> Bool {
         let cancelled = earlier.isEmpty ? [] : Set(earlier.compactMap { $0.cancelledID })
         return state.withLock { $0.work.isLive(token, unless: cancelled) }
+    }
+
+    /// Whether work of that id would run or wait after the effects of the batch's earlier turns and those of a turn.
+    func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool {
+        let changes = earlier.filter { $0.id == id } + effects.filter { $0.id == id }
+        let (isRunning, table) = state.withLock { state in
+            (state.work.isRunning(id), changes.isEmpty ? nil : state.work)
+        }
+        guard var table else { return isRunning }
+        _ = table.simulate(changes)
+        return table.isRunning(id)
     }
 
     /// The names of the work that runs, for tests; the intervals of `throttle` are not work of the author's.

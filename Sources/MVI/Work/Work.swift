@@ -3,7 +3,7 @@
 package struct WorkContext: Sendable {
     let host: any StoreHost
     let token: WorkToken
-    let intentID: IntentID
+    let origin: WorkOrigin
 
     func sleep(for duration: Duration) async throws {
         try await host.scope.environment.clock.sleep(for: duration)
@@ -19,7 +19,7 @@ public struct Work<F: Feature>: Sendable {
     let context: WorkContext
 
     /// The intent that launched this work.
-    public var intentID: IntentID { context.intentID }
+    public var intentID: IntentID { context.origin.intentID }
 
     /// The store's state now, not when the work was launched: after an `await` it may differ.
     public var state: F.State { runner.state }
@@ -61,7 +61,7 @@ public struct Work<F: Feature>: Sendable {
     private func step(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async -> (any Error)? {
         // Cancelled work does not wait for its turn to be told so.
         guard context.host.scope.acceptsStep(of: context.token) else { return nil }
-        let run: RunTurn = { [runner] in runner.run($0, stage: nil, body) }
+        let run: RunTurn = { [runner, origin = context.origin] in runner.run($0, stage: nil, origin: origin, body) }
         return await withCheckedContinuation { continuation in
             context.host.enqueue(StepJob(context, runTurn: run) { continuation.resume(returning: $0) })
         }

@@ -32,11 +32,9 @@ package typealias WorkOperation = @Sendable (WorkContext) async throws -> Void
 /// Work that a turn asked for.
 @usableFromInline
 package struct WorkRequest: Sendable {
-    let intentID: IntentID
+    let origin: WorkOrigin
     let id: WorkID?
     let policy: WorkPolicy
-    /// Whether an intent is settled only after this work.
-    let isCounted: Bool
     let operation: WorkOperation
 }
 
@@ -44,7 +42,7 @@ package struct WorkRequest: Sendable {
 @usableFromInline
 package enum Effect: Sendable {
     case launch(WorkRequest)
-    case throttle(Duration, WorkRequest)
+    case throttle(Duration, latest: Bool, WorkRequest)
     case whileWatched(Duration, WorkRequest)
     case cancel(WorkID)
 
@@ -53,7 +51,16 @@ package enum Effect: Sendable {
         switch self {
         case .cancel(let id): id
         case .launch(let request): request.policy == .cancelPrevious ? request.id : nil
-        case .throttle, .whileWatched: nil
+        case .whileWatched(_, let request): request.id
+        case .throttle: nil
+        }
+    }
+
+    /// The id of the work that it is about.
+    var id: WorkID? {
+        switch self {
+        case .cancel(let id): id
+        case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request.id
         }
     }
 }

@@ -21,6 +21,14 @@ struct WorkTable {
         var task: Task<Void, Never>?
     }
 
+    /// The interval of a `throttle`.
+    private struct Window {
+        let token: WorkToken
+        let interval: Duration
+        /// What runs at its end.
+        var latest: WorkRequest?
+    }
+
     private var lastToken: UInt64 = 0
     private var running: [WorkToken: Running] = [:]
     /// Work that was cancelled and has not ended: it may not listen.
@@ -30,21 +38,25 @@ struct WorkTable {
     private var queues: [WorkID: [WorkStart]] = [:]
     private var queuedCount = 0
     /// Throttled ids whose interval has not passed.
-    private var throttled: [WorkID: WorkToken] = [:]
+    private var throttled: [WorkID: Window] = [:]
+    private var heldBackCount = 0
     var watching = Watching()
     var settling = Settling()
 
     var runningCount: Int { running.count }
 
     /// Pieces of work that run, cancelled or not, wait in a queue, hold back others or are registered for watchers.
-    var count: Int { running.count + cancelled.count + queuedCount + watching.count }
+    var count: Int { running.count + cancelled.count + queuedCount + heldBackCount + watching.count }
 
-    /// The names of the author's work that runs.
+    /// The names of the author's work that runs, or is held back until the end of a `throttle`'s interval.
     var inProgress: [String] {
-        running.filter { $0.value.window == nil }
+        running.filter { $0.value.window.map { throttled[$0]?.latest != nil } ?? true }
             .sorted { $0.key.number < $1.key.number }
-            .map { $0.value.request.id?.name ?? "work without an id" }
+            .map { ($0.value.window ?? $0.value.request.id)?.name ?? "work without an id" }
     }
+
+    /// Whether work of that id runs or waits.
+    func isRunning(_ id: WorkID) -> Bool { active[id] != nil || throttled[id]?.latest != nil }
 
     /// Whether nothing runs, waits or is waited for, and nothing is registered that bootstrap would not register again.
     var isDormant: Bool {
@@ -75,12 +87,9 @@ struct WorkTable {
         for effect in effects {
             switch effect {
             case .launch(let request): launch(request, &change)
-            case .throttle(let interval, let request): throttle(interval, request, &change)
+            case .throttle(let interval, let latest, let request): throttle(interval, latest, request, &change)
             case .whileWatched(let grace, let request):
-                guard let id = request.id else { break }
-                let before = watching.register(request, id: id, grace: grace, isOfBootstrap: isBootstrap)
-                if let before { change.released.append(before) }
-                if watching.isWatched { launch(request, &change) }
+                watch(request, grace: grace, isOfBootstrap: isBootstrap, &change)
             case .cancel(let id):
                 if let request = watching.forget(id) { change.released.append(request) }
                 cancelAll(id, &change)
@@ -109,15 +118,54 @@ struct WorkTable {
         change.started.append(work)
     }
 
-    private mutating func throttle(_ interval: Duration, _ request: WorkRequest, _ change: inout WorkChange) {
-        guard let id = request.id, throttled[id] == nil else { return }
-        let window = WorkRequest(intentID: request.intentID, id: nil, policy: .parallel, isCounted: false) { context in
+    private mutating func throttle(
+        _ interval: Duration, _ latest: Bool, _ request: WorkRequest, _ change: inout WorkChange
+    ) {
+        guard let id = request.id else { return }
+        if throttled[id] != nil {
+            if latest { holdBack(request, id, interval, &change) }
+            return
+        }
+        let origin = WorkOrigin(request.origin.intentID, isCounted: false)
+        let window = WorkRequest(origin: origin, id: nil, policy: .parallel) { context in
             try await context.sleep(for: interval)
         }
         let token = newToken()
-        throttled[id] = token
+        throttled[id] = Window(token: token, interval: interval)
         start(WorkStart(token: token, request: window), window: id, &change)
         launch(request, &change)
+    }
+
+    /// Keeps a throttled call until the end of the interval, in the place of an earlier one.
+    private mutating func holdBack(
+        _ request: WorkRequest, _ id: WorkID, _ interval: Duration, _ change: inout WorkChange
+    ) {
+        guard let window = throttled[id] else { return }
+        giveUp(window.latest, &change)
+        throttled[id] = Window(token: window.token, interval: interval, latest: request)
+        settling.count(request)
+        heldBackCount += 1
+    }
+
+    /// Gives up a throttled call that waits.
+    private mutating func giveUp(_ latest: WorkRequest?, _ change: inout WorkChange) {
+        guard let latest else { return }
+        settling.uncount(latest)
+        heldBackCount -= 1
+        change.released.append(latest)
+    }
+
+    /// Registers work for watchers, in the place of all that runs under its id. What ran for watchers until now, in its
+    /// grace period too, is followed by the new work at once.
+    private mutating func watch(
+        _ request: WorkRequest, grace: Duration, isOfBootstrap: Bool, _ change: inout WorkChange
+    ) {
+        guard let id = request.id else { return }
+        let before = watching.register(request, id: id, grace: grace, isOfBootstrap: isOfBootstrap)
+        if let before { change.released.append(before) }
+        let isInGrace = before != nil && active[id] != nil
+        cancelAll(id, &change)
+        if watching.isWatched || isInGrace { launch(request, &change) }
     }
 
     mutating func cancelAll(_ id: WorkID, _ change: inout WorkChange) {
@@ -126,8 +174,9 @@ struct WorkTable {
             change.released.append(waiting.request)
             queuedCount -= 1
         }
-        let window = throttled.removeValue(forKey: id).map { [$0] } ?? []
-        for token in (active.removeValue(forKey: id) ?? []) + window {
+        let window = throttled.removeValue(forKey: id)
+        giveUp(window?.latest, &change)
+        for token in (active.removeValue(forKey: id) ?? []) + (window.map { [$0.token] } ?? []) {
             guard let entry = running.removeValue(forKey: token) else { continue }
             settling.uncount(entry.request)
             change.released.append(entry.request)
@@ -155,7 +204,10 @@ struct WorkTable {
             return
         }
         change.released.append(entry.request)
-        if let id = entry.window { throttled[id] = nil }
+        if let id = entry.window, let window = throttled.removeValue(forKey: id), let latest = window.latest {
+            giveUp(latest, &change)
+            throttle(window.interval, true, latest, &change)
+        }
         if let id = entry.request.id { free(id, of: token, &change) }
         settling.uncount(entry.request)
     }
@@ -181,6 +233,7 @@ struct WorkTable {
         change.cancelled += running.values.compactMap { $0.task } + watching.graces
         change.released +=
             running.values.map { $0.request } + queues.values.joined().map { $0.request } + watching.requests
+            + throttled.values.compactMap { $0.latest }
         change.settled += settling.remove { _, _ in true }
         let cancelled = cancelled.union(running.keys)
         self = WorkTable()
