@@ -16,6 +16,7 @@ struct LoggingTests {
             var value: String?
             var intent: String?
             var feature: String?
+            var intentName: String?
         }
 
         let lines: Lock<[Line]>
@@ -33,7 +34,7 @@ struct LoggingTests {
             }
             let line = Line(
                 level: event.level, kind: event.message.description, value: text("value"), intent: text("intent"),
-                feature: text("feature"))
+                feature: text("feature"), intentName: text("intentName"))
             lines.withLock { $0.append(line) }
         }
     }
@@ -65,6 +66,7 @@ struct LoggingTests {
         #expect(lines[1].intent == "i0" && lines[1].feature == "probe" && lines[1].level == .debug)
         #expect(lines[4].value == #"{"type":"said","text":"two\nlines"}"#)
         #expect(lines[5].level == .info)
+        #expect(lines[7].value?.hasPrefix("\"execute of fail: ") == true)
         #expect(lines.allSatisfy { $0.value?.contains("\n") != true })
     }
 
@@ -91,6 +93,19 @@ struct LoggingTests {
         #expect(lines.withLock { $0.isEmpty })
         StoreReportLog.log(.commitFailed(StoreError(.full, "no room"), instance: "probe"), logger)
         #expect(lines.withLock { $0.map(\.level) } == [.error])
+    }
+
+    @Test("41: a failure is logged with the name of its intent's case, and without its values")
+    func failures() {
+        let lines = Lock<[Recorder.Line]>([])
+        let logger = Logger(label: "test", factory: { _ in Recorder(lines: lines) })
+        for intent in [Probe.Intent.say(text: "a secret"), nil] {
+            let failure = Failure(
+                stage: .execute, intentID: IntentID("i"), intent: intent, error: StoreError(.full, "no room"))
+            StoreReportLog.log(.failure(failure, instance: "probe"), logger)
+        }
+        #expect(lines.withLock { $0.map(\.intentName) } == ["say", nil])
+        #expect(lines.withLock { $0.allSatisfy { $0.intent == "i" && $0.level == .error } })
     }
 
     @Test("44: what observers missed is logged when it grows, and only then")

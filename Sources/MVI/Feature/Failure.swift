@@ -14,13 +14,25 @@ public struct Failure: Error, Sendable {
     public let stage: Stage
     /// The intent that led to it.
     public let intentID: IntentID
+    /// That intent as it was executed, a value of the feature's `Intent`: with launched work the one that launched it,
+    /// with the work's own launches too. Nil for bootstrap, and for what no intent led to.
+    public let intent: (any Sendable)?
     /// What was thrown.
     public let error: any Error
 
     /// A failure of that stage.
-    public init(stage: Stage, intentID: IntentID, error: any Error) {
+    public init(stage: Stage, intentID: IntentID, intent: (any Sendable)? = nil, error: any Error) {
         self.stage = stage
         self.intentID = intentID
+        self.intent = intent
         self.error = error
+    }
+
+    /// The name of the intent's case, without its values; nil without an intent, or if that is no enum.
+    public var intentName: String? {
+        guard let intent else { return nil }
+        let mirror = Mirror(reflecting: intent)
+        guard mirror.displayStyle == .enum else { return nil }
+        return mirror.children.first?.label ?? String(describing: intent)
     }
 }

@@ -26,8 +26,8 @@ extension Turn {
 
     /// The origin of work that this turn launches: that of the work whose step it is, if it is one.
     private func workOrigin(isCounted: Bool) -> WorkOrigin {
-        guard let origin else { return WorkOrigin(intentID, isCounted: isCounted) }
-        return isCounted || !origin.isCounted ? origin : WorkOrigin(intentID, isCounted: false)
+        guard let origin else { return WorkOrigin(intentID, cause, isCounted: isCounted) }
+        return isCounted || !origin.isCounted ? origin : origin.uncounted
     }
 
     /// Cancels the running and waiting work of that id once this turn is committed. Nothing running: nothing happens.

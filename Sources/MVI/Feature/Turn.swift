@@ -6,6 +6,8 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline var current: F.State
     @usableFromInline let runner: TurnRunner<F>
     @usableFromInline let context: TurnContext
+    /// The intent that it begins with; nil for bootstrap, steps of launched work and turns of failures.
+    @usableFromInline let cause: F.Intent?
     /// That of the launched work whose step or failure this is; nil for a turn that no work led to.
     @usableFromInline let origin: WorkOrigin?
     @usableFromInline package var hasMessages = false
@@ -15,10 +17,11 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline var actions: [F.Action] = []
 
     @inlinable
-    init(runner: TurnRunner<F>, state: F.State, context: TurnContext, origin: WorkOrigin?) {
+    init(runner: TurnRunner<F>, state: F.State, context: TurnContext, cause: F.Intent?, origin: WorkOrigin?) {
         self.runner = runner
         current = state
         self.context = context
+        self.cause = cause
         self.origin = origin
     }
 

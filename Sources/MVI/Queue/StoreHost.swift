@@ -94,7 +94,8 @@ package final class FailureJob: TurnJob {
     package func finished(_ result: JobResult, isSettled: Bool) {
         // An action that `onFailure` sent: reported, but not handed to it once more.
         if let error = result.turn?.trouble?.stepError {
-            host.scope.report(Failure(stage: failure.stage, intentID: intentID, error: error), on: host)
+            host.scope.report(
+                Failure(stage: failure.stage, intentID: intentID, intent: failure.intent, error: error), on: host)
         }
         then?()
     }

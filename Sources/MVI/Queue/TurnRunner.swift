@@ -81,7 +81,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
                 return { context in runner.run(intent, context, isJudged: true) }
             }
         }
-        return run(context, stage: .execute, cause: .intent(intent), since: start, judged: judged) {
+        return run(
+            context, stage: .execute, cause: .intent(intent), intent: intent, since: start, judged: judged
+        ) {
             try $0.runner.feature.execute(intent, &$0)
         }
     }
@@ -95,19 +97,24 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     @usableFromInline
     package func onFailure(_ failure: Failure, of origin: WorkOrigin?) -> RunTurn {
-        { [self] context in run(context, stage: nil, origin: origin) { $0.runner.feature.onFailure(failure, &$0) } }
+        let origin = origin ?? WorkOrigin(failure.intentID, failure.intent, isCounted: true)
+        return { [self] context in
+            run(context, stage: nil, origin: origin) { $0.runner.feature.onFailure(failure, &$0) }
+        }
     }
 
     /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say. Observers are told of
-    /// `cause` first, also if the turn throws. `origin` is that of the launched work which led to it.
+    /// `cause` first, also if the turn throws. `intent` is that of the cause; `origin` is that of the launched work which
+    /// led to the turn.
     @inlinable
     func run(
-        _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event? = nil, since: UInt64? = nil,
-        judged: JudgedTurn? = nil, origin: WorkOrigin? = nil, _ body: (inout Turn<F>) throws -> Void
+        _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event? = nil, intent: F.Intent? = nil,
+        since: UInt64? = nil, judged: JudgedTurn? = nil, origin: WorkOrigin? = nil,
+        _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
         let before = copies.withLock { $0.working ?? $0.head }
-        var turn = Turn(runner: self, state: before.state, context: context, origin: origin)
+        var turn = Turn(runner: self, state: before.state, context: context, cause: intent, origin: origin)
         if isObserved, let cause { turn.observations.append(cause) }
         do {
             try body(&turn)
@@ -115,7 +122,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             if !turn.effects.isEmpty { try context.scope.check(turn.effects, after: context.earlier) }
         } catch {
             checkDuration(since: start, context)
-            return threw(error, context, stage: stage, cause: cause, judged: judged)
+            return threw(error, context, stage: stage, cause: cause, intent: intent, judged: judged)
         }
         var after = (state: turn.state, view: before.view)
         var isViewChanged = false
@@ -170,10 +177,10 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     func threw(
         _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event?,
-        judged: JudgedTurn?
+        intent: F.Intent?, judged: JudgedTurn?
     ) -> TurnResult {
         guard let stage else { return TurnResult(TurnTrouble(stepError: error)) }
-        let failure = Failure(stage: stage, intentID: context.intentID, error: error)
+        let failure = Failure(stage: stage, intentID: context.intentID, intent: intent, error: error)
         return TurnResult(
             TurnTrouble(error: StoreError(failure), failure: failure, isHandedToFeature: true),
             observe: telling((cause.map { [$0] } ?? []) + [.failed(failure)], context.intentID), judged: judged)
@@ -193,7 +200,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             } catch {
                 // Not a decision but a fault of the guard: what it should have judged must not pass.
                 let refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
-                let failure = Failure(stage: .execute, intentID: context.intentID, error: error)
+                let failure = Failure(stage: .execute, intentID: context.intentID, intent: intent, error: error)
                 return refused(
                     TurnTrouble(error: StoreError(refusal), failure: failure),
                     [.refused(intent, refusal), .failed(failure)], context)

@@ -106,7 +106,8 @@ package final class StoreScope: Sendable {
         let failure = state.withLock { state -> Failure? in
             guard state.work.isLive(context.token) else { return nil }
             return Failure(
-                stage: .work(state.work.id(of: context.token)), intentID: context.origin.intentID, error: error)
+                stage: .work(state.work.id(of: context.token)), intentID: context.origin.intentID,
+                intent: context.origin.intent, error: error)
         }
         guard let failure else {
             then?()

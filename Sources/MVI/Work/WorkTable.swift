@@ -126,8 +126,7 @@ struct WorkTable {
             if latest { holdBack(request, id, interval, &change) }
             return
         }
-        let origin = WorkOrigin(request.origin.intentID, isCounted: false)
-        let window = WorkRequest(origin: origin, id: nil, policy: .parallel) { context in
+        let window = WorkRequest(origin: request.origin.uncounted, id: nil, policy: .parallel) { context in
             try await context.sleep(for: interval)
         }
         let token = newToken()

@@ -48,9 +48,14 @@ public struct LoggingMiddleware: CommonMiddleware {
         case .action(let action): ("action", level, text(action))
         case .message(let message, _, _): ("message", level, text(message))
         case .label(let label): ("label", level, text(label))
-        case .failed(let failure): ("failed", level, text("\(failure.stage): \(failure.error)"))
+        case .failed(let failure): ("failed", level, text(describe(failure)))
         case .ended: ("ended", level, nil)
         }
+    }
+
+    private func describe(_ failure: Failure) -> String {
+        let intent = failure.intentName.map { " of \($0)" } ?? ""
+        return "\(failure.stage)\(intent): \(failure.error)"
     }
 
     private func text(_ value: some Encodable) -> String? {

@@ -6,12 +6,12 @@ enum StoreReportLog {
     static func log(_ report: StoreReport, _ logger: Logger) {
         switch report {
         case .failure(let failure, let instance):
-            logger.error(
-                "A feature's code threw",
-                metadata: [
-                    "feature": "\(instance)", "intent": "\(failure.intentID.text)", "stage": "\(failure.stage)",
-                    "error": "\(failure.error)",
-                ])
+            var metadata: Logger.Metadata = [
+                "feature": "\(instance)", "intent": "\(failure.intentID.text)", "stage": "\(failure.stage)",
+                "error": "\(failure.error)",
+            ]
+            if let name = failure.intentName { metadata["intentName"] = "\(name)" }
+            logger.error("A feature's code threw", metadata: metadata)
         case .slowTurn(let time, let intentID, let instance):
             logger.warning(
                 "A turn kept its thread too long; what waits belongs into launched work",
