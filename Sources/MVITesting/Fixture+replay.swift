@@ -12,7 +12,9 @@ extension Fixture {
     /// - Throws: ``FixtureError`` with the turn's sequence number if a state differs or a recording is none of this
     ///   feature as it is now; without one if nothing of the store was recorded.
     @discardableResult
-    public func replay<F: Feature>(_ feature: F, instance: String = F.name) throws(FixtureError) -> [F.State] {
+    public func replay<F: Feature>(
+        _ feature: F, instance: String = F.name
+    ) throws(FixtureError) -> [F.State] where F.Message: Decodable, F.Action: Decodable {
         if let stored = stores.first(where: { $0.feature == instance }) { try checkVersion(F.self, stored) }
         let initialState = feature.initialState
         let filling = try Array("{\"state\":".utf8) + encoded(initialState) + Array("}".utf8)
@@ -40,7 +42,7 @@ extension Fixture {
 
     private func recording<F: Feature>(
         of turn: Turn, _ feature: F.Type, filling: [UInt8]
-    ) throws(FixtureError) -> TurnRecording<F> {
+    ) throws(FixtureError) -> TurnRecording<F> where F.Message: Decodable, F.Action: Decodable {
         do throws(WireDecodingError) {
             return try WireJSON.decode(TurnRecording<F>.self, from: turn.recording.bytes, filling: filling)
         } catch {

@@ -78,6 +78,10 @@ package final class SessionEnvironment: Sendable {
             clock: clock, executor: executor, queueLimit: limits.queuedIntents,
             // Labels wait in the outbox, where streams find them.
             isRecording: limits.recordedTurns > 0, report: report)
+        guard stores.isRecording else { return }
+        for feature in features.definitions where !feature.isRecordable {
+            report(.unrecordable(feature: feature.name))
+        }
     }
 
     /// Streams open now, in all sessions.

@@ -80,6 +80,30 @@ struct LoggingTests {
         #expect(hidden.filter { $0.kind != "started" }.allSatisfy { $0.value == nil })
     }
 
+    /// A message that cannot be encoded.
+    private struct Loader: Feature {
+        struct Failed: Sendable { var text: String }
+        typealias Message = Failed
+        enum Intent: Codable, Sendable { case load }
+        static let examples: [Intent] = [.load]
+        let initialState = 0
+        func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.dispatch(Failed(text: "two\nlines")) }
+        func reduce(_ state: inout Int, _ message: Failed) { state += 1 }
+    }
+
+    @Test("a value that cannot be encoded is described in quotes")
+    func notEncodable() async throws {
+        let lines = Lock<[Recorder.Line]>([])
+        var logger = Logger(label: "test", factory: { _ in Recorder(lines: lines) })
+        logger.logLevel = .trace
+        let store = Store(Loader(), middleware: [LoggingMiddleware(logger: logger)])
+        store.start()
+        try await store.send(.load)
+        await store.observersCaughtUp()
+        #expect(lines.withLock { $0.last?.value } == #""Failed(text: \"two\\nlines\")""#)
+        store.dispose()
+    }
+
     @Test("a logger that would not show the lines costs nothing")
     func off() async {
         #expect(await lines(level: .info, [.add(amount: 5), .secret]).isEmpty)

@@ -28,9 +28,10 @@ public protocol Feature: Sendable {
     /// What a client may ask for.
     associatedtype Intent: Codable & Sendable
     /// What the feature asks of itself, through the store, so that middleware sees it. None by default.
-    associatedtype Action: Codable & Sendable = Never
-    /// What happened, as `reduce` is told it. By default the intents are the messages.
-    associatedtype Message: Codable & Sendable = Intent
+    associatedtype Action: Sendable = Never
+    /// What happened, as `reduce` is told it. By default the intents are the messages. Recorded turns need messages and
+    /// actions that are `Codable`; nothing else does.
+    associatedtype Message: Sendable = Intent
     /// One-off events for clients: a toast, a navigation. None by default.
     associatedtype Label: Codable & Equatable & Sendable = Never
     /// What clients see of the state. By default all of it.

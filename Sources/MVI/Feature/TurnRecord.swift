@@ -57,8 +57,9 @@ public enum CommitResult<F: Feature>: Sendable {
     case failed(StoreError)
 }
 
-/// What happened in a turn, as it is recorded: anything that encodes and decodes keeps it and brings it back.
-public struct TurnRecording<F: Feature>: Codable, Sendable {
+/// What happened in a turn, as it is recorded. It can be encoded and decoded where the feature's messages and actions
+/// can.
+public struct TurnRecording<F: Feature>: Sendable {
     /// The id of the intent that led to it.
     public var intent: String
     /// The intent that it began with, as interceptors left it; nil for bootstrap, steps of launched work and turns of
@@ -100,3 +101,6 @@ public struct TurnRecording<F: Feature>: Codable, Sendable {
         self.init(intent: turn.intentID.text, events: turn.observations, state: turn.state, labels: turn.labels)
     }
 }
+
+extension TurnRecording: Encodable where F.Message: Encodable, F.Action: Encodable {}
+extension TurnRecording: Decodable where F.Message: Decodable, F.Action: Decodable {}

@@ -77,6 +77,9 @@ public enum StoreReport: Sendable {
     case commitFailed(StoreError, instance: String)
     /// A state that was kept could not be read; it was set aside, and the store began anew.
     case stateSetAside(reason: String, instance: String)
+    /// Turns are to be recorded, and messages or actions of this feature are not `Codable`: its recordings say so
+    /// instead.
+    case unrecordable(feature: String)
 }
 
 /// What a store can tell of its own condition.

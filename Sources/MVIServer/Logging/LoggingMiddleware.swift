@@ -58,9 +58,11 @@ public struct LoggingMiddleware: CommonMiddleware {
         return "\(failure.stage)\(intent): \(failure.error)"
     }
 
-    private func text(_ value: some Encodable) -> String? {
+    /// A value as JSON; one that is not `Encodable` as its description, in quotes.
+    private func text<Value>(_ value: Value) -> String? {
         guard valueLength > 0 else { return nil }
-        guard let json = try? WireJSON.encode(value) else { return "not writable as JSON" }
+        let encodable = value as? any Encodable ?? String(describing: value)
+        guard let json = try? WireJSON.encode(encodable) else { return "not writable as JSON" }
         guard json.count > valueLength else { return String(decoding: json, as: UTF8.self) }
         return String(decoding: json.prefix(valueLength), as: UTF8.self) + "…"
     }

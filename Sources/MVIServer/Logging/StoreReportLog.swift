@@ -24,6 +24,10 @@ enum StoreReportLog {
             logger.error(
                 "A kept state could not be read; it was set aside and the store began anew",
                 metadata: ["feature": "\(instance)", "reason": "\(reason)"])
+        case .unrecordable(let feature):
+            logger.warning(
+                "Turns of a feature cannot be recorded: its messages or actions are not Codable",
+                metadata: ["feature": "\(feature)"])
         case .commitFailed(let error, _) where error.code == .gone:
             // A client ended the session while its work ran: no fault, and nothing is tried again.
             break

@@ -137,14 +137,21 @@ struct ErasedStore: Sendable {
         return encoded
     }
 
-    /// What happened in a turn, as it is recorded. One that JSON cannot hold says so, for the reader who replays it.
+    /// What happened in a turn, as it is recorded. One that JSON cannot hold, or whose messages or actions cannot be
+    /// encoded, says so, for the reader who replays it.
     @usableFromInline
     static func record<F: Feature>(_ recording: TurnRecording<F>) -> [UInt8]? {
-        do throws(WireEncodingError) {
-            return try WireJSON.encodeStored(recording).bytes
-        } catch {
-            return try? WireJSON.encode(UnrecordableTurn(intent: recording.intent, fault: error.detail))
+        let fault: String
+        if let recording = recording as? any Encodable {
+            do throws(WireEncodingError) {
+                return try WireJSON.encodeStored(recording).bytes
+            } catch {
+                fault = error.detail
+            }
+        } else {
+            fault = "the feature's messages or actions are not Codable"
         }
+        return try? WireJSON.encode(UnrecordableTurn(intent: recording.intent, fault: fault))
     }
 
     @usableFromInline
@@ -193,7 +200,7 @@ struct ErasedStore: Sendable {
     }
 }
 
-/// Stands for a turn whose messages or state JSON cannot hold.
+/// Stands for a turn that cannot be recorded.
 private struct UnrecordableTurn: Encodable {
     let intent: String
     let fault: String

@@ -11,6 +11,8 @@ package final class FeatureDefinition: Sendable {
     package let summary: String
     /// Whether an instance is named by a key.
     package let isKeyed: Bool
+    /// Whether its turns can be recorded: its messages and actions can be encoded.
+    package let isRecordable: Bool
     /// One JSON object for each intent, from the feature's examples.
     package let intentExamples: [[UInt8]]
     /// One JSON object for each label, from the feature's examples.
@@ -56,6 +58,7 @@ package final class FeatureDefinition: Sendable {
         name = F.name
         summary = F.summary
         self.isKeyed = isKeyed
+        isRecordable = TurnRecording<F>.self is any Encodable.Type
         do {
             for example in F.examples { try WireJSON.checkMapping(of: example) }
             for example in F.labelExamples { try WireJSON.checkMapping(of: example) }
