@@ -77,7 +77,8 @@ public struct StoreChange: Sendable {
     public var view: [UInt8]?
     /// The intent that led to `view`, nil if none did; kept only together with `view`.
     public var viewIntent: String?
-    /// Why the state that is kept now cannot be read: it is set aside, and the store that is made takes its place.
+    /// Why the state that is kept now is set aside: it cannot be read and the store that is made takes its place, or the
+    /// state of a change lacks members of it. Nil if it is not.
     public var setsAside: String?
 
     public init(

@@ -146,16 +146,16 @@ final class MemorySession {
 
     private func apply(_ change: StoreChange, time: Duration) {
         let index = index(of: change.feature)
+        if let index, let reason = change.setsAside {
+            setAside.append(
+                SetAsideState(
+                    feature: change.feature, schemaVersion: stores[index].schemaVersion, state: stores[index].state,
+                    reason: reason, time: time))
+        }
         switch change.kind {
         case .changed: if let index { stores[index].apply(change) }
         case .disposed: if let index { stores.remove(at: index) }
         case .made:
-            if let index, let reason = change.setsAside {
-                setAside.append(
-                    SetAsideState(
-                        feature: change.feature, schemaVersion: stores[index].schemaVersion,
-                        state: stores[index].state, reason: reason, time: time))
-            }
             var store = StoredStore(
                 summary: StoreSummary(
                     feature: change.feature, number: 0, version: 0, made: change.made,

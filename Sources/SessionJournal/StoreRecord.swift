@@ -34,14 +34,14 @@ public struct StoredStore: Sendable, Hashable {
     }
 }
 
-/// A state that could not be read.
+/// A state that could not be read, or not whole.
 public struct SetAsideState: Sendable, Hashable {
     public var feature: FeatureID
     /// The schema version of `state`.
     public var schemaVersion: Int
     /// As it was kept.
     public var state: [UInt8]
-    /// Why it could not be read.
+    /// Why it was set aside.
     public var reason: String
     /// When it was set aside: time since 1970.
     public var time: Duration

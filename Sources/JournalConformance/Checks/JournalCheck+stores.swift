@@ -167,5 +167,28 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.stored(log).stores.map(\.replaced) == [0])
         },
+        JournalCheck("a state that is set aside by a change is kept beside the store that goes on") { journal in
+            var log = try await journal.newLog()
+            try await journal.commit(log.batch(.made(), .made(Sample.feature(1), "other")), to: &log)
+            let changes = [
+                StoreChange.sample(.changed, state: "new", setsAside: "lost a"),
+                .sample(.changed, Sample.feature(1), state: "new", setsAside: "lost b"),
+            ]
+            var batch = log.batch(changes[0], changes[1], turns: 2, time: Sample.later)
+            // Each change names a turn of its own.
+            batch.stores[0].number -= 1
+            batch.stores[0].version -= 1
+            let stale = batch
+            try await journal.commit(batch, to: &log)
+            try await journal.reload()
+            #expect(try await journal.store(of: log).state == Sample.bytes("new"))
+            #expect(try await journal.stored(log).stores.map(\.replaced) == [0, 0])
+            let asides = try await journal.exported(log).setAside
+            #expect(asides.map(\.feature) == [Sample.counter, Sample.feature(1)])
+            #expect(asides.map(\.reason) == ["lost a", "lost b"])
+            #expect(asides[1].state == Sample.bytes("other") && asides[1].time == Sample.later)
+            #expect(try await journal.append(stale).isConflict)
+            #expect(try await journal.exported(log).setAside == asides)
+        },
     ]
 }

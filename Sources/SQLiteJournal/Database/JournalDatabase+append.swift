@@ -66,6 +66,7 @@ extension JournalDatabase {
             var id = entry.id(of: change.feature)
             switch change.kind {
             case .changed:
+                if let reason = change.setsAside, let id { try setAside(id, reason, change.number, batch.time) }
                 guard let id, try write(change, to: id, with: updateStore, batch, earlierHeads) == 1 else {
                     throw StoreError(.unavailable, "The journal's row of \(change.feature) is gone.")
                 }
