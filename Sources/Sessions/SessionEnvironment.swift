@@ -61,6 +61,8 @@ package final class SessionEnvironment: Sendable {
     let streamPlaces: Places
     let waitPlaces: Places
     private let lastNumber = Lock<UInt64>(0)
+    /// Names of features of which a state with unread members was reported.
+    private let reportedLosses = Lock<Set<String>>([])
 
     /// An environment; the defaults are those of a server.
     package init(
@@ -88,6 +90,12 @@ package final class SessionEnvironment: Sendable {
     package var openStreams: Int { streamPlaces.taken }
     /// Requests that wait now, in all sessions.
     package var openWaits: Int { waitPlaces.taken }
+
+    /// Reports members of a kept state that its feature does not read, once for each feature.
+    func note(lost: [String], of feature: FeatureID) {
+        guard !lost.isEmpty, reportedLosses.withLock({ $0.insert(feature.name).inserted }) else { return }
+        report(.membersUnread(lost, instance: feature.text))
+    }
 
     /// A number that no other stream or wait of this process has.
     func nextNumber() -> UInt64 {

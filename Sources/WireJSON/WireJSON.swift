@@ -35,6 +35,21 @@ package enum WireJSON {
     ) throws(WireDecodingError) -> T {
         try DecodingSession(bytes: bytes, filling: filling, limits: limits).decodeDocument(type)
     }
+
+    /// Decodes a stored value like ``decode(_:from:filling:limits:)``, and finds what would be lost if it were stored
+    /// again: members of the text that the type neither reads nor writes. One that is `null` holds nothing to lose.
+    ///
+    /// - Returns: the value, and JSON Pointers of the lost members, the first `lostLimit` of them in document order.
+    /// - Throws: ``WireDecodingError``, also when `filling` is no JSON.
+    @usableFromInline
+    package static func decodeStored<T: Codable>(
+        _ type: T.Type, from bytes: [UInt8], filling: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default
+    ) throws(WireDecodingError) -> (value: T, lost: [String]) {
+        let session = try DecodingSession(bytes: bytes, filling: filling, notesReads: true, limits: limits)
+        let value = try session.decodeDocument(type)
+        guard session.hasUnread else { return (value, []) }
+        return (value, session.lost(unlessIn: try? encodeStored(value).bytes, limit: lostLimit, limits: limits))
+    }
 }
 
 extension WireJSON {

@@ -77,6 +77,10 @@ public enum StoreReport: Sendable {
     case commitFailed(StoreError, instance: String)
     /// A state that was kept could not be read; it was set aside, and the store began anew.
     case stateSetAside(reason: String, instance: String)
+    /// A state that was kept under the present schema version has members, given as JSON Pointers, that the feature's
+    /// `State` neither reads nor writes. The state as it was is set aside before another one takes its place. Reported
+    /// once for each feature of a process.
+    case membersUnread([String], instance: String)
     /// Turns are to be recorded, and messages or actions of this feature are not `Codable`: its recordings say so
     /// instead.
     case unrecordable(feature: String)

@@ -24,6 +24,10 @@ enum StoreReportLog {
             logger.error(
                 "A kept state could not be read; it was set aside and the store began anew",
                 metadata: ["feature": "\(instance)", "reason": "\(reason)"])
+        case .membersUnread(let members, let instance):
+            logger.error(
+                "A kept state has members that its feature does not read; the state is set aside when it changes",
+                metadata: ["feature": "\(instance)", "members": "\(members.joined(separator: ", "))"])
         case .unrecordable(let feature):
             logger.warning(
                 "Turns of a feature cannot be recorded: its messages or actions are not Codable",

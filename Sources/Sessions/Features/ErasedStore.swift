@@ -28,7 +28,8 @@ struct ErasedStore: Sendable {
     /// How a kept state was read.
     @usableFromInline
     enum Reading<State> {
-        case state(State)
+        /// With JSON Pointers of members that would be lost with the next state that is kept.
+        case state(State, lost: [String])
         /// A newer version of the feature wrote it.
         case newer
         case unreadable(String)
@@ -38,14 +39,17 @@ struct ErasedStore: Sendable {
     @usableFromInline let decode: @Sendable (_ body: [UInt8]) -> Decoded
     /// Takes the working copy for the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
     @usableFromInline let commit: @Sendable () -> Void
-    /// Takes another writer's state for the head.
-    @usableFromInline let adopt: @Sendable (StoredStore) throws(StoreError) -> Void
+    /// Takes another writer's state for the head. Returns the members that would be lost, as `lost` has them.
+    @usableFromInline let adopt: @Sendable (StoredStore) throws(StoreError) -> [String]
     /// What the store begins with, as it is kept and as clients see it.
     @usableFromInline let state: [UInt8]
     @usableFromInline let view: [UInt8]
     @usableFromInline let schemaVersion: Int
     /// Why the state that was kept could not be read; nil if it could, or none was.
     @usableFromInline let setsAside: String?
+    /// JSON Pointers of members of the state that was kept which the feature's state neither reads nor writes: the next
+    /// state that is kept would lose them.
+    @usableFromInline let lost: [String]
 
     /// Throws a `StoreError` for a state of a newer version.
     @inlinable
@@ -53,9 +57,10 @@ struct ErasedStore: Sendable {
         let initial = feature.initialState
         var state = initial
         var setsAside: String?
+        var lost: [String] = []
         if let stored = seed.stored {
             switch Self.read(stored, of: F.self, initial: initial) {
-            case .state(let read): state = read
+            case .state(let read, let members): (state, lost) = (read, members)
             case .newer: throw StoreError.newerState
             case .unreadable(let reason): setsAside = reason
             }
@@ -65,6 +70,7 @@ struct ErasedStore: Sendable {
             output: Self.output(of: feature, seed))
         self.runner = runner
         self.setsAside = setsAside
+        self.lost = lost
         self.state = try seed.stored == nil || setsAside != nil ? WireJSON.encodeStored(state).bytes : []
         let view = try WireJSON.encode(runner.view)
         // One array where the view state is the whole state: both are kept.
@@ -80,7 +86,9 @@ struct ErasedStore: Sendable {
         commit = { runner.commit() }
         adopt = { stored throws(StoreError) in
             switch Self.read(stored, of: F.self, initial: initial) {
-            case .state(let state): runner.adopt(state)
+            case .state(let state, let lost):
+                runner.adopt(state)
+                return lost
             case .newer: throw .newerState
             case .unreadable(let reason): throw StoreError(.invalid, reason)
             }
@@ -180,14 +188,15 @@ struct ErasedStore: Sendable {
             if stored.schemaVersion == F.schemaVersion {
                 // Members that the state did not have when it was kept come from the initial state.
                 let filling = try WireJSON.encodeStored(initial).bytes
-                return .state(try WireJSON.decode(F.State.self, from: stored.state, filling: filling))
+                let (state, lost) = try WireJSON.decodeStored(F.State.self, from: stored.state, filling: filling)
+                return .state(state, lost: lost)
             }
             guard let migration = F.migrations.first(where: { $0.from == stored.schemaVersion }) else {
                 return .unreadable(
                     "it was written under the schema version \(stored.schemaVersion), and there is no migration from "
                         + "that to \(F.schemaVersion)")
             }
-            return .state(try migration.migrate(StoredJSON(bytes: stored.state)))
+            return .state(try migration.migrate(StoredJSON(bytes: stored.state)), lost: [])
         } catch {
             return .unreadable("\(error)")
         }

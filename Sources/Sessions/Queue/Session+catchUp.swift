@@ -81,7 +81,9 @@ extension Session {
             && (news.head.number <= head.number || news.recentHeads.contains { $0.number <= head.number })
         if isOtherBranch { return beginAnew() }
         let live = core.withLock { core in news.changed.map { core.stores[$0.summary.feature] } }
-        apply(news, zip(news.changed, live).map { Adoption($0, by: $1) })
+        let adoptions = zip(news.changed, live).map { Adoption($0, by: $1) }
+        for adoption in adoptions { shared.note(lost: adoption.lost, of: adoption.stored.summary.feature) }
+        apply(news, adoptions)
     }
 
     private func apply(_ news: StoredSession, _ adoptions: [Adoption]) {
@@ -133,13 +135,15 @@ struct Adoption {
     private(set) var goesOn = false
     /// Whether a newer version of the feature wrote the state: it is left alone.
     private(set) var isNewer = false
+    /// Members that the next state to be kept would lose.
+    private(set) var lost: [String] = []
 
     /// Reads the state, outside the lock.
     init(_ stored: StoredStore, by slot: StoreSlot?) {
         self.stored = stored
         guard let store = slot?.store, slot?.summary.made == stored.summary.made else { return }
         do throws(StoreError) {
-            try store.erased.adopt(stored)
+            lost = try store.erased.adopt(stored)
             goesOn = true
         } catch {
             isNewer = error.code == .newerState
@@ -196,6 +200,7 @@ extension SessionCore {
             view = []
         }
         stores[index].summary = summary
+        stores[index].lost = adoption.lost
         guard version != summary.version else { return }
         stores[index].view = view
         stores[index].intent = adoption.stored.viewIntent

@@ -151,6 +151,7 @@ extension SessionCore {
         case (.disposed, _?): remove(feature, &applied)
         case (.changed, let index?):
             stores[index].summary.number = changes[place].number
+            if changes[place].setsAside != nil { stores[index].lost = [] }
             guard let view = changes[place].view else { return }
             stores[index].summary.version = changes[place].version
             stores[index].view = view

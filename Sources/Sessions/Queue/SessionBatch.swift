@@ -17,6 +17,8 @@ struct SessionBatch {
         /// The number of the turn that made it, and whether the journal has a row of the feature instance.
         var made: UInt64
         let isKept: Bool
+        /// Members that the next state to be kept would lose; see `StoreSlot.lost`.
+        var lost: [String] = []
         /// What the turns so far ask for.
         var effects: [Effect] = []
         var hasStarted = false
@@ -33,9 +35,12 @@ struct SessionBatch {
     var results: ShortList<JobResult> = []
 
     /// Adds a store that is kept; returns its place.
-    mutating func add(_ store: SessionStore?, _ summary: StoreSummary) -> Int {
+    mutating func add(_ slot: borrowing StoreSlot) -> Int {
+        let summary = slot.summary
         stores.append(
-            Store(feature: summary.feature, store: store, version: summary.version, made: summary.made, isKept: true))
+            Store(
+                feature: summary.feature, store: slot.store, version: summary.version, made: summary.made, isKept: true,
+                lost: slot.lost))
         return stores.count - 1
     }
 
@@ -129,7 +134,7 @@ extension SessionCore {
             if let store = batch.stores[place].store { return found(store, at: place) }
         } else if let index = stores.index(of: feature) {
             guard let store = stores[index].store else { return .passive(stores.failure(of: feature)) }
-            let place = batch.add(store, stores[index].summary)
+            let place = batch.add(stores[index])
             return found(store, at: place)
         }
         let count = stores.count + batch.stores.count { $0.store != nil && !$0.isKept }
@@ -148,7 +153,7 @@ extension SessionCore {
     mutating func work(on store: SessionStore) -> Int? {
         if let place = batch.index(of: store.feature) { return batch.stores[place].store === store ? place : nil }
         guard let index = stores.index(of: store.feature), stores[index].store === store else { return nil }
-        return batch.add(store, stores[index].summary)
+        return batch.add(stores[index])
     }
 
     /// What a store in memory has yet to do before a turn of its.
@@ -209,7 +214,10 @@ extension SessionCore {
         let place = change(index, kind, number, setsAside)
         batch.changes[place].number = number
         batch.changes[place].version = version
-        if let state { batch.changes[place].state = state }
+        if let state {
+            batch.changes[place].state = state
+            if !batch.stores[index].lost.isEmpty { setAside(at: index, place) }
+        }
         if let view {
             batch.changes[place].view = view
             batch.changes[place].viewIntent = intent
@@ -243,6 +251,13 @@ extension SessionCore {
         return put(new, at: index)
     }
 
+    /// Has the state that is kept now set aside: the change's state lacks members of it.
+    private mutating func setAside(at index: Int, _ place: Int) {
+        guard batch.changes[place].kind == .changed else { return }
+        let members = batch.stores[index].lost.joined(separator: ", ")
+        batch.changes[place].setsAside = "the feature's state does not read these members of it: \(members)"
+    }
+
     private mutating func put(_ change: consuming StoreChange, at index: Int) -> Int {
         if let place = batch.stores[index].change {
             batch.changes[place] = change
@@ -272,7 +287,7 @@ extension SessionCore {
     mutating func joinDisposal(_ job: any QueueJob, of feature: FeatureID) {
         let place =
             batch.index(of: feature)
-            ?? stores.index(of: feature).map { batch.add(stores[$0].store, stores[$0].summary) }
+            ?? stores.index(of: feature).map { batch.add(stores[$0]) }
         guard let index = place, !batch.stores[index].isDisposed else { return joinOther(job, isKept: false) }
         batch.count += 1
         let store = batch.stores[index]

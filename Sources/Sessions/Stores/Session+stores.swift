@@ -128,6 +128,7 @@ extension Session {
             if let reason = store.erased.setsAside {
                 shared.report(.stateSetAside(reason: reason, instance: stored.summary.feature.text))
             }
+            shared.note(lost: store.erased.lost, of: stored.summary.feature)
         }
         follow(applied)
         for waiter in waiters { waiter() }
@@ -184,6 +185,7 @@ extension SessionCore {
         stores[index].view = derived == stored.view || stored.view.isOneLineOfJSON ? stored.view : derived
         stores[index].intent = stored.viewIntent
         stores[index].lastUse = lastTouch
+        stores[index].lost = store.erased.lost
         stores[index].start =
             store.erased.setsAside.map { .replaces($0) } ?? .restored(view: derived == stored.view ? nil : derived)
         streams.markDirty(feature, since: stored.summary.version)

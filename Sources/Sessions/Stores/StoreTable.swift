@@ -107,6 +107,8 @@ struct StoreSlot {
     /// The intent that led to `view`; nil when none did.
     var intent: String?
     var start = Start.done
+    /// JSON Pointers of members that the next state to be kept would lose: the state that is kept is set aside then.
+    var lost: [String] = []
     /// When it was last asked for, on the monotonic clock.
     var lastUse: Duration
     /// Requests that wait for the view state to change.

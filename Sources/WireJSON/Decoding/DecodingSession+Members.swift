@@ -13,6 +13,7 @@ extension DecodingSession {
             repeat {
                 if isName(member, name) {
                     nodes[object].start = UInt32(member)
+                    if notesReads { nodes[member].isRead = true }
                     return member + 1
                 }
                 member = Int(nodes[member + 1].next)

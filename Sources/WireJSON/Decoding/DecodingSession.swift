@@ -21,14 +21,20 @@ final class DecodingSession {
     /// The objects that have a counterpart in the second text.
     var fills: [Int: Int] = [:]
 
+    /// Whether it is noted which members are asked for.
+    let notesReads: Bool
+
     init(bytes: [UInt8], limits: WireLimits) throws(WireDecodingError) {
         nodes = try Scanner.scan(bytes, limits: limits)
         self.bytes = bytes
         filling = nil
+        notesReads = false
     }
 
     /// A session on a text whose absent members come from a second one.
-    init(bytes: [UInt8], filling: [UInt8], limits: WireLimits) throws(WireDecodingError) {
+    init(
+        bytes: [UInt8], filling: [UInt8], notesReads: Bool = false, limits: WireLimits
+    ) throws(WireDecodingError) {
         guard bytes.count + filling.count < Int(UInt32.max) else {
             throw .malformed(offset: 0, reason: "the texts are too long")
         }
@@ -39,6 +45,7 @@ final class DecodingSession {
         }
         self.bytes = bytes + filling
         self.filling = root
+        self.notesReads = notesReads
         note(root, asFillOf: 0)
     }
 

@@ -17,7 +17,10 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
             session.foundCase = node
             return [key]
         }
-        return session.names(of: node).compactMap { Key(stringValue: $0) }
+        let keys = session.names(of: node).compactMap { Key(stringValue: $0) }
+        // An author who asks for all names has seen those that are keys.
+        if session.notesReads { for key in keys { _ = session.value(of: node, named: key.stringValue) } }
+        return keys
     }
 
     func contains(_ key: Key) -> Bool { find(key) != nil }

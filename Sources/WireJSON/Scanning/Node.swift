@@ -21,6 +21,8 @@ struct Node {
     var kind: Kind
     /// Whether a string holds escapes, so that its bytes are not its text.
     var isEscaped = false
+    /// Whether a member's name was asked for, where the session notes that.
+    var isRead = false
 
     /// The same value, its text and its document lying so much further back.
     func moved(bytes: Int, nodes: Int) -> Node {
