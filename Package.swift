@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "SessionJournal", targets: ["SessionJournal"]),
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
         .library(name: "JournalConformance", targets: ["JournalConformance"]),
+        .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
     ],
     dependencies: [
@@ -26,7 +27,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // The one lock; nothing else may be `@unchecked Sendable` outside the C borders.
@@ -89,6 +92,16 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
+        // Of its own, so that only servers with JWTs build an HTTP client.
+        .target(
+            name: "JWTAuthentication",
+            dependencies: [
+                "MVI", "MVIServer", "WireJSON", "Locking",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
         .target(
             name: "DemoFeatures",
             dependencies: [
@@ -100,7 +113,7 @@ let package = Package(
         .executableTarget(
             name: "mvi-server",
             dependencies: [
-                "DemoFeatures", "MVIServer", "SQLiteJournal", "SessionJournal",
+                "DemoFeatures", "JWTAuthentication", "MVIServer", "SQLiteJournal", "SessionJournal",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -165,11 +178,20 @@ let package = Package(
         .testTarget(
             name: "MVIServerTests",
             dependencies: [
-                "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream", "Locking",
-                "MicroHTTP", "MVI", "SessionJournal", "Sessions", "WireJSON",
+                "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream",
+                "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "SessionJournal", "Sessions", "WireJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "JWTAuthenticationTests",
+            dependencies: [
+                "JWTAuthentication", "Locking", "MVI", "MVIServer", "MVITesting", "TestSupport",
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .testTarget(

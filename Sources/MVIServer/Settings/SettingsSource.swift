@@ -64,13 +64,14 @@ extension ServerSettings {
     /// - Parameters:
     ///   - flags: by name without dashes, as `["port": "9000"]`.
     ///   - environment: the variables to look at; nil for the process's own.
+    ///   - others: names of settings of other parts, which the configuration file may hold too.
     /// - Throws: `SettingError`, whose description says what was given, what is expected, and where to set it.
     public static func load(
-        flags: [String: String] = [:], environment: [String: String]? = nil
+        flags: [String: String] = [:], environment: [String: String]? = nil, others: [String] = []
     ) async throws -> ServerSettings {
         var settings = ServerSettings()
         let source = try await SettingsSource(
-            flags: flags, environment: environment, known: catalogue.map(\.name))
+            flags: flags, environment: environment, known: catalogue.map(\.name) + others)
         try source.apply(catalogue, to: &settings)
         return settings
     }

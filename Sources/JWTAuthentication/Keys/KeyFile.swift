@@ -1,0 +1,94 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+import Locking
+
+/// A file with a key set. It is read again when it was replaced or changed.
+final class KeyFile: Sendable {
+    /// What changes with a file's content.
+    private struct Stamp: Equatable {
+        let device: UInt64
+        let node: UInt64
+        let size: Int64
+        /// Seconds and nanoseconds of the last change, and of that of its description.
+        let times: [Int]
+    }
+
+    private let path: String
+    private let stamp = Lock<Stamp?>(nil)
+
+    init(_ path: String) { self.path = path }
+
+    /// A source of the cache. It reads on a thread of its own, since a disk may be slow.
+    var source: KeySource {
+        KeySource(name: path, pace: .file) { afterFailure throws(KeyReadError) in
+            let result: Result<KeySource.Content, KeyReadError> = await awaitResult { done in
+                let thread = SystemThread { [self] in
+                    done(Result { () throws(KeyReadError) in try read(afterFailure) })
+                }
+                if let thread {
+                    thread.detach()
+                } else {
+                    done(.failure(KeyReadError("the system has no thread to read with")))
+                }
+            }
+            return try result.get()
+        }
+    }
+
+    /// Blocks the calling thread for as long as the disk needs.
+    func read(_ afterFailure: Bool) throws(KeyReadError) -> KeySource.Content {
+        // Without waiting for a pipe's writer.
+        let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard descriptor >= 0 else { throw KeyReadError("it cannot be opened (errno \(errno))") }
+        defer { close(descriptor) }
+        let found = try Self.stamp(descriptor)
+        if !afterFailure, stamp.withLock({ $0 }) == found { return .unchanged }
+        let bytes = try Self.content(descriptor)
+        // Taken before the content: a change in between shows at the next look.
+        stamp.withLock { $0 = found }
+        return .document(bytes)
+    }
+
+    private static func stamp(_ descriptor: Int32) throws(KeyReadError) -> Stamp {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw KeyReadError("it cannot be examined (errno \(errno))") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw KeyReadError("it is no regular file") }
+        guard status.st_size <= KeySetDocument.longest else {
+            throw KeyReadError("it has more than \(KeySetDocument.longest) bytes")
+        }
+        #if canImport(Darwin)
+            let (changed, described) = (status.st_mtimespec, status.st_ctimespec)
+        #else
+            let (changed, described) = (status.st_mtim, status.st_ctim)
+        #endif
+        return Stamp(
+            device: UInt64(truncatingIfNeeded: status.st_dev), node: UInt64(status.st_ino), size: Int64(status.st_size),
+            times: [Int(changed.tv_sec), Int(changed.tv_nsec), Int(described.tv_sec), Int(described.tv_nsec)])
+    }
+
+    private static func content(_ descriptor: Int32) throws(KeyReadError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 16 * 1024)
+        while true {
+            #if canImport(Glibc)
+                let count = Glibc.read(descriptor, &part, part.count)
+            #elseif canImport(Musl)
+                let count = Musl.read(descriptor, &part, part.count)
+            #else
+                let count = Darwin.read(descriptor, &part, part.count)
+            #endif
+            guard count >= 0 else { throw KeyReadError("it cannot be read (errno \(errno))") }
+            if count == 0 { return bytes }
+            bytes += part.prefix(count)
+            guard bytes.count <= KeySetDocument.longest else {
+                throw KeyReadError("it has more than \(KeySetDocument.longest) bytes")
+            }
+        }
+    }
+}

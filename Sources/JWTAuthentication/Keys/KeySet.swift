@@ -1,0 +1,36 @@
+/// Keys that signatures are checked with. A set never changes: what replaces it holds all keys anew.
+struct KeySet: Sendable {
+    struct Key: Sendable {
+        /// The `kid`; nil if it has none.
+        let id: String?
+        /// By the algorithms that it may be used with.
+        let verifiers: [SignatureAlgorithm: SignatureVerifier]
+    }
+
+    /// What a look-up finds.
+    enum Match {
+        case one(SignatureVerifier)
+        /// No key has that `kid`: a newer set may.
+        case unknownID
+        /// The key of that `kid` is not for that algorithm.
+        case unfit
+        /// The token has no `kid`, and no key fits, or several do.
+        case undecided
+    }
+
+    let keys: [Key]
+    /// Whether a token's `kid` counts; not for a secret, which is the only key that there is.
+    var comparesIDs = true
+
+    /// The one key that a token may be signed with. `kid` is compared byte by byte (RFC 7515 section 4.1.4).
+    func match(id: String?, _ algorithm: SignatureAlgorithm) -> Match {
+        guard let id, comparesIDs else {
+            let verifiers = keys.compactMap { $0.verifiers[algorithm] }
+            return verifiers.count == 1 ? .one(verifiers[0]) : .undecided
+        }
+        guard let key = keys.first(where: { $0.id.map { $0.utf8.elementsEqual(id.utf8) } ?? false }) else {
+            return .unknownID
+        }
+        return key.verifiers[algorithm].map { .one($0) } ?? .unfit
+    }
+}

@@ -1,0 +1,99 @@
+import MVI
+import WireJSON
+
+/// A key set as it was published (RFC 7517 section 5), read.
+struct KeySetDocument {
+    /// Why a document is not taken at all.
+    struct Unusable: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+
+    /// Bytes of a document at most.
+    static let longest = 256 * 1024
+    /// Keys of a document at most.
+    private static let mostKeys = 100
+    /// Members of private keys and of secrets (RFC 7518 sections 6.2.2, 6.3.2 and 6.4, RFC 8037 section 2).
+    private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
+
+    let keys: KeySet
+    /// The `kid` of each key, or its place.
+    let names: [String]
+    /// Keys that are left out, each with the reason.
+    let leftOut: [String]
+
+    /// Reads a document for tokens of those algorithms.
+    ///
+    /// A key that is not for signatures of them is left out, as section 5 asks for. A document with a private key, a
+    /// secret, or one `kid` for two keys is not taken at all: it is a wrong one, or one that harms its issuer.
+    static func read(
+        _ bytes: [UInt8], for algorithms: Set<SignatureAlgorithm>
+    ) async throws(Unusable) -> KeySetDocument {
+        let entries = try Self.entries(bytes)
+        var (keys, names, leftOut): ([KeySet.Key], [String], [String]) = ([], [], [])
+        for (place, members) in entries.enumerated() {
+            let name = Self.name(members, place)
+            let key: KeySet.Key
+            do throws(PublicKey.Unusable) {
+                key = try await Self.key(members, for: algorithms)
+            } catch {
+                leftOut.append("\(name): \(error.reason)")
+                continue
+            }
+            guard key.id == nil || !keys.contains(where: { $0.id == key.id }) else {
+                throw Unusable("it has several keys called \(name)")
+            }
+            keys.append(key)
+            names.append(name)
+        }
+        guard !keys.isEmpty else {
+            throw Unusable("it has no key that can be used" + leftOut.map { "; \($0)" }.joined())
+        }
+        return KeySetDocument(keys: KeySet(keys: keys), names: names, leftOut: leftOut)
+    }
+
+    private static func entries(_ bytes: [UInt8]) throws(Unusable) -> [[String: ClaimValue]] {
+        let document: ClaimValue
+        do throws(WireDecodingError) {
+            document = try WireJSON.decode(ClaimValue.self, from: bytes, limits: WireLimits(maximumDepth: 32))
+        } catch {
+            throw Unusable("\(error)")
+        }
+        guard case .object(let members) = document, case .array(let values)? = members["keys"] else {
+            throw Unusable("it is no JSON object with a list \"keys\"")
+        }
+        guard values.count <= mostKeys else { throw Unusable("it has more than \(mostKeys) keys") }
+        var entries: [[String: ClaimValue]] = []
+        for (place, value) in values.enumerated() {
+            guard case .object(let members) = value else { throw Unusable("key \(place + 1) is no JSON object") }
+            guard members["kty"]?.string != "oct", privateMembers.allSatisfy({ members[$0] == nil }) else {
+                throw Unusable("\(name(members, place)) is a private key or a secret, which no key set may publish")
+            }
+            entries.append(members)
+        }
+        return entries
+    }
+
+    private static func key(
+        _ members: [String: ClaimValue], for algorithms: Set<SignatureAlgorithm>
+    ) async throws(PublicKey.Unusable) -> KeySet.Key {
+        // Section 4.2 and 4.3: what the key is for, if that is said.
+        guard members["use"].map({ $0 == "sig" }) ?? true else { throw .init("it is not for signatures") }
+        guard members["key_ops"].map({ $0.contains("verify") }) ?? true else { throw .init("it is not for checking") }
+        guard members["kid"].map({ $0.string != nil }) ?? true else { throw .init("its 'kid' is not a text") }
+        let key = try PublicKey(members)
+        let fitting = key.algorithms.filter { algorithm in
+            algorithms.contains(algorithm) && (members["alg"].map { $0 == .string(algorithm.rawValue) } ?? true)
+        }
+        guard !fitting.isEmpty else { throw .init("it is for none of the algorithms that are taken") }
+        var verifiers: [SignatureAlgorithm: SignatureVerifier] = [:]
+        for algorithm in fitting { verifiers[algorithm] = await key.verifier(algorithm) }
+        return KeySet.Key(id: members["kid"]?.string, verifiers: verifiers)
+    }
+
+    /// The key in a log line: its `kid`, shortened, with the characters escaped that could forge lines; or its place.
+    private static func name(_ members: [String: ClaimValue], _ place: Int) -> String {
+        members["kid"]?.string.map { String($0.prefix(64)).debugDescription } ?? "key \(place + 1)"
+    }
+}

@@ -1,0 +1,20 @@
+/// A secret that the issuer and the server share. No text of it, and nothing that prints it, shows its bytes.
+public struct JWTSecret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    let bytes: [UInt8]
+
+    /// The UTF-8 bytes of a text.
+    public init(_ text: String) { bytes = Array(text.utf8) }
+
+    /// A secret of its bytes.
+    public init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// How many bytes it has.
+    public var count: Int { bytes.count }
+
+    /// `(hidden)`.
+    public var description: String { "(hidden)" }
+    /// `(hidden)`.
+    public var debugDescription: String { description }
+    /// Without members.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

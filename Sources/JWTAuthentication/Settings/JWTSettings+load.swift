@@ -1,0 +1,34 @@
+import MVIServer
+
+extension JWTSettings {
+    /// The settings that flags, environment and configuration file give, checked one by one and together; nil if there
+    /// are none of JWTs.
+    ///
+    /// A configuration file may hold the server's settings too, and those in `others`; `ServerSettings.load` takes
+    /// ``names`` as others in turn.
+    ///
+    /// - Parameters:
+    ///   - flags: by name without dashes, as `["jwt-issuer": "https://login.example.com/"]`.
+    ///   - environment: the variables to look at; nil for the process's own.
+    ///   - others: names of further settings that the configuration file may hold.
+    /// - Throws: `SettingError`, whose description says what was given, what is expected, and where to set it.
+    public static func load(
+        flags: [String: String] = [:], environment: [String: String]? = nil, others: [String] = []
+    ) async throws -> JWTSettings? {
+        let source = try await SettingsSource(
+            flags: flags, environment: environment, known: names + ServerSettings.catalogue.map(\.name) + others)
+        return try read(source)
+    }
+
+    /// The names of the settings: flags without dashes.
+    public static var names: [String] { catalogue.map(\.name) }
+
+    /// The settings of a source, checked; nil if it has none of JWTs.
+    package static func read(_ source: SettingsSource) throws(SettingError) -> JWTSettings? {
+        var settings = JWTSettings()
+        try source.apply(catalogue, to: &settings)
+        guard !settings.isEmpty else { return nil }
+        try settings.check()
+        return settings
+    }
+}

@@ -1,0 +1,68 @@
+import MVI
+import MVIServer
+
+/// What the claims of a token must be whose signature is good (RFC 7519 section 4.1).
+struct ClaimRules: Sendable {
+    let issuer: String
+    let audiences: [String]
+    let leeway: Duration
+
+    init(issuer: String, audiences: [String], leeway: Duration) {
+        (self.issuer, self.audiences) = (issuer, audiences)
+        self.leeway = min(max(leeway, .zero), .seconds(300))
+    }
+
+    /// Whom the claims are about.
+    func principal(_ claims: [String: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Principal {
+        guard let issuer = claims["iss"]?.string, same(issuer, self.issuer) else {
+            throw AuthenticationError(.rejected, "The JWT's 'iss' is not the issuer that this server trusts.")
+        }
+        guard names(claims["aud"]).contains(where: { name in audiences.contains { same($0, name) } }) else {
+            throw AuthenticationError(.rejected, "The JWT's 'aud' does not name this server.")
+        }
+        guard let subject = claims["sub"]?.string, !subject.isEmpty else {
+            throw AuthenticationError(.rejected, "The JWT has no 'sub'.")
+        }
+        let expiry = try expiry(claims, now: now)
+        return Principal(issuer: issuer, subject: subject, claims: claims, expiry: expiry)
+    }
+
+    private func expiry(_ claims: [String: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Timestamp {
+        guard let expiry = try time("exp", claims) else {
+            throw AuthenticationError(.rejected, "The JWT has no 'exp'.")
+        }
+        for name in ["nbf", "iat"] {
+            guard let begin = try time(name, claims), begin > now + leeway else { continue }
+            throw AuthenticationError(.rejected, "The JWT's '\(name)' is in the future.")
+        }
+        guard now < expiry + leeway else { throw AuthenticationError(.expired, "The JWT has expired.") }
+        return expiry
+    }
+
+    /// A NumericDate: seconds since 1970, with a fraction or without (section 2); nil if there is none.
+    private func time(_ name: String, _ claims: [String: ClaimValue]) throws(AuthenticationError) -> Timestamp? {
+        switch claims[name] {
+        case nil: return nil
+        case .integer(let seconds) where (0...Self.lastSecond).contains(seconds):
+            return Timestamp(sinceEpoch: .seconds(seconds))
+        case .number(let seconds) where (0...Double(Self.lastSecond)).contains(seconds):
+            return Timestamp(sinceEpoch: .seconds(seconds))
+        default: throw AuthenticationError(.rejected, "The JWT's '\(name)' is not a time in seconds since 1970.")
+        }
+    }
+
+    /// The last second that RFC 3339 can write: the end of the year 9999.
+    private static let lastSecond = 253_402_300_799
+
+    /// The `aud`: one name, or a list of names.
+    private func names(_ audience: ClaimValue?) -> [String] {
+        switch audience {
+        case .string(let name): [name]
+        case .array(let values): values.compactMap(\.string)
+        default: []
+        }
+    }
+
+    /// Byte by byte (section 2, StringOrURI): Swift's `==` also takes texts for equal that Unicode calls equivalent.
+    private func same(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+}

@@ -1,0 +1,96 @@
+import Testing
+
+@testable import JWTAuthentication
+
+@Suite("Key sets")
+struct KeySetTests {
+    private static let everything = Set(SignatureAlgorithm.asymmetric)
+
+    private func read(_ keys: String...) async -> Result<KeySetDocument, KeySetDocument.Unusable> {
+        await read(Array("{\"keys\":[\(keys.joined(separator: ","))]}".utf8))
+    }
+
+    private func read(_ bytes: [UInt8]) async -> Result<KeySetDocument, KeySetDocument.Unusable> {
+        do throws(KeySetDocument.Unusable) {
+            return .success(try await KeySetDocument.read(bytes, for: Self.everything))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func refusal(_ result: Result<KeySetDocument, KeySetDocument.Unusable>) -> String? {
+        if case .failure(let error) = result { error.description } else { nil }
+    }
+
+    @Test("keys that are not for signatures, or of a kind that is not known, are left out, the others are taken")
+    func leftOut() async throws {
+        let key = try await TestKey.p256()
+        let document = try await read(
+            key.jwk("good", "\"use\":\"sig\"", "\"key_ops\":[\"verify\"]", "\"alg\":\"ES256\"", "\"x5c\":[\"MIIB\"]"),
+            key.jwk("encrypts", "\"use\":\"enc\""), key.jwk("signs", "\"key_ops\":[\"sign\"]"),
+            key.jwk("other", "\"alg\":\"ES384\""), key.jwk("number").replacing("\"number\"", with: "7"),
+            #"{"kty":"AKP","kid":"new"}"#, #"{"kid":"none"}"#, #"{"kty":"OKP","kid":"x","crv":"X25519","x":"AAAA"}"#,
+            #"{"kty":"EC","kid":"short","crv":"P-256","x":"AAAA","y":"AAAA"}"#,
+            #"{"kty":"RSA","kid":"small","n":"\#(base64URL([UInt8](repeating: 255, count: 128)))","e":"AQAB"}"#,
+            #"{"kty":"RSA","kid":"long","n":"\#(base64URL([UInt8](repeating: 255, count: 1_026)))","e":"AQAB"}"#,
+            #"{"kty":"EC","kid":"off","crv":"P-256","x":"\#(base64URL([UInt8](repeating: 1, count: 32)))","y":"\#(base64URL([UInt8](repeating: 1, count: 32)))"}"#
+        ).get()
+        #expect(document.names == ["\"good\""])
+        #expect(document.keys.keys.map { Array($0.verifiers.keys) } == [[.es256]])
+        #expect(
+            document.leftOut == [
+                "\"encrypts\": it is not for signatures", "\"signs\": it is not for checking",
+                "\"other\": it is for none of the algorithms that are taken", "key 5: its 'kid' is not a text",
+                "\"new\": its type is none of RSA, EC and OKP", "\"none\": its type is none of RSA, EC and OKP",
+                "\"x\": its curve is not Ed25519", "\"short\": its 'x' is missing or not what the key's type needs",
+                "\"small\": it is not a good key (RSA keys have 2048 bits at least)",
+                "\"long\": its modulus has more than 8192 bits",
+                "\"off\": it is not a good key (RSA keys have 2048 bits at least)",
+            ])
+    }
+
+    @Test(
+        "a set with a private key or a secret is not taken at all",
+        arguments: ["d", "p", "q", "dp", "dq", "qi", "oth", "k"])
+    func privateMember(_ member: String) async throws {
+        let key = try await TestKey.p256()
+        let result = await read(key.jwk("good"), key.jwk("bad", "\"\(member)\":\"AAAA\""))
+        #expect(refusal(result) == "\"bad\" is a private key or a secret, which no key set may publish")
+    }
+
+    @Test("a set with an 'oct' key is not taken at all, even one without its value")
+    func secret() async throws {
+        let key = try await TestKey.p256()
+        let result = await read(key.jwk("good"), #"{"kty":"oct","kid":"shared"}"#)
+        #expect(refusal(result) == "\"shared\" is a private key or a secret, which no key set may publish")
+    }
+
+    @Test("a set with two usable keys of one kid is not taken; keys without a kid may be several")
+    func twice() async throws {
+        let (first, second) = (try await TestKey.p256(), try await TestKey.ed25519())
+        #expect(refusal(await read(first.jwk("one"), second.jwk("one"))) == "it has several keys called \"one\"")
+        #expect(try await read(first.jwk(nil), second.jwk(nil)).get().names == ["key 1", "key 2"])
+        #expect(try await read(first.jwk("one"), second.jwk("one", "\"use\":\"enc\"")).get().names == ["\"one\""])
+    }
+
+    @Test(
+        "what is no key set is not taken",
+        arguments: [
+            "", "null", "[]", "{}", #"{"keys":{}}"#, #"{"keys":[1]}"#, #"{"keys":[]}"#, #"{"keys":[],"keys":[]}"#,
+            #"{"keys":["#, #"{"Keys":[]}"#, String(repeating: "[", count: 100_000),
+        ])
+    func malformed(_ text: String) async {
+        #expect(refusal(await read(Array(text.utf8))) != nil)
+    }
+
+    @Test("a set has a hundred keys at most")
+    func many() async throws {
+        let key = try await TestKey.ed25519()
+        let keys = (1...101).map { key.jwk("key-\($0)") }
+        #expect(
+            try await read(Array("{\"keys\":[\(keys.dropLast().joined(separator: ","))]}".utf8)).get().names.count
+                == 100)
+        let all = Array("{\"keys\":[\(keys.joined(separator: ","))]}".utf8)
+        #expect(refusal(await read(all)) == "it has more than 100 keys")
+    }
+}

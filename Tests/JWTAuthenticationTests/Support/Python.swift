@@ -1,0 +1,49 @@
+import Foundation
+import TestSupport
+
+/// The system's Python, with the Debian packages python3-jwt and python3-cryptography (script/bootstrap installs them).
+enum Python {
+    /// A script's run that ended with another code than 0.
+    struct Failure: Error {
+        let code: Int32
+    }
+
+    /// Whether PyJWT is there, with what it needs for public keys.
+    static let hasJWT = (try? output("import jwt, cryptography")) != nil
+
+    private static let path = "/usr/bin/python3"
+
+    /// What a script prints. Blocks until it ends.
+    static func output(_ script: String) throws -> Data {
+        let (process, output) = try start(script)
+        let data = output.readDataToEndOfFile()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(code: process.terminationStatus) }
+        return data
+    }
+
+    /// Starts a script that prints a line and goes on until it is ended; the line, and what ends it.
+    static func begin(_ script: String) async throws -> (line: String, end: @Sendable () -> Void) {
+        try await offThePool {
+            let (process, output) = try start(script)
+            var line = Data()
+            while line.last != UInt8(ascii: "\n") {
+                guard let byte = try output.read(upToCount: 1), !byte.isEmpty else { break }
+                line += byte
+            }
+            let text = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            let id = process.processIdentifier
+            return (text, { kill(id, SIGKILL) })
+        }
+    }
+
+    private static func start(_ script: String) throws -> (Process, FileHandle) {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = ["-c", script]
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return (process, output.fileHandleForReading)
+    }
+}

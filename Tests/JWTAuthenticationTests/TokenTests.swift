@@ -1,0 +1,136 @@
+import MVI
+import MVIServer
+import Testing
+
+@testable import JWTAuthentication
+
+@Suite("JWTs")
+struct TokenTests {
+    @Test("a good token signs its subject in, with all claims and its own expiry")
+    func principal() async throws {
+        let issuer = TestIssuer(key: try await .p256())
+        let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
+        let payload = TestIssuer.payload([
+            "tier": "\"premium\"", "roles": "[\"admin\",\"editor\"]", "age": "42", "rate": "0.5", "ok": "true",
+            "address": "{\"city\":\"Rome\"}", "none": "null", "aud": "[\"other\",\"shop\"]",
+        ])
+        let principal = try await authenticator.authenticate(IdentityProof(identity: issuer.token(payload)))
+        #expect(principal.issuer == TestIssuer.name)
+        #expect(principal.subject == "user-7")
+        #expect(principal.expiry == Timestamp(sinceEpoch: .seconds(beginning + 600)))
+        #expect(
+            principal.claims == [
+                "iss": .string(TestIssuer.name), "sub": "user-7", "aud": ["other", "shop"],
+                "exp": .integer(beginning + 600), "iat": .integer(beginning - 60), "tier": "premium",
+                "roles": ["admin", "editor"], "age": 42, "rate": 0.5, "ok": true, "address": ["city": "Rome"],
+                "none": .null,
+            ])
+    }
+
+    @Test("every algorithm with public keys signs in", arguments: SignatureAlgorithm.asymmetric)
+    func asymmetric(_ algorithm: SignatureAlgorithm) async throws {
+        let key: TestKey =
+            switch algorithm {
+            case .es256: try await .p256()
+            case .es384: try await .p384()
+            case .es512: try await .p521()
+            case .edDSA: try await .ed25519()
+            default: try await .rsa(algorithm)
+            }
+        let issuer = TestIssuer(key: key)
+        let world = TestWorld(keySet(key.jwk("key-1")))
+        let token = try issuer.token()
+        #expect(try await world.authenticator().verdict(token).isAccepted)
+        // Another byte of the payload under the same signature.
+        let parts = token.split(separator: ".")
+        let forged = "\(parts[0]).\(base64URL(TestIssuer.payload(["sub": "\"user-8\""]))).\(parts[2])"
+        #expect(
+            try await world.authenticator().verdict(forged) == .refused(.rejected, "The JWT's signature is not good."))
+        // The algorithm is none of the list.
+        let others = SignatureAlgorithm.asymmetric.filter { $0 != algorithm }
+        #expect(
+            try await world.authenticator(others).verdict(token)
+                == .refused(.rejected, "The JWT's algorithm is none that this server takes."))
+    }
+
+    @Test("a secret signs in, whatever the kid", arguments: SignatureAlgorithm.symmetric)
+    func secret(_ algorithm: SignatureAlgorithm) async throws {
+        let secret = [UInt8]("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef".utf8)
+        let world = TestWorld()
+        let authenticator = try await world.authenticator(JWTSecret(bytes: secret), [algorithm])
+        let key = try await TestKey.secret(secret, algorithm)
+        #expect(try await authenticator.verdict(TestIssuer(key: key, id: nil).token()).isAccepted)
+        #expect(try await authenticator.verdict(TestIssuer(key: key, id: "any").token()).isAccepted)
+        let wrong = try await TestKey.secret(secret.reversed(), algorithm)
+        #expect(try await authenticator.verdict(TestIssuer(key: wrong).token()).code == .rejected)
+        #expect(world.fetches == 0)
+    }
+
+    @Test("with a secret HS256 is the only algorithm unless others are set")
+    func defaultOfSecret() async throws {
+        let secret = [UInt8]("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef".utf8)
+        let authenticator = try await TestWorld().authenticator(JWTSecret(bytes: secret))
+        #expect(try await authenticator.verdict(TestIssuer(key: .secret(secret, .hs256)).token()).isAccepted)
+        #expect(try await authenticator.verdict(TestIssuer(key: .secret(secret, .hs512)).token()).code == .rejected)
+    }
+
+    /// Members of the payload that make it bad.
+    private static let badClaims: [(name: String, value: String?, detail: String)] = [
+        ("iss", nil, "'iss'"), ("iss", "\"https://login.example.com\"", "'iss'"), ("iss", "7", "'iss'"),
+        ("iss", "\"HTTPS://login.example.com/\"", "'iss'"),
+        ("aud", nil, "'aud'"), ("aud", "\"other\"", "'aud'"), ("aud", "[]", "'aud'"), ("aud", "[7]", "'aud'"),
+        ("aud", "\"shop,other\"", "'aud'"), ("aud", "{\"shop\":1}", "'aud'"),
+        ("sub", nil, "'sub'"), ("sub", "\"\"", "'sub'"), ("sub", "7", "'sub'"), ("sub", "null", "'sub'"),
+        ("exp", nil, "no 'exp'"), ("exp", "null", "'exp'"), ("exp", "\"\(beginning + 600)\"", "'exp'"),
+        ("exp", "1e300", "'exp'"), ("exp", "-1", "'exp'"), ("exp", "253402300800", "'exp'"),
+        ("nbf", "\(beginning + 31)", "'nbf' is in the future"), ("nbf", "\"soon\"", "'nbf'"),
+        ("nbf", "null", "'nbf'"),
+        ("iat", "\(beginning + 31)", "'iat' is in the future"), ("iat", "true", "'iat'"),
+    ]
+
+    @Test("a claim that is missing or wrong is refused", arguments: badClaims)
+    func badClaim(_ claim: (name: String, value: String?, detail: String)) async throws {
+        let issuer = TestIssuer(key: try await .ed25519())
+        let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
+        let verdict = try await authenticator.verdict(issuer.token(TestIssuer.payload([claim.name: claim.value])))
+        #expect(verdict.code == .rejected)
+        #expect(verdict.detail?.contains(claim.detail) == true, "\(verdict)")
+    }
+
+    @Test("thirty seconds of leeway count for the end and for the beginning, not one more")
+    func leeway() async throws {
+        let issuer = TestIssuer(key: try await .ed25519())
+        let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
+        func verdict(_ changes: [String: String?]) async throws -> Verdict {
+            try await authenticator.verdict(issuer.token(TestIssuer.payload(changes)))
+        }
+        let late = try await verdict(["exp": "\(beginning - 29)"])
+        #expect(late.principal?.expiry == Timestamp(sinceEpoch: .seconds(beginning - 29)))
+        #expect(try await verdict(["exp": "\(beginning - 29).5"]).isAccepted)
+        #expect(try await verdict(["exp": "\(beginning - 30)"]) == .refused(.expired, "The JWT has expired."))
+        #expect(try await verdict(["exp": "0"]).code == .expired)
+        #expect(try await verdict(["nbf": "\(beginning + 30)", "iat": "\(beginning + 30)"]).isAccepted)
+        #expect(try await verdict(["iat": nil]).isAccepted)
+    }
+
+    @Test("a name that Unicode calls equivalent is another name")
+    func equivalence() async throws {
+        let issuer = TestIssuer(key: try await .ed25519(), id: "K")
+        let world = TestWorld(keySet(issuer.key.jwk("K")))
+        var settings = JWTSettings(issuer: "K", audiences: ["K"], keys: .url("https://login.example.com/keys"))
+        settings.leeway = .zero
+        let authenticator = try await JWTAuthenticator(
+            settings, logger: world.log.logger, environment: world.environment)
+        // The sign of the unit kelvin, which Swift's == takes for the letter.
+        let sign = "\u{212A}"
+        #expect(sign == "K")
+        func verdict(issuer name: String, audience: String, id: String) async throws -> Verdict {
+            let payload = TestIssuer.payload(["iss": "\"\(name)\"", "aud": "\"\(audience)\""])
+            return try await authenticator.verdict(issuer.token(payload, header: #"{"alg":"EdDSA","kid":"\#(id)"}"#))
+        }
+        #expect(try await verdict(issuer: "K", audience: "K", id: "K").isAccepted)
+        #expect(try await verdict(issuer: sign, audience: "K", id: "K").detail?.contains("'iss'") == true)
+        #expect(try await verdict(issuer: "K", audience: sign, id: "K").detail?.contains("'aud'") == true)
+        #expect(try await verdict(issuer: "K", audience: "K", id: sign).detail?.contains("'kid'") == true)
+    }
+}
