@@ -27,7 +27,7 @@ LABEL org.opencontainers.image.title="mvi-server" \
       org.opencontainers.image.description="MVI features over REST and server-sent events" \
       org.opencontainers.image.licenses="Apache-2.0"
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libmicrohttpd12 libsqlite3-0 \
+ && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 libsqlite3-0 \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
  && useradd --uid 10001 --user-group --no-log-init --no-create-home --home-dir /data --shell /usr/sbin/nologin mvi \
  && install -d -o mvi -g mvi -m 0700 /data

@@ -20,6 +20,7 @@ public struct FeatureServer: Sendable {
     private let page: [PageResource]
     private let services: [any Service]
     private let journal: (any Journal)?
+    private let authenticator: (any Authenticator)?
 
     /// A server that does not run yet.
     ///
@@ -29,19 +30,21 @@ public struct FeatureServer: Sendable {
     ///   - middleware: installed in every store, before the feature's own. Logging is there without it.
     ///   - page: what is shown to a browser.
     ///   - journal: where sessions are kept; nil for what the settings say. The server closes it.
+    ///   - authenticator: finds out who a client is; nil for anonymous sessions only.
     ///   - services: what the features need, such as a database: started before the first request is taken, stopped
     ///     after the last was answered.
     ///   - features: what is served.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
-        page: [PageResource] = [], journal: (any Journal)? = nil, services: [any Service] = [],
-        @FeatureBuilder features: () throws -> [ServedFeature]
+        page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
+        services: [any Service] = [], @FeatureBuilder features: () throws -> [ServedFeature]
     ) rethrows {
         self.settings = settings
         self.logger = logger
         self.middleware = middleware
         self.page = page
         self.journal = journal
+        self.authenticator = authenticator
         self.services = services
         self.features = try features()
     }

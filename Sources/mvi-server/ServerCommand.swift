@@ -1,5 +1,6 @@
 import ArgumentParser
 import DemoFeatures
+import JWTAuthentication
 import Logging
 import MVIServer
 
@@ -27,8 +28,9 @@ struct ServerCommand: AsyncParsableCommand {
     func run() async throws {
         let settings: ServerSettings
         let demo: DemoSettings
+        let jwt: JWTSettings?
         do {
-            (settings, demo) = try await self.settings()
+            (settings, demo, jwt) = try await self.settings()
         } catch let error as SettingError {
             throw ValidationError("\(error)")
         }
@@ -36,32 +38,39 @@ struct ServerCommand: AsyncParsableCommand {
         var logger = Logger(label: "mvi-server")
         logger.logLevel = settings.logLevel
         do {
-            try await serve(settings, demo, logger)
+            try await serve(settings, demo, jwt, logger)
         } catch {
             StandardError.say("cannot serve: \(error)")
             throw ExitCode(1)
         }
     }
 
-    private func serve(_ settings: ServerSettings, _ demoSettings: DemoSettings, _ logger: Logger) async throws {
+    private func serve(
+        _ settings: ServerSettings, _ demoSettings: DemoSettings, _ jwt: JWTSettings?, _ logger: Logger
+    ) async throws {
+        var authenticator: JWTAuthenticator?
+        if let jwt { authenticator = try await JWTAuthenticator(jwt, logger: logger) }
         let demo = try Demo(
             databasePath: try settings.dataFile("demo.sqlite"),
             conditions: DemoConditions(
                 latency: demoSettings.latency,
                 failures: demoSettings.failures == 0 ? .none : .rate(Double(demoSettings.failures) / 100)),
             logger: logger)
-        try await FeatureServer(settings: settings, logger: logger, page: Demo.page, services: [demo]) {
+        try await FeatureServer(
+            settings: settings, logger: logger, page: Demo.page, authenticator: authenticator, services: [demo]
+        ) {
             demo.features
         }.run()
     }
 
-    /// The server's settings and the demo's, from flags, environment and file.
-    func settings() async throws -> (server: ServerSettings, demo: DemoSettings) {
+    /// The server's settings, the demo's and those of JWTs, from flags, environment and file.
+    func settings() async throws -> (server: ServerSettings, demo: DemoSettings, jwt: JWTSettings?) {
         let source = try await SettingsSource(
-            flags: flags.given, known: ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name))
+            flags: flags.given,
+            known: ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name) + JWTSettings.names)
         var (server, demo) = (ServerSettings(), DemoSettings())
         try source.apply(ServerSettings.catalogue, to: &server)
         try source.apply(DemoSettings.catalogue, to: &demo)
-        return (server, demo)
+        return (server, demo, try JWTSettings.read(source))
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JWTAuthentication
 import MVIServer
 
 /// The flags of the server, by heading. They are taken as texts; what they mean, and whether they do, is the
@@ -24,6 +25,11 @@ struct ServerFlags: ParsableArguments {
         @Option(name: .customLong("public-url"), help: .server("public-url")) var publicURL: String?
         @Option(help: .server("allowed-origins")) var allowedOrigins: String?
         @Option(help: .server("trusted-proxy")) var trustedProxy: String?
+        @Option(help: .jwt("jwt-issuer")) var jwtIssuer: String?
+        @Option(help: .jwt("jwt-audience")) var jwtAudience: String?
+        @Option(help: .jwt("jwt-algorithms")) var jwtAlgorithms: String?
+        @Option(help: .jwt("jwt-keys")) var jwtKeys: String?
+        @Option(help: .jwt("jwt-secret")) var jwtSecret: String?
     }
 
     struct Keeping: ParsableArguments {
@@ -90,6 +96,8 @@ struct ServerFlags: ParsableArguments {
             "admin-port": listening.adminPort, "threads": listening.threads,
             "public-url": callers.publicURL, "allowed-origins": callers.allowedOrigins,
             "trusted-proxy": callers.trustedProxy,
+            "jwt-issuer": callers.jwtIssuer, "jwt-audience": callers.jwtAudience,
+            "jwt-algorithms": callers.jwtAlgorithms, "jwt-keys": callers.jwtKeys, "jwt-secret": callers.jwtSecret,
             "max-connections-per-address": limits.maxConnectionsPerAddress,
             "max-streams-per-address": limits.maxStreamsPerAddress, "body-memory": limits.bodyMemory,
             "intent-rate": limits.intentRate, "session-rate": limits.sessionRate,
@@ -119,6 +127,8 @@ extension ArgumentHelp {
     static func server(_ name: String) -> ArgumentHelp { help(name, ServerSettings.catalogue) }
 
     static func demo(_ name: String) -> ArgumentHelp { help(name, DemoSettings.catalogue) }
+
+    static func jwt(_ name: String) -> ArgumentHelp { help(name, JWTSettings.catalogue) }
 
     private static func help<Root>(_ name: String, _ catalogue: [Setting<Root>]) -> ArgumentHelp {
         guard let setting = catalogue.first(where: { $0.name == name }) else {

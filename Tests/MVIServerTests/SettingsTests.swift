@@ -1,5 +1,6 @@
 import Testing
 
+@testable import JWTAuthentication
 @testable import MVIServer
 @testable import mvi_server
 
@@ -99,7 +100,8 @@ struct SettingsTests {
 
     @Test("every setting is a flag of the command, and every flag a setting")
     func flags() throws {
-        let names = ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name) + ["config"]
+        let names =
+            ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name) + JWTSettings.names + ["config"]
         let arguments = names.flatMap { ["--\($0)", "value of \($0)"] }
         let given = try ServerFlags.parse(arguments).given
         #expect(given == Dictionary(uniqueKeysWithValues: names.map { ($0, "value of \($0)") }))
@@ -122,7 +124,9 @@ struct SettingsTests {
             guard let row, !setting.defaultText.isEmpty, !decided.contains(setting.name) else { continue }
             #expect(row.contains("`\(setting.defaultText)`"), "--\(setting.name) is \(setting.defaultText) by default")
         }
-        for setting in DemoSettings.catalogue { #expect(rows.contains { $0.contains("`--\(setting.name)`") }) }
+        for name in DemoSettings.catalogue.map(\.name) + JWTSettings.names {
+            #expect(rows.contains { $0.contains("`--\(name)`") }, "--\(name) has no row")
+        }
     }
 
     @Test("the limits reach those who keep them")
