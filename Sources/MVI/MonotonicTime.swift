@@ -15,6 +15,15 @@ func monotonicNanoseconds() -> UInt64 {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
 }
 
+extension Timestamp {
+    /// What the machine's wall clock says.
+    static var system: Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(sinceEpoch: .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec)))
+    }
+}
+
 extension Duration {
     /// Whole nanoseconds, none if it is negative.
     @usableFromInline var nanoseconds: UInt64 {

@@ -172,12 +172,12 @@ struct MiddlewareTests {
         let script = Script(
             own: Middleware(interceptors: [
                 { intent, interception in
-                    seen.append("own \(intent) \(interception.state.messages) \(interception.session)")
+                    seen.append("own \(intent) \(interception.state.messages) \(interception.session.id)")
                     return intent + "2"
                 }
             ]))
         let store = Store(
-            script, environment: StoreEnvironment(session: "session"), middleware: [Common(name: "1", seen: seen)])
+            script, environment: StoreEnvironment(session: SessionInfo(id: "session")), middleware: [Common(name: "1", seen: seen)])
         store.start()
         try await store.send("a")
         try await store.send("b")

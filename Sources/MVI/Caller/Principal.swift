@@ -98,6 +98,18 @@ public struct Subject: Hashable, Codable, Sendable, CustomStringConvertible {
         self.id = id
     }
 
+    // By bytes: two ids that look the same, such as an é of one character and one of two, are two users.
+    public static func == (left: Subject, right: Subject) -> Bool {
+        left.id.utf8.elementsEqual(right.id.utf8) && left.issuer.utf8.elementsEqual(right.issuer.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        for text in [issuer, id] {
+            for byte in text.utf8 { hasher.combine(byte) }
+            hasher.combine(0xFF as UInt8)
+        }
+    }
+
     /// The id with its issuer.
     public var description: String { issuer.isEmpty ? id : "\(id) (\(issuer))" }
 }

@@ -4,6 +4,10 @@ public struct Failure: Error, Sendable {
     public enum Stage: Sendable, Equatable {
         /// In `bootstrap`.
         case bootstrap
+        /// In `signedIn`.
+        case signIn
+        /// In an asynchronous check.
+        case check
         /// In `execute`, `perform`, or an interceptor that threw something other than a `Refusal`.
         case execute
         /// In launched work, with its id if it had one.

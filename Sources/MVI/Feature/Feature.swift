@@ -65,9 +65,20 @@ public protocol Feature: Sendable {
     ///
     /// A throw is reported and leaves the store usable.
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) throws
+    /// Called when somebody signs in to the session that the store belongs to, which was anonymous: once, in a turn of its
+    /// own. A store that is made later knows by `turn.session.subject`; so does one after a crash just then, in
+    /// `bootstrap`.
+    func signedIn(_ principal: Principal, _ turn: inout Turn<Self>) throws
+    /// What has to be asked elsewhere before an intent is enqueued, such as whether a coupon is good; nil for nothing, which
+    /// is the default.
+    ///
+    /// The check that is returned runs while other intents go on, for 5 s at most. It may refuse the intent, or have an
+    /// action performed in its place that carries what it found.
+    func check(_ intent: Intent) -> Check?
     /// Decides what an intent does: dispatches messages, publishes labels, launches work. Must not block.
     ///
-    /// A throw undoes the turn: nothing of it is kept or shown, the caller is told, `onFailure` is called.
+    /// A throw undoes the turn: nothing of it is kept or shown, the caller is told, `onFailure` is called. A `Refusal` is
+    /// an answer and no failure: `onFailure` is not called.
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws
     /// The same for an action that a turn sent.
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws
@@ -98,6 +109,11 @@ extension Feature {
 
     /// Does nothing.
     public func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) throws {}
+    /// Does nothing.
+    public func signedIn(_ principal: Principal, _ turn: inout Turn<Self>) throws {}
+    /// Nothing.
+    @inlinable
+    public func check(_ intent: Intent) -> Check? { nil }
     /// Shows nothing.
     public func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) {}
     /// 5 minutes.

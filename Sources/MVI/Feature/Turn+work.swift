@@ -16,7 +16,7 @@ extension Turn {
     }
 
     /// The work without its feature's type.
-    private func request(
+    func request(
         _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool = true, _ operation: @escaping Operation
     ) -> WorkRequest {
         WorkRequest(origin: workOrigin(isCounted: isCounted), id: id, policy: policy) { [runner] context in
@@ -26,7 +26,7 @@ extension Turn {
 
     /// The origin of work that this turn launches: that of the work whose step it is, if it is one.
     private func workOrigin(isCounted: Bool) -> WorkOrigin {
-        guard let origin else { return WorkOrigin(intentID, cause, isCounted: isCounted) }
+        guard let origin else { return WorkOrigin(intentID, cause, principal, isCounted: isCounted) }
         return isCounted || !origin.isCounted ? origin : origin.uncounted
     }
 

@@ -15,6 +15,13 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline package var observations: [Observation<F>.Event] = []
     @usableFromInline var effects: [Effect] = []
     @usableFromInline var actions: [F.Action] = []
+    @usableFromInline package var reminders: [ReminderRequest<F>] = []
+    @usableFromInline var sends: [SiblingIntent] = []
+    /// The first store that the turn needs and that is not there yet.
+    @usableFromInline var missing: String?
+    @usableFromInline var inputs: TurnInputs
+    /// How many UUIDs the turn has got.
+    @usableFromInline var uuidCount = 0
 
     @inlinable
     init(runner: TurnRunner<F>, state: F.State, context: TurnContext, cause: F.Intent?, origin: WorkOrigin?) {
@@ -23,10 +30,21 @@ public struct Turn<F: Feature>: ~Copyable {
         self.context = context
         self.cause = cause
         self.origin = origin
+        inputs = context.inputs ?? TurnInputs()
     }
 
     /// The intent that led to this turn.
     @inlinable public var intentID: IntentID { context.intentID }
+
+    /// Who sent that intent, as they were signed in when it was accepted; nil for somebody who is not, and for bootstrap,
+    /// reminders and what comes from outside.
+    @inlinable public var principal: Principal? { context.principal }
+
+    /// The session that the store belongs to.
+    public var session: SessionInfo { runner.environment.session }
+
+    /// The feature instance, such as `counter` or `order-detail:42`.
+    public var instance: String { runner.environment.instance }
 
     /// The state, with every message dispatched so far in it.
     @inlinable public var state: F.State { current }

@@ -47,32 +47,10 @@ public struct Interception<F: Feature>: Sendable {
     public let intentID: IntentID
     /// The feature instance, such as `counter` or `order-detail:42`.
     public let instance: String
-    /// Who sent the intent: the id of the session, empty for a store outside a server.
-    public let session: String
-}
-
-/// An interceptor's no. Over HTTP it is a problem document with the status of its code.
-public struct Refusal: Error, Sendable, Equatable {
-    /// Why.
-    public enum Code: Sendable, Equatable {
-        /// The sender may not do this (403).
-        case forbidden
-        /// The intent makes no sense as it is (422).
-        case invalid
-        /// Too often; to be tried again after that time (429).
-        case tooMany(retryAfter: Duration)
-    }
-
-    /// Why.
-    public let code: Code
-    /// A sentence for the person who wrote the client.
-    public let detail: String
-
-    /// A refusal with a sentence for the client's author.
-    public init(_ code: Code, _ detail: String) {
-        self.code = code
-        self.detail = detail
-    }
+    /// The session that the store belongs to.
+    public let session: SessionInfo
+    /// Who sent the intent; nil for somebody who is not signed in.
+    public let principal: Principal?
 }
 
 /// Something that happened in a store, as observers are told it after the commit: once each, in causal order.
@@ -83,7 +61,7 @@ public struct Observation<F: Feature>: Sendable {
         case started(StartReason)
         /// An intent was executed (as interceptors left it).
         case intent(F.Intent)
-        /// An interceptor refused an intent.
+        /// An intent was refused, by an interceptor or by the feature itself.
         case refused(F.Intent, Refusal)
         /// An action was performed.
         case action(F.Action)
@@ -103,4 +81,8 @@ public struct Observation<F: Feature>: Sendable {
     public let intentID: IntentID
     /// The feature instance, such as `counter` or `order-detail:42`.
     public let instance: String
+    /// The session that the store belongs to.
+    public let session: SessionInfo
+    /// Who sent the intent; nil for somebody who is not signed in, and for what no intent led to.
+    public let principal: Principal?
 }

@@ -26,8 +26,14 @@ final class ObserverQueue<F: Feature>: Sendable {
     var counts: (missed: Int, failures: Int) { state.withLock { ($0.missed, $0.failures) } }
 
     @usableFromInline
-    func append(_ events: [Observation<F>.Event], _ intentID: IntentID, _ instance: String) {
-        let observations = events.map { Observation(event: $0, intentID: intentID, instance: instance) }
+    func append(
+        _ events: [Observation<F>.Event], _ intentID: IntentID, _ instance: String, _ session: SessionInfo,
+        _ principal: Principal?
+    ) {
+        let observations = events.map {
+            Observation(
+                event: $0, intentID: intentID, instance: instance, session: session, principal: principal)
+        }
         let isFirst = state.withLock { state -> Bool in
             let room = max(0, Self.limit - state.waiting.count)
             state.waiting += observations.prefix(room)

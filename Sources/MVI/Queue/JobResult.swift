@@ -17,12 +17,15 @@ package final class JobResult: Sendable {
     /// Whether it is the turn of a failure of the result before it.
     package let followsPrevious: Bool
     package let isBootstrap: Bool
+    /// The stores to which the turn, or one that follows it, sent intents.
+    package let links: [any StoreHost]
 
     package init(
         _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult?,
         error: StoreError? = nil, isKept: Bool, state: StateSnapshot, isOfKeptStore: Bool = false,
-        followsPrevious: Bool = false, isBootstrap: Bool = false
+        followsPrevious: Bool = false, isBootstrap: Bool = false, links: [any StoreHost] = []
     ) {
+        self.links = links
         (self.job, self.host, self.intentID, self.turn, self.error) = (job, host, intentID, turn, error)
         (self.isKept, self.state, self.isOfKeptStore) = (isKept, state, isOfKeptStore)
         (self.followsPrevious, self.isBootstrap) = (followsPrevious, isBootstrap)
@@ -47,18 +50,42 @@ package final class TurnResult: Sendable {
     package let observe: (@Sendable () -> Void)?
     /// Runs the intent again as interceptors left it; nil if there are none.
     package let judged: JudgedTurn?
+    /// Intents for other stores of the session, which run directly after it.
+    package let sends: [SiblingIntent]
+    /// What it got of time and chance; nil if nothing.
+    package let inputs: TurnInputs?
+    /// A store that the turn needs and that is not there: it is to run again when that is. Nothing else of it counts.
+    package let missing: String?
 
     @usableFromInline
     init(
         _ trouble: TurnTrouble?, output: TurnOutput = TurnOutput(), effects: [Effect] = [],
-        observe: (@Sendable () -> Void)? = nil, judged: JudgedTurn? = nil
+        observe: (@Sendable () -> Void)? = nil, judged: JudgedTurn? = nil, sends: [SiblingIntent] = [],
+        inputs: TurnInputs? = nil, missing: String? = nil
     ) {
         (self.trouble, self.output, self.effects) = (trouble, output, effects)
         (self.observe, self.judged) = (observe, judged)
+        (self.sends, self.inputs, self.missing) = (sends, inputs, missing)
     }
 
     /// A job that led to nothing and has no observer to be told.
     package static let dropped = TurnResult(TurnTrouble())
+
+    /// The same with what its chain got of time and chance.
+    package func with(_ inputs: TurnInputs) -> TurnResult {
+        TurnResult(
+            trouble, output: output, effects: effects, observe: observe, judged: judged, sends: sends, inputs: inputs)
+    }
+
+    /// The turn of a chain that failed: nothing of it is kept.
+    package func undone(by error: StoreError) -> TurnResult {
+        TurnResult(TurnTrouble(error: error, stepError: error), judged: judged, inputs: inputs)
+    }
+
+    /// A job that led to nothing but an error.
+    package static func refused(_ error: StoreError) -> TurnResult {
+        TurnResult(TurnTrouble(error: error, stepError: error))
+    }
 }
 
 /// Runs a handler on a store's working copy. Made where the feature's type is known.
@@ -83,6 +110,8 @@ package struct TurnOutput: Sendable {
     @usableFromInline package var view: [UInt8]?
     /// In order.
     @usableFromInline package var labels: [EncodedLabel] = []
+    /// Reminders to set and to forget, in order.
+    @usableFromInline package var reminders: [EncodedReminder] = []
     /// What happened in it as JSON; nil unless that is recorded.
     @usableFromInline package var recording: [UInt8]?
 
@@ -123,10 +152,20 @@ package struct TurnContext: Sendable {
     @usableFromInline let scope: StoreScope
     /// What the batch's earlier turns of the store ask for.
     @usableFromInline let earlier: [Effect]
+    /// Who sent the intent that led to the turn.
+    @usableFromInline let principal: Principal?
+    /// What the turn got of time and chance when it ran before; nil if it did not.
+    @usableFromInline let inputs: TurnInputs?
+    /// The other stores of the session; nil for a store on its own.
+    @usableFromInline let siblings: (any Siblings)?
 
-    package init(_ intentID: IntentID, _ scope: StoreScope, earlier: [Effect]) {
+    package init(
+        _ intentID: IntentID, _ scope: StoreScope, earlier: [Effect], principal: Principal? = nil,
+        inputs: TurnInputs? = nil, siblings: (any Siblings)? = nil
+    ) {
         self.intentID = intentID
         self.scope = scope
         self.earlier = earlier
+        (self.principal, self.inputs, self.siblings) = (principal, inputs, siblings)
     }
 }

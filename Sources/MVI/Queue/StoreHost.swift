@@ -7,6 +7,12 @@ package protocol StoreHost: AnyObject, Sendable {
     /// Runs a handler as the next turn of the host's batch, and adds what it led to; false, and nothing is run, if it has
     /// to wait for something first. Only the queue's runner calls it.
     func run(_ job: any TurnJob) -> Bool
+    /// See `QueueJob.whenReady`.
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool
+}
+
+extension StoreHost {
+    package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
 }
 
 /// What a host asks of a store's runner, whatever its feature; see `TurnRunner`.
@@ -14,12 +20,18 @@ package protocol StoreHost: AnyObject, Sendable {
 package protocol StoreRunner: AnyObject, Sendable {
     /// The turn of `bootstrap`.
     func bootstrap(_ reason: StartReason) -> RunTurn
+    /// The turn of `signedIn`.
+    func signedIn(_ principal: Principal) -> RunTurn
     /// The turn of `onFailure`. `origin` is that of the launched work which failed; nil if none did.
     func onFailure(_ failure: Failure, of origin: WorkOrigin?) -> RunTurn
     /// Takes the batch's working copy for the head.
     func commit()
     /// Forgets the batch's working copy.
     func rollBack()
+    /// Remembers the working copy, unless a chain of intents runs already.
+    func beginChain()
+    /// Ends a chain: keeps what it did, or puts the working copy back.
+    func endChain(isKept: Bool)
     /// Tells observers what is no part of a turn.
     func observe(failure: Failure)
     func observeEnd()
@@ -32,12 +44,17 @@ package protocol TurnJob: QueueJob {
     var intentID: IntentID { get }
     /// The launched work that it belongs to; nil if it belongs to none. It is dropped once that is over.
     var token: WorkToken? { get }
+    /// Who sent the intent that led to it.
+    var principal: Principal? { get }
+    /// What it got of time and chance when it ran before.
+    var inputs: TurnInputs? { get }
     var runTurn: RunTurn { get }
 }
 
 extension TurnJob {
     package var lane: JobLane { .steps }
     package func run() -> Bool { host.run(self) }
+    package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { host.whenReady(resume) }
 }
 
 /// A step of launched work.
@@ -45,16 +62,30 @@ final class StepJob: TurnJob {
     let host: any StoreHost
     let intentID: IntentID
     let token: WorkToken?
+    let principal: Principal?
+    let inputs: TurnInputs?
     let runTurn: RunTurn
+    private let context: WorkContext
     /// Called once: with what the step threw, or nil when it is committed or dropped.
     private let completion: @Sendable ((any Error)?) -> Void
 
-    init(_ context: WorkContext, runTurn: @escaping RunTurn, completion: @escaping @Sendable ((any Error)?) -> Void) {
+    init(
+        _ context: WorkContext, inputs: TurnInputs? = nil, runTurn: @escaping RunTurn,
+        completion: @escaping @Sendable ((any Error)?) -> Void
+    ) {
+        self.context = context
         host = context.host
         intentID = context.origin.intentID
         token = context.token
+        principal = context.origin.principal
+        self.inputs = inputs
         self.runTurn = runTurn
         self.completion = completion
+    }
+
+    func again(after result: JobResult) -> any QueueJob {
+        guard let inputs = result.turn?.inputs else { return self }
+        return StepJob(context, inputs: inputs, runTurn: runTurn, completion: completion)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) { completion(result.turn?.trouble?.stepError) }
@@ -72,6 +103,8 @@ package final class FailureJob: TurnJob {
     package let host: any StoreHost
     package let intentID: IntentID
     package var token: WorkToken? { work?.token }
+    package let principal: Principal?
+    package let inputs: TurnInputs?
     package let runTurn: RunTurn
     private let work: WorkContext?
     package var isFailureTurn: Bool { true }
@@ -81,14 +114,21 @@ package final class FailureJob: TurnJob {
 
     /// - Parameter work: the launched work that failed; nil if it was a handler.
     package init(
-        _ failure: Failure, of work: WorkContext?, on host: any StoreHost, then: (@Sendable () -> Void)? = nil
+        _ failure: Failure, of work: WorkContext?, on host: any StoreHost, principal: Principal?,
+        inputs: TurnInputs? = nil, then: (@Sendable () -> Void)? = nil
     ) {
+        (self.principal, self.inputs) = (principal, inputs)
         self.host = host
         self.failure = failure
         intentID = failure.intentID
         self.work = work
         runTurn = host.runner.onFailure(failure, of: work?.origin)
         self.then = then
+    }
+
+    package func again(after result: JobResult) -> any QueueJob {
+        guard let inputs = result.turn?.inputs else { return self }
+        return FailureJob(failure, of: work, on: host, principal: principal, inputs: inputs, then: then)
     }
 
     package func finished(_ result: JobResult, isSettled: Bool) {

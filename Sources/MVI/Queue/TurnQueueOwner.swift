@@ -117,7 +117,8 @@ extension TurnQueueOwner {
         for launch in launches { launch.host.scope.begin(launch.work, on: launch.host) }
         var settled: [@Sendable () -> Void] = []
         for result in results {
-            let isSettled = result.host?.scope.isSettled(result.intentID, &settled) ?? true
+            var isSettled = result.host?.scope.isSettled(result.intentID, &settled) ?? true
+            for link in result.links where !link.scope.isSettled(result.intentID, &settled) { isSettled = false }
             result.job.finished(result, isSettled: isSettled)
         }
         for action in settled { action() }

@@ -23,17 +23,40 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// Whether turns keep what happens in them.
     @usableFromInline let isObserved: Bool
     @usableFromInline let slowTurnNanoseconds: UInt64
-    /// The working copy is the head with the turns of the batch that runs; nil between batches.
-    @usableFromInline let copies: Lock<(head: Values, working: Values?)>
+    /// Whether its host keeps reminders.
+    @usableFromInline let keepsReminders: Bool
+    @usableFromInline let copies: Lock<Copies>
+
+    /// The committed values, and those with the turns of the batch that runs.
+    @usableFromInline
+    struct Copies {
+        @usableFromInline var head: Values
+        /// Nil between batches.
+        @usableFromInline var working: Values?
+        /// The working copy before the chain of intents that runs; nil if none does.
+        @usableFromInline var beforeChain: SavedCopy?
+
+        @inlinable
+        init(head: Values) { self.head = head }
+    }
+
+    /// A class, since hardly any store has one.
+    @usableFromInline
+    final class SavedCopy {
+        let working: Values?
+        init(_ working: Values?) { self.working = working }
+    }
 
     /// - Parameters:
     ///   - middleware: what is installed for all features; the feature's own comes after it.
+    ///   - keepsReminders: whether the output's reminders are kept; if not, they are work that sleeps.
     ///   - output: see `Output`.
     @inlinable
     package init(
         _ feature: F, state: F.State, environment: StoreEnvironment, middleware: [any CommonMiddleware],
-        output: @escaping Output
+        keepsReminders: Bool = false, output: @escaping Output
     ) {
+        self.keepsReminders = keepsReminders
         self.feature = feature
         self.environment = environment
         self.output = output
@@ -42,7 +65,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         observers = all.observers.isEmpty ? nil : ObserverQueue(all.observers)
         isObserved = observers != nil || environment.isRecording
         slowTurnNanoseconds = environment.slowTurn.nanoseconds
-        copies = Lock((head: (state, feature.view(state)), working: nil))
+        copies = Lock(Copies(head: (state, feature.view(state))))
     }
 
     @usableFromInline
@@ -56,6 +79,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     /// What clients see of the committed state.
     @inlinable package var view: F.ViewState { copies.withLock { $0.head.view } }
+
+    /// What clients see with the batch's turns so far.
+    package var workingView: F.ViewState { copies.withLock { ($0.working ?? $0.head).view } }
 
     /// The turn of an intent, as it can be run on the store of any host.
     @inlinable
@@ -96,11 +122,23 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     }
 
     @usableFromInline
+    package func signedIn(_ principal: Principal) -> RunTurn {
+        { [self] context in run(context, stage: .signIn) { try $0.runner.feature.signedIn(principal, &$0) } }
+    }
+
+    @usableFromInline
     package func onFailure(_ failure: Failure, of origin: WorkOrigin?) -> RunTurn {
-        let origin = origin ?? WorkOrigin(failure.intentID, failure.intent, isCounted: true)
-        return { [self] context in
-            run(context, stage: nil, origin: origin) { $0.runner.feature.onFailure(failure, &$0) }
+        { [self] context in
+            let origin =
+                origin ?? WorkOrigin(failure.intentID, failure.intent, context.principal, isCounted: true)
+            return run(context, stage: nil, origin: origin) { $0.runner.feature.onFailure(failure, &$0) }
         }
+    }
+
+    /// The turn of an action that a reminder, or code outside the features, has the store perform.
+    @inlinable
+    package func perform(_ action: F.Action) -> RunTurn {
+        { [self] context in run(context, stage: .execute) { $0.send(action) } }
     }
 
     /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say. Observers are told of
@@ -122,8 +160,11 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             if !turn.effects.isEmpty { try context.scope.check(turn.effects, after: context.earlier) }
         } catch {
             checkDuration(since: start, context)
-            return threw(error, context, stage: stage, cause: cause, intent: intent, judged: judged)
+            if let missing = turn.missing { return abandoned(missing, turn.inputs) }
+            return threw(
+                error, context, stage: stage, cause: cause, intent: intent, inputs: turn.inputs, judged: judged)
         }
+        if let missing = turn.missing { return abandoned(missing, turn.inputs) }
         var after = (state: turn.state, view: before.view)
         var isViewChanged = false
         if turn.hasMessages {
@@ -138,10 +179,20 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             return TurnResult(TurnTrouble(error: error, stepError: error), judged: judged)
         }
         checkDuration(since: start, context)
+        if !turn.sends.isEmpty, context.siblings == nil {
+            let error = StoreError.notServed(turn.sends[0].instance)
+            return threw(
+                error, context, stage: stage, cause: cause, intent: intent, inputs: turn.inputs, judged: judged)
+        }
+        if !output.reminders.isEmpty, let error = fault(of: output.reminders, context) {
+            return threw(
+                error, context, stage: stage, cause: cause, intent: intent, inputs: turn.inputs, judged: judged)
+        }
+        if !turn.sends.isEmpty { beginChain() }
         if turn.hasMessages { setWorking(after) }
         return TurnResult(
-            nil, output: output, effects: turn.effects, observe: telling(turn.observations, context.intentID),
-            judged: judged)
+            nil, output: output, effects: turn.effects, observe: telling(turn.observations, context),
+            judged: judged, sends: turn.sends, inputs: turn.inputs.isEmpty ? nil : turn.inputs)
     }
 
     @inlinable
@@ -161,6 +212,26 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         }
     }
 
+    // MARK: Chains
+
+    /// Remembers the working copy, unless a chain runs already.
+    @usableFromInline
+    package func beginChain() {
+        copies.withLock { if $0.beforeChain == nil { $0.beforeChain = SavedCopy($0.working) } }
+    }
+
+    /// Forgets what `beginChain` remembered, or puts it back.
+    @usableFromInline
+    package func endChain(isKept: Bool) {
+        // The values die after the lock.
+        _ = copies.withLock { copies -> (SavedCopy?, Values?) in
+            guard let saved = copies.beforeChain.take() else { return (nil, nil) }
+            let working = copies.working
+            if !isKept { copies.working = saved.working }
+            return (saved, working)
+        }
+    }
+
     @usableFromInline
     package func rollBack() { _ = copies.withLock { $0.working.take() } }
 
@@ -177,13 +248,41 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     func threw(
         _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event?,
-        intent: F.Intent?, judged: JudgedTurn?
+        intent: F.Intent?, inputs: TurnInputs, judged: JudgedTurn?
     ) -> TurnResult {
-        guard let stage else { return TurnResult(TurnTrouble(stepError: error)) }
+        guard let stage else { return TurnResult(TurnTrouble(stepError: error), inputs: inputs) }
+        if stage == .execute, let refusal = error as? Refusal {
+            var events: [Observation<F>.Event] = []
+            if case .intent(let intent)? = cause { events = [.refused(intent, refusal)] }
+            return TurnResult(
+                TurnTrouble(error: StoreError(refusal), stepError: refusal), observe: telling(events, context),
+                judged: judged, inputs: inputs)
+        }
+        // Another store that cannot be had now: no fault of the feature's.
+        if let error = error as? StoreError {
+            return TurnResult(TurnTrouble(error: error, stepError: error), judged: judged, inputs: inputs)
+        }
         let failure = Failure(stage: stage, intentID: context.intentID, intent: intent, error: error)
         return TurnResult(
             TurnTrouble(error: StoreError(failure), failure: failure, isHandedToFeature: true),
-            observe: telling((cause.map { [$0] } ?? []) + [.failed(failure)], context.intentID), judged: judged)
+            observe: telling((cause.map { [$0] } ?? []) + [.failed(failure)], context), judged: judged,
+            inputs: inputs)
+    }
+
+    /// A turn that needs a store which is not there.
+    @usableFromInline
+    func abandoned(_ missing: String, _ inputs: TurnInputs) -> TurnResult {
+        TurnResult(TurnTrouble(), inputs: inputs, missing: missing)
+    }
+
+    @usableFromInline
+    func fault(of reminders: [EncodedReminder], _ context: TurnContext) -> (any Error)? {
+        do {
+            try context.siblings?.check(reminders, of: environment.instance)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// Lets the interceptors rewrite the intent; returns what to tell if one refuses it.
@@ -191,7 +290,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     func intercept(_ intent: inout F.Intent, _ context: TurnContext) -> TurnResult? {
         let interception = Interception<F>(
             state: copies.withLock { ($0.working ?? $0.head).state }, intentID: context.intentID,
-            instance: environment.instance, session: environment.session)
+            instance: environment.instance, session: environment.session, principal: context.principal)
         for interceptor in middleware.interceptors {
             do {
                 intent = try interceptor(intent, interception)
@@ -212,7 +311,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     private func refused(
         _ trouble: TurnTrouble, _ events: [Observation<F>.Event], _ context: TurnContext
     ) -> TurnResult {
-        let result = TurnResult(trouble, observe: telling(events, context.intentID))
+        let result = TurnResult(trouble, observe: telling(events, context))
         // It stands, however often the intent's batch is run.
         return TurnResult(trouble, observe: result.observe, judged: { _ in { _ in result } })
     }
@@ -224,16 +323,25 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     }
 
     @inlinable
-    func telling(_ events: [Observation<F>.Event], _ intentID: IntentID) -> (@Sendable () -> Void)? {
+    func telling(_ events: [Observation<F>.Event], _ context: TurnContext) -> (@Sendable () -> Void)? {
+        telling(events, context.intentID, context.principal)
+    }
+
+    @inlinable
+    func telling(
+        _ events: [Observation<F>.Event], _ intentID: IntentID, _ principal: Principal?
+    ) -> (@Sendable () -> Void)? {
         guard let observers, !events.isEmpty else { return nil }
-        return { [instance = environment.instance] in observers.append(events, intentID, instance) }
+        return { [environment] in
+            observers.append(events, intentID, environment.instance, environment.session, principal)
+        }
     }
 
     @usableFromInline
-    package func observe(failure: Failure) { telling([.failed(failure)], failure.intentID)?() }
+    package func observe(failure: Failure) { telling([.failed(failure)], failure.intentID, nil)?() }
 
     @usableFromInline
-    package func observeEnd() { telling([.ended], .end)?() }
+    package func observeEnd() { telling([.ended], .end, nil)?() }
 
     @usableFromInline
     package func addObserverCounts(to diagnostics: inout StoreDiagnostics) {

@@ -73,22 +73,29 @@ public final class Store<F: Feature>: Sendable {
     /// Takes an intent to be run in its turn.
     ///
     /// - Parameters:
+    ///   - principal: who sends it.
     ///   - precondition: asked with the store's version when the intent is about to run; an error refuses the intent.
     ///   - completion: called once, when the turn is committed or certainly never will be: on this thread before
     ///     `accept` returns if the store was idle and its log quick, else later on another, never under a lock.
     @inlinable
     public func accept(
-        _ intent: F.Intent, id: IntentID = .random(), precondition: IntentPrecondition? = nil,
+        _ intent: F.Intent, id: IntentID = .random(), principal: Principal? = nil,
+        precondition: IntentPrecondition? = nil,
         completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void = { _ in }
     ) {
-        cell.accept(typed.execute(intent), id, precondition, completion)
+        if let check = typed.check(intent) {
+            return cell.accept(check, id, principal, precondition, completion)
+        }
+        cell.accept(typed.execute(intent), id, principal, precondition, completion)
     }
 
     /// `accept`, and waits for the outcome. Cancelling the caller does not cancel the intent.
     @discardableResult
-    public func send(_ intent: F.Intent, id: IntentID = .random()) async throws(StoreError) -> IntentOutcome {
+    public func send(
+        _ intent: F.Intent, id: IntentID = .random(), principal: Principal? = nil
+    ) async throws(StoreError) -> IntentOutcome {
         let result: Result<IntentOutcome, StoreError> = await withCheckedContinuation { continuation in
-            accept(intent, id: id, completion: { continuation.resume(returning: $0) })
+            accept(intent, id: id, principal: principal, completion: { continuation.resume(returning: $0) })
         }
         return try result.get()
     }

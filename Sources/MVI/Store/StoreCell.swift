@@ -53,10 +53,23 @@ final class StoreCell: StoreHost, TurnQueueOwner {
 
     @usableFromInline
     func accept(
-        _ run: @escaping RunTurn, _ id: IntentID, _ precondition: IntentPrecondition?,
+        _ run: @escaping RunTurn, _ id: IntentID, _ principal: Principal?, _ precondition: IntentPrecondition?,
         _ completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void
     ) {
-        enqueue(IntentJob(self, id, run, precondition, completion))
+        enqueue(IntentJob(self, id, principal, nil, run, precondition, completion))
+    }
+
+    /// The same for an intent that has to pass a check first.
+    @usableFromInline
+    func accept(
+        _ check: PendingCheck, _ id: IntentID, _ principal: Principal?, _ precondition: IntentPrecondition?,
+        _ completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void
+    ) {
+        Task(executorPreference: environment.executor) { [self] in
+            let judged = await check.run(CheckCall(id, principal, scope))
+            guard let run = judged(runner) else { preconditionFailure("a check judges for its own feature") }
+            accept(run, id, principal, precondition, completion)
+        }
     }
 
     func enqueue(_ job: any TurnJob) { enqueue(job as any QueueJob) }
@@ -66,7 +79,7 @@ final class StoreCell: StoreHost, TurnQueueOwner {
         if let token = job.token, !scope.isLive(token, after: effects) {
             add(job, job.intentID, .dropped)
         } else {
-            run(job, job.intentID, job.runTurn, after: effects)
+            run(job, job.intentID, job.runTurn, job.principal, job.inputs, after: effects)
         }
         return true
     }
@@ -82,21 +95,21 @@ final class StoreCell: StoreHost, TurnQueueOwner {
         guard let reason else { return (version, effects) }
         // One that runs before another job is the first one again, which could not be committed and is tried again itself.
         let job = job ?? FunctionJob(.intents) { [self] in _ = prepare($0) }
-        run(job, .bootstrap, runner.bootstrap(reason), after: effects, isBootstrap: true)
+        run(job, .bootstrap, runner.bootstrap(reason), nil, nil, after: effects, isBootstrap: true)
         return state.withLock { ($0.working.version, $0.effects) }
     }
 
     /// Runs a turn, and that of its failure if it throws.
     fileprivate func run(
-        _ job: any QueueJob, _ intentID: IntentID, _ run: RunTurn, after effects: [Effect], isBootstrap: Bool = false,
-        follows: Bool = false
+        _ job: any QueueJob, _ intentID: IntentID, _ run: RunTurn, _ principal: Principal?, _ inputs: TurnInputs?,
+        after effects: [Effect], isBootstrap: Bool = false, follows: Bool = false
     ) {
-        let turn = run(TurnContext(intentID, scope, earlier: effects))
+        let turn = run(TurnContext(intentID, scope, earlier: effects, principal: principal, inputs: inputs))
         add(job, intentID, turn, isBootstrap: isBootstrap, follows: follows)
         guard let trouble = turn.trouble, trouble.isHandedToFeature, let failure = trouble.failure else { return }
         let later = state.withLock { $0.effects }
-        let job = FailureJob(failure, of: nil, on: self)
-        self.run(job, intentID, job.runTurn, after: later, follows: true)
+        let job = FailureJob(failure, of: nil, on: self, principal: principal)
+        self.run(job, intentID, job.runTurn, principal, nil, after: later, follows: true)
     }
 
     fileprivate func add(
@@ -152,14 +165,18 @@ final class StoreCell: StoreHost, TurnQueueOwner {
 private final class IntentJob: QueueJob {
     private let store: StoreCell
     private let intentID: IntentID
+    private let principal: Principal?
+    private let inputs: TurnInputs?
     private let runTurn: RunTurn
     private let precondition: IntentPrecondition?
     private let completion: @Sendable (Result<IntentOutcome, StoreError>) -> Void
 
     init(
-        _ store: StoreCell, _ intentID: IntentID, _ runTurn: @escaping RunTurn, _ precondition: IntentPrecondition?,
+        _ store: StoreCell, _ intentID: IntentID, _ principal: Principal?, _ inputs: TurnInputs?,
+        _ runTurn: @escaping RunTurn, _ precondition: IntentPrecondition?,
         _ completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void
     ) {
+        (self.principal, self.inputs) = (principal, inputs)
         (self.store, self.intentID, self.runTurn) = (store, intentID, runTurn)
         (self.precondition, self.completion) = (precondition, completion)
     }
@@ -169,15 +186,16 @@ private final class IntentJob: QueueJob {
         if let error = precondition?(version) {
             store.add(self, intentID, TurnResult(TurnTrouble(error: error)))
         } else {
-            store.run(self, intentID, runTurn, after: effects)
+            store.run(self, intentID, runTurn, principal, inputs, after: effects)
         }
         return true
     }
 
     /// Interceptors judged it: it runs again as they left it.
     func again(after result: JobResult) -> any QueueJob {
-        let judged = result.turn?.judged?(store.runner)
-        return judged.map { IntentJob(store, intentID, $0, precondition, completion) } ?? self
+        IntentJob(
+            store, intentID, principal, result.turn?.inputs ?? inputs, result.turn?.judged?(store.runner) ?? runTurn,
+            precondition, completion)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {

@@ -5,8 +5,8 @@
 public struct StoreEnvironment: Sendable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     public var instance: String
-    /// Whose store it is: the id of the session, empty outside a server.
-    public var session: String
+    /// Whose store it is.
+    public var session: SessionInfo
     private var shared: Shared
 
     private final class Shared: Sendable {
@@ -18,6 +18,10 @@ public struct StoreEnvironment: Sendable {
     public struct Settings: Sendable {
         /// What `debounce`, `throttle`, `timer` and `Work.sleep` wait on.
         public var clock: any Clock<Duration>
+        /// The time on the wall clock: `turn.now`.
+        public var now: @Sendable () -> Timestamp
+        /// A new UUID as text: `turn.uuid()`.
+        public var uuid: @Sendable () -> String
         /// Where launched work runs; nil for the global pool.
         public var executor: (any TaskExecutor)?
         /// How many intents may wait while others run; one more is refused as `busy`.
@@ -39,7 +43,8 @@ public struct StoreEnvironment: Sendable {
     /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 50 ms, and waits of
     /// half to all of the back-off's.
     public init(
-        instance: String = "", session: String = "", clock: any Clock<Duration> = ContinuousClock(),
+        instance: String = "", session: SessionInfo = .none, clock: any Clock<Duration> = ContinuousClock(),
+        now: (@Sendable () -> Timestamp)? = nil, uuid: (@Sendable () -> String)? = nil,
         executor: (any TaskExecutor)? = nil, queueLimit: Int = 1024, workLimit: Int = 1024,
         slowTurn: Duration = .milliseconds(50), isRecording: Bool = false,
         jitter: @escaping @Sendable (Duration) -> Duration = { $0 * Double.random(in: 0.5...1) },
@@ -49,8 +54,9 @@ public struct StoreEnvironment: Sendable {
         self.session = session
         shared = Shared(
             Settings(
-                clock: clock, executor: executor, queueLimit: queueLimit, workLimit: workLimit, slowTurn: slowTurn,
-                isRecording: isRecording, jitter: jitter, report: report))
+                clock: clock, now: now ?? { .system }, uuid: uuid ?? randomUUID, executor: executor,
+                queueLimit: queueLimit, workLimit: workLimit, slowTurn: slowTurn, isRecording: isRecording,
+                jitter: jitter, report: report))
     }
 
     /// One of the settings.

@@ -41,6 +41,8 @@ public struct StoreError: Error, Sendable {
     public var issues: [Issue] { content.issues }
     /// The `Intent-Seq` that is to come first, with the code `outOfSequence`.
     public var expectedNumber: UInt64? { content.expectedNumber }
+    /// A refusal's name for clients to switch over, such as `coupon-expired`.
+    public var refusalCode: String? { content.refusalCode }
 
     /// Beside the value: results that mostly are no error stay small.
     private final class Content: Sendable {
@@ -49,11 +51,13 @@ public struct StoreError: Error, Sendable {
         let (failure, retryAfter): (Failure?, Duration?)
         let issues: [Issue]
         let expectedNumber: UInt64?
+        let refusalCode: String?
 
         init(
             _ code: Code, _ detail: String, _ failure: Failure?, _ retryAfter: Duration?, _ issues: [Issue],
-            _ expected: UInt64?
+            _ expected: UInt64?, _ refusalCode: String?
         ) {
+            self.refusalCode = refusalCode
             (self.code, self.detail, self.failure) = (code, detail, failure)
             (self.retryAfter, self.issues, expectedNumber) = (retryAfter, issues, expected)
         }
@@ -64,9 +68,9 @@ public struct StoreError: Error, Sendable {
     /// An error with a sentence about it, and what else its code comes with.
     public init(
         _ code: Code, _ detail: String, failure: Failure? = nil, retryAfter: Duration? = nil, issues: [Issue] = [],
-        expectedNumber: UInt64? = nil
+        expectedNumber: UInt64? = nil, refusalCode: String? = nil
     ) {
-        content = Content(code, detail, failure, retryAfter, issues, expectedNumber)
+        content = Content(code, detail, failure, retryAfter, issues, expectedNumber, refusalCode)
     }
 }
 
@@ -101,12 +105,18 @@ extension StoreError.Code {
     public static let busy = Self("busy")
     /// The caller's precondition does not hold.
     public static let preconditionFailed = Self("preconditionFailed")
-    /// An interceptor refused the intent: its sender may not do this. The detail is its author's sentence for clients.
+    /// The intent was refused: its sender may not do this. The detail is an author's sentence for clients.
     public static let forbidden = Self("forbidden")
-    /// An interceptor refused the intent: it makes no sense as it is. The detail is its author's sentence for clients.
+    /// The intent was refused: what it is about is not there. The detail is an author's sentence for clients.
+    public static let notFound = Self("notFound")
+    /// The intent was refused: it does not fit what has happened. The detail is an author's sentence for clients.
+    public static let conflict = Self("conflict")
+    /// The intent was refused: it makes no sense as it is. The detail is an author's sentence for clients.
     public static let refused = Self("refused")
-    /// An interceptor refused the intent: too often. The detail is its author's sentence for clients.
+    /// The intent was refused: too often. The detail is an author's sentence for clients.
     public static let tooMany = Self("tooMany")
+    /// The intent's asynchronous check took too long.
+    public static let checkTimeout = Self("checkTimeout")
     /// A handler threw; the turn is undone.
     public static let failed = Self("failed")
     /// A bound was exceeded, for instance the bytes of a view state. The detail is a sentence for clients.
@@ -116,13 +126,20 @@ extension StoreError.Code {
 }
 
 extension StoreError {
-    /// An interceptor's no.
-    init(_ refusal: Refusal) {
-        switch refusal.code {
-        case .forbidden: self.init(.forbidden, refusal.detail)
-        case .invalid: self.init(.refused, refusal.detail)
-        case .tooMany(let retryAfter): self.init(.tooMany, refusal.detail, retryAfter: retryAfter)
-        }
+    /// An author's no.
+    package init(_ refusal: Refusal) {
+        let (code, retryAfter): (Code, Duration?) =
+            switch refusal.kind {
+            case .forbidden: (.forbidden, nil)
+            case .notFound: (.notFound, nil)
+            case .conflict: (.conflict, nil)
+            case .invalid: (.refused, nil)
+            case .tooMany(let time): (.tooMany, time)
+            }
+        self.init(
+            code, refusal.detail, retryAfter: retryAfter,
+            issues: refusal.pointer.map { [Issue(pointer: $0, detail: refusal.detail)] } ?? [],
+            refusalCode: refusal.code)
     }
 
     /// A handler's throw.

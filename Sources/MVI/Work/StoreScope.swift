@@ -114,7 +114,8 @@ package final class StoreScope: Sendable {
             return
         }
         report(failure, on: context.host)
-        context.host.enqueue(FailureJob(failure, of: context, on: context.host, then: then))
+        context.host.enqueue(
+            FailureJob(failure, of: context, on: context.host, principal: context.origin.principal, then: then))
     }
 
     private func ended(_ context: WorkContext) {

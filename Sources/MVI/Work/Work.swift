@@ -21,6 +21,15 @@ public struct Work<F: Feature>: Sendable {
     /// The intent that launched this work.
     public var intentID: IntentID { context.origin.intentID }
 
+    /// Who sent that intent, as they were signed in when it was accepted; nil for somebody who is not.
+    public var principal: Principal? { context.origin.principal }
+
+    /// The session that the store belongs to.
+    public var session: SessionInfo { runner.environment.session }
+
+    /// The time on the wall clock now.
+    public var now: Timestamp { runner.environment.now() }
+
     /// The store's state now, not when the work was launched: after an `await` it may differ.
     public var state: F.State { runner.state }
 

@@ -4,15 +4,18 @@ package final class WorkOrigin: Sendable {
     @usableFromInline let intentID: IntentID
     /// The intent as it was executed; nil if none led to the work.
     let intent: (any Sendable)?
+    /// Who sent the intent; nil for somebody who is not signed in.
+    let principal: Principal?
     /// Whether an intent is settled only after this work. Once false, it is false for all that follows.
     let isCounted: Bool
 
-    init(_ intentID: IntentID, _ intent: (any Sendable)?, isCounted: Bool) {
+    init(_ intentID: IntentID, _ intent: (any Sendable)?, _ principal: Principal?, isCounted: Bool) {
+        self.principal = principal
         self.intentID = intentID
         self.intent = intent
         self.isCounted = isCounted
     }
 
     /// The same for work that is not counted.
-    var uncounted: WorkOrigin { WorkOrigin(intentID, intent, isCounted: false) }
+    var uncounted: WorkOrigin { WorkOrigin(intentID, intent, principal, isCounted: false) }
 }

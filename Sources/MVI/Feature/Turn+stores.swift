@@ -1,0 +1,90 @@
+/// The other stores of the session.
+extension Turn {
+    /// What clients see of another store of the session: its committed state, with what earlier turns of the same commit
+    /// have made of it. A store that is not there is made.
+    ///
+    /// A store that has to be loaded or made first abandons this turn, which runs again when it is there: the throw that
+    /// this comes with must not be caught. Throws also a `Refusal` where the feature's access rule excludes the
+    /// principal, and a `StoreError` where there is no such store to be had.
+    public mutating func view<Other: Feature>(
+        of feature: Other.Type, key: String? = nil
+    ) throws -> Other.ViewState {
+        guard let runner = try sibling(Other.self, key) as? TurnRunner<Other> else {
+            throw StoreError.notServed(Other.name)
+        }
+        return runner.workingView
+    }
+
+    /// Sends an intent to another store of the session. It runs directly after this turn, before anything else, and is
+    /// committed with it: a refusal or a throw there undoes this turn, too, and is what its sender is told. A store that is
+    /// not there is made. Work that it launches counts for the settling of this turn's intent.
+    ///
+    /// What is sent so may send further, 64 intents in all. The other feature's interceptors judge the
+    /// intent; its asynchronous check is not asked.
+    @inlinable
+    public mutating func send<Other: Feature>(_ intent: Other.Intent, to feature: Other.Type, key: String? = nil) {
+        sends.append(
+            SiblingIntent(instance: Other.instance(key)) { runner in
+                (runner as? TurnRunner<Other>)?.execute(intent)
+            })
+    }
+
+    private mutating func sibling<Other: Feature>(_ feature: Other.Type, _ key: String?) throws -> any StoreRunner {
+        let instance = Other.instance(key)
+        guard let siblings = context.siblings else { throw StoreError.notServed(instance) }
+        do {
+            return try siblings.runner(of: instance, for: principal)
+        } catch let absent as StoreIsAbsent {
+            // Also where the handler catches it.
+            missing = missing ?? absent.instance
+            throw absent
+        }
+    }
+}
+
+extension Feature {
+    /// The id of an instance, as clients write it.
+    @usableFromInline
+    static func instance(_ key: String?) -> String { key.map { "\(name):\($0)" } ?? name }
+}
+
+/// An intent for another store of the session, without its feature's type.
+@usableFromInline
+package struct SiblingIntent: Sendable {
+    /// The feature instance, such as `counter` or `order-detail:42`.
+    @usableFromInline package let instance: String
+    /// The intent's turn on that feature's store; nil for another feature's store.
+    package let run: @Sendable (any StoreRunner) -> RunTurn?
+
+    @usableFromInline
+    init(instance: String, run: @escaping @Sendable (any StoreRunner) -> RunTurn?) {
+        (self.instance, self.run) = (instance, run)
+    }
+}
+
+/// The other stores of a session, as turns use them.
+@usableFromInline
+package protocol Siblings: AnyObject, Sendable {
+    /// The runner of a feature instance's store. Called while a turn runs, by the thread that runs it.
+    ///
+    /// Throws `StoreIsAbsent` if the store has to be made, loaded or started first; a `Refusal` if the principal may not
+    /// use it; a `StoreError` if there is none to be had.
+    func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner
+    /// Throws if the session would have too many reminders after these changes of a feature instance's.
+    func check(_ reminders: [EncodedReminder], of instance: String) throws
+}
+
+/// A store that a turn needs is not in memory yet, or has something to do before.
+@usableFromInline
+package struct StoreIsAbsent: Error {
+    package let instance: String
+
+    package init(instance: String) { self.instance = instance }
+}
+
+extension StoreError {
+    @usableFromInline
+    static func notServed(_ instance: String) -> StoreError {
+        StoreError(.failed, "The server has no feature for \"\(instance)\", or it is another type's.")
+    }
+}

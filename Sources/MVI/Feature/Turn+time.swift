@@ -1,0 +1,58 @@
+extension Turn {
+    /// The time on the wall clock, the same throughout the turn, and when it runs again after another writer was first.
+    public var now: Timestamp {
+        mutating get {
+            if let now = inputs.now { return now }
+            let now = runner.environment.now()
+            inputs.now = now
+            return now
+        }
+    }
+
+    /// A new UUID of version 4 (RFC 9562 section 5.4) as text, in lower case. A turn that runs again after another writer
+    /// was first gets the same ones in the same order.
+    public mutating func uuid() -> String {
+        defer { uuidCount += 1 }
+        if uuidCount == inputs.uuids.count { inputs.uuids.append(runner.environment.uuid()) }
+        return inputs.uuids[uuidCount]
+    }
+}
+
+/// What a turn got of time and chance: it gets the same when it runs again.
+@usableFromInline
+package struct TurnInputs: Sendable {
+    @usableFromInline var now: Timestamp?
+    @usableFromInline var uuids: [String] = []
+    /// Those of the intents that it sent to other stores, in their order.
+    package var links: [TurnInputs] = []
+
+    @inlinable
+    package init() {}
+
+    /// For a turn of the same chain.
+    package init(now: Timestamp?) { self.now = now }
+
+    package var time: Timestamp? { now }
+
+    @inlinable var isEmpty: Bool { now == nil && uuids.isEmpty }
+}
+
+/// A UUID of version 4, from the system's random source.
+@Sendable
+func randomUUID() -> String {
+    var generator = SystemRandomNumberGenerator()
+    let high = generator.next() & ~0xF000 | 0x4000
+    let low = generator.next() & ~(0b11 << 62) | 0b10 << 62
+    let digits = hex(high) + hex(low)
+    var text = ""
+    for (place, digit) in digits.enumerated() {
+        if [8, 12, 16, 20].contains(place) { text.append("-") }
+        text.append(digit)
+    }
+    return text
+}
+
+private func hex(_ bits: UInt64) -> String {
+    let digits = String(bits, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+}

@@ -1,0 +1,58 @@
+extension TurnRunner {
+    /// The asynchronous check that an intent has to pass before it is enqueued; nil if there is none.
+    @inlinable
+    package func check(_ intent: F.Intent) -> PendingCheck? {
+        feature.check(intent) == nil ? nil : pendingCheck(of: intent)
+    }
+
+    @usableFromInline
+    func pendingCheck(of intent: F.Intent) -> PendingCheck {
+        PendingCheck { [self] call in await judge(intent, call) }
+    }
+
+    /// Interceptors come before the check: what they refuse asks nobody.
+    private func judge(_ intent: F.Intent, _ call: CheckCall) async -> JudgedTurn {
+        var intent = intent
+        let context = TurnContext(call.intentID, call.scope, earlier: [], principal: call.principal)
+        if !middleware.interceptors.isEmpty, let refused = intercept(&intent, context) { return Self.standing(refused) }
+        do {
+            switch try await feature.check(intent)?(checkContext(context)) {
+            case .execute?, nil:
+                return judged { [intent] runner, context in runner.run(intent, context, isJudged: true) }
+            case .perform(let action)?:
+                return judged { [intent] runner, context in
+                    runner.run(context, stage: .execute, cause: .intent(intent)) { $0.send(action) }
+                }
+            }
+        } catch let refusal as Refusal {
+            let trouble = TurnTrouble(error: StoreError(refusal))
+            return Self.standing(TurnResult(trouble, observe: telling([.refused(intent, refusal)], context)))
+        } catch let error as StoreError {
+            return Self.standing(.refused(error))
+        } catch {
+            let failure = Failure(stage: .check, intentID: context.intentID, error: error)
+            return Self.standing(
+                TurnResult(
+                    TurnTrouble(error: StoreError(failure), failure: failure, isHandedToFeature: true),
+                    observe: telling([.intent(intent), .failed(failure)], context)))
+        }
+    }
+
+    private func checkContext(_ context: TurnContext) -> CheckContext<F> {
+        CheckContext(
+            state: state, intentID: context.intentID, instance: environment.instance, session: environment.session,
+            principal: context.principal, now: environment.now())
+    }
+
+    private func judged(
+        _ run: @escaping @Sendable (TurnRunner<F>, TurnContext) -> TurnResult
+    ) -> JudgedTurn {
+        { runner in
+            guard let runner = runner as? TurnRunner<F> else { return nil }
+            return { context in run(runner, context) }
+        }
+    }
+
+    /// A result that stands, however often the intent's batch is run.
+    private static func standing(_ result: TurnResult) -> JudgedTurn { { _ in { _ in result } } }
+}
