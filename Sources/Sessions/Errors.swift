@@ -57,7 +57,9 @@ extension StoreError {
     }
 
     /// Whether a store cannot be had here, however often it is tried.
-    var isLasting: Bool { [.newerState, .featureNotFound, .notMade, .gone].contains(code) }
+    var isLasting: Bool {
+        [.newerState, .featureNotFound, .notMade, .gone, .forbidden, .notFound, .refused, .conflict].contains(code)
+    }
 
     init(_ fault: WireDecodingError) {
         switch fault {

@@ -12,6 +12,14 @@ struct Outbox {
         let expiry: Duration
         /// Whether some stream's socket took it.
         var isWritten: Bool
+        /// The numbers of the credentials whose streams' sockets took it, as far as that is known here.
+        var writtenTo: [Int] = []
+
+        /// Whether a stream of the client took it. A client that joined after it was published is owed nothing.
+        func isWritten(to credential: Credential?) -> Bool {
+            guard let credential, credential.isOneOfMany else { return isWritten }
+            return writtenTo.contains(credential.number) || label.id.number <= credential.joined
+        }
 
         var size: Int { label.json.count + (label.intent?.utf8.count ?? 0) + Outbox.overhead }
     }
@@ -52,9 +60,12 @@ struct Outbox {
     }
 
     /// A stream's socket took it; its name if it is kept and that is news.
-    mutating func markWritten(_ place: UInt64) -> LabelID? {
+    mutating func markWritten(_ place: UInt64, to credential: Credential?) -> LabelID? {
         guard place >= firstPlace, place < endPlace else { return nil }
         let index = Int(place - firstPlace)
+        if let number = credential?.number, !entries[index].writtenTo.contains(number) {
+            entries[index].writtenTo.append(number)
+        }
         guard !entries[index].isWritten else { return nil }
         entries[index].isWritten = true
         return entries[index].label.id

@@ -7,15 +7,16 @@ import SessionJournal
 ///
 /// All methods may be called from any thread. No handler, callback or write to a socket runs under the session's lock.
 package final class Session: Sendable {
-    /// How the client proves whose it is.
-    package typealias Credential = SessionCredential
-
     /// The id that clients see.
-    package let id: String
+    package var id: String { info.id }
+    /// What its features may know of it.
+    let info: SessionInfo
     /// How the client proves whose it is.
-    package let credential: Credential
+    package let credential: SessionCredential
     /// When it was made: time since 1970.
     let created: Duration
+    /// Whether its subject's devices share it, each with a credential of its own.
+    package let isShared: Bool
 
     /// What is wrong with its rows; such a session is there to be ended, and none of them is used.
     let fault: StoreError?
@@ -28,7 +29,10 @@ package final class Session: Sendable {
         _ record: SessionRecord, _ environment: SessionEnvironment, _ core: SessionCore, fault: StoreError? = nil
     ) {
         self.fault = fault
-        (id, credential, tokenHash, created) = (record.id, record.credential, record.tokenHash, record.created)
+        info = SessionInfo(
+            id: record.id, created: Timestamp(sinceEpoch: record.created), subject: record.subject)
+        (credential, tokenHash, created) = (record.credential, record.tokenHash, record.created)
+        isShared = record.isShared
         (shared, self.core) = (environment, Lock(core))
     }
 
@@ -96,13 +100,32 @@ package final class Session: Sendable {
         core.withLock { $0.lastTouch = now }
     }
 
-    /// Notes a request, if the session is neither ended nor expired; false if it is.
-    func use(now: Duration) -> Bool {
+    /// What a token is for the session that it began with.
+    enum Use {
+        /// The session is neither ended nor expired, and nobody has signed in.
+        case anonymous
+        /// Somebody has signed in.
+        case credential(Credential)
+        /// Somebody has signed in, and the token is of nobody who is.
+        case forgotten
+        /// The session is ended or expired.
+        case over
+    }
+
+    /// Whether anybody has signed in.
+    package var isSignedIn: Bool { core.withLock { !$0.credentials.isEmpty } }
+
+    /// The credentials of clients that are signed in, and those that they replaced.
+    var credentials: [Credential] { core.withLock { $0.credentials } }
+
+    /// Notes a request.
+    func use(now: Duration) -> Use {
         core.withLock { core in
-            let lives = !core.streams.isEmpty || now - core.lastTouch < shared.limits.sessionLife
-            guard lives, core.phase != .ended else { return false }
+            let lives = core.isKeptAlive || now - core.lastTouch < shared.limits.sessionLife
+            guard lives, core.phase != .ended else { return .over }
             core.lastTouch = now
-            return true
+            if core.credentials.isEmpty { return .anonymous }
+            return core.credentials.first { $0.hash == tokenHash }.map { .credential($0) } ?? .forgotten
         }
     }
 
@@ -110,15 +133,17 @@ package final class Session: Sendable {
     package var intentRate: Rate? { shared.limits.intentRate }
 
     /// Counts an intent; nil if the session may send one now, else in how much time.
-    package func takeIntent(_ rate: Rate) -> Duration? {
+    package func takeIntent(_ rate: Rate, _ credential: Credential? = nil) -> Duration? {
         let now = shared.time.monotonic()
+        if let credential { return credential.takeIntent(rate, now: now) }
         return core.withLock { $0.intents.take(rate, now: now) }
     }
 
     /// Whether half of the cookie's life has passed since it was last set; if so it counts as set now.
-    package func cookieIsDue() -> Bool {
+    package func cookieIsDue(_ credential: Credential? = nil) -> Bool {
         let now = shared.time.monotonic()
         let life = shared.limits.sessionLife
+        if let credential { return credential.cookieIsDue(now: now, life: life) }
         return core.withLock { core in
             guard now - core.cookieSet >= life / 2 else { return false }
             core.cookieSet = now
@@ -128,7 +153,7 @@ package final class Session: Sendable {
 
     /// How long until the session expires if nothing comes; zero or less if it has.
     func timeLeft(now: Duration) -> Duration {
-        core.withLock { $0.lastSeen(now: now) } + shared.limits.sessionLife - now
+        core.withLock { $0.isKeptAlive ? now : $0.lastTouch } + shared.limits.sessionLife - now
     }
 
     /// The entity tag of a version, without quotes.
@@ -137,17 +162,23 @@ package final class Session: Sendable {
     /// Ends the session: its work is cancelled, its streams are told and closed, its waits answered, what waits in its
     /// queue is refused. What is in flight is answered by its result. A second call does nothing.
     func end(_ reason: GoAwayReason) {
-        let ended = core.withLock { core -> (stores: [StoreSlot], wakers: ShortList<any StreamWaker>, waits: [Wait])? in
+        typealias Ended = (
+            stores: [StoreSlot], wakers: ShortList<any StreamWaker>, waits: [Wait], held: [IntentJob]
+        )
+        let ended = core.withLock { core -> Ended? in
             guard core.phase != .ended else { return nil }
             core.phase = .ended
             core.streams.finish(reason)
-            return (core.stores.removeAll(), core.streams.takeWakers(), Array(core.waits.values))
+            let held = core.checks?.takeAll() ?? []
+            return (core.stores.removeAll(), core.streams.takeWakers(), Array(core.waits.values), held)
         }
         guard let ended else { return }
+        for job in ended.held { job.end(.sessionEnded) }
         for job in queue.close(.sessionEnded).jobs { job.end(.sessionEnded) }
         for slot in ended.stores { slot.store?.end() }
         for wait in ended.waits { wait.end(false) }
         for waker in ended.wakers { waker.wake() }
+        shared.tellEnd(of: info)
     }
 
     /// How many labels are kept.
@@ -246,9 +277,12 @@ extension SessionCore {
 
     /// Whether nothing of the session is in use.
     fileprivate var isUnused: Bool {
-        streams.isEmpty && waits.isEmpty && !stores.hasLoads && !receipts.hasPending
+        streams.isEmpty && waits.isEmpty && !stores.hasLoads && !receipts.hasPending && firing.isEmpty
             && stores.allSatisfy { $0.store == nil }
     }
+
+    /// Whether a stream is open or a reminder is to come: the session lives on.
+    fileprivate var isKeptAlive: Bool { !streams.isEmpty || !reminders.isEmpty }
 
     /// When the last request or stream was there.
     fileprivate func lastSeen(now: Duration) -> Duration { streams.isEmpty ? lastTouch : now }

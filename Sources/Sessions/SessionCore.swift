@@ -17,6 +17,12 @@ struct SessionCore {
     var key: SessionKey?
     /// Who waits for the journal to have it; nil if it was not asked to.
     var keepers: [@Sendable (Result<SessionKey, StoreError>) -> Void]?
+    /// Empty as long as nobody has signed in.
+    var credentials: [Credential] = []
+    /// The highest number that a credential was given here.
+    var lastCredential = 0
+    /// What each credential may not see, by its number; nil if there are no access rules.
+    var access: [Int: AccessRecord]?
     /// The log's name, and its end as it was committed and applied here.
     var epoch: String
     var head: SessionHead
@@ -30,6 +36,17 @@ struct SessionCore {
     var waits: [UInt64: Wait] = [:]
     /// The turns that ran and are not committed yet. Only the queue's runner changes it.
     var batch = SessionBatch()
+    /// Stores whose bootstrap runs, the innermost last, and those that have to be loaded before the turn that was abandoned
+    /// for them runs again. Only the queue's runner changes them.
+    var starting: [FeatureID] = []
+    var awaited: [FeatureID] = []
+    /// As they are committed.
+    var reminders: [StoredReminder] = []
+    /// Those whose turns are under way, and those whose action threw; nil if there are none.
+    var firing: [ReminderName] = []
+    var retries: [ReminderName: ReminderRetry]?
+    /// Intents whose asynchronous check runs, and those that wait for these; nil if there are none.
+    var checks: RunningChecks?
     /// Labels that a stream's socket took, of which the journal does not know.
     var newlyWritten: [LabelID] = []
     /// On the monotonic clock: when the last request or stream was there.
@@ -64,6 +81,12 @@ struct SessionCore {
         head = stored.head
         outbox = Outbox(stored.labels, lost: stored.lostLabels, monotonic: now.monotonic)
         receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic)
+        reminders = stored.reminders
+        credentials = stored.credentials.map {
+            Credential(
+                $0, root: stored.record.tokenHash, isShared: stored.record.isShared,
+                cookieSet: now.monotonic - limits.sessionLife)
+        }
         // A clock that was set back must not make a session live for ever.
         lastTouch = min(lastSeen, now.monotonic)
         keptTouch = lastTouch

@@ -58,11 +58,14 @@ package final class SessionEnvironment: Sendable {
     /// What every store is made with, but for its names.
     let stores: StoreEnvironment
 
+    /// When reminders are due.
+    let reminderClock = ReminderClock()
     let streamPlaces: Places
     let waitPlaces: Places
     private let lastNumber = Lock<UInt64>(0)
     /// Names of features of which a state with unread members was reported.
     private let reportedLosses = Lock<Set<String>>([])
+    private let endActions = Lock<[@Sendable (SessionInfo) -> Void]>([])
 
     /// An environment; the defaults are those of a server.
     package init(
@@ -77,13 +80,23 @@ package final class SessionEnvironment: Sendable {
         streamPlaces = Places(limit: limits.streams)
         waitPlaces = Places(limit: limits.waits)
         stores = StoreEnvironment(
-            clock: clock, executor: executor, queueLimit: limits.queuedIntents,
+            clock: clock, now: { Timestamp(sinceEpoch: time.sinceEpoch()) }, executor: executor,
+            queueLimit: limits.queuedIntents,
             // Labels wait in the outbox, where streams find them.
             isRecording: limits.recordedTurns > 0, report: report)
         guard stores.isRecording else { return }
         for feature in features.definitions where !feature.isRecordable {
             report(.unrecordable(feature: feature.name))
         }
+    }
+
+    /// Has `action` told of each session in memory that ends.
+    package func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) {
+        endActions.withLock { $0.append(action) }
+    }
+
+    func tellEnd(of session: SessionInfo) {
+        for action in endActions.withLock({ $0 }) { action(session) }
     }
 
     /// Streams open now, in all sessions.

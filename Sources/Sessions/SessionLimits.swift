@@ -28,6 +28,14 @@ package struct SessionLimits: Sendable {
     package var queuedIntents = 1_024
     /// How often a session may send intents; nil for as often as it likes.
     package var intentRate = Rate(perSecond: 100, burstSeconds: 5)
+    /// Reminders a session.
+    package var reminders = 64
+    /// How far ahead a reminder may be.
+    package var longestReminder: Duration = .seconds(30 * 24 * 3600)
+    /// How long an asynchronous check of an intent may take.
+    package var longestCheck: Duration = .seconds(5)
+    /// Intents of one session whose checks run, and as many that wait for these.
+    package var runningChecks = 64
     /// How long a session lives after its last request or stream.
     package var sessionLife: Duration = .seconds(24 * 3600)
     /// How long the server remembers that a session has ended.

@@ -18,7 +18,7 @@ struct SessionSeal: Sendable {
     private static let proofSize = 22
     private static let claimSize = 6
 
-    private let key: SymmetricKey
+    let key: SymmetricKey
     private let generation: [UInt8]
 
     init(_ secret: JournalSecret) {

@@ -52,7 +52,10 @@ extension SessionTable {
             shard.sessions[session.tokenHash] = nil
             return note
         }
-        if note != nil { places.leave() }
+        if note != nil {
+            places.leave()
+            unregister(session.credentials)
+        }
         return note
     }
 

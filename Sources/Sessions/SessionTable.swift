@@ -6,8 +6,8 @@ import SessionJournal
 
 /// What a token names.
 package enum SessionLookup: Sendable {
-    /// A session.
-    case live(Session)
+    /// A session, and the credential that the token is; nil if nobody has signed in.
+    case live(Session, Credential?)
     /// A session that was deleted or has expired not long ago.
     case ended
     /// Nothing.
@@ -20,27 +20,36 @@ package enum SessionLookup: Sendable {
 
 extension SessionLookup {
     /// The session that is there, in whatever condition.
-    fileprivate var session: Session? {
+    var session: Session? {
         switch self {
-        case .live(let session), .damaged(let session, _): session
+        case .live(let session, _), .damaged(let session, _): session
         case .ended, .unknown, .failed: nil
         }
     }
 }
 
+extension SessionLookup {
+    /// A session's own token is not good for a client any more when somebody has signed in.
+    fileprivate var forClient: SessionLookup {
+        if case .live(let session, nil) = self, session.isSignedIn { .ended } else { self }
+    }
+}
+
 extension Session {
-    fileprivate var lookup: SessionLookup { fault.map { .damaged(self, $0) } ?? .live(self) }
+    fileprivate func lookup(_ credential: Credential?) -> SessionLookup {
+        fault.map { .damaged(self, $0) } ?? .live(self, credential)
+    }
 }
 
 /// A session that was made for a client: nothing of it is kept anywhere but its token.
 package struct NewSession: Sendable {
     package let id: String
     package let token: SessionToken
-    package let credential: Session.Credential
+    package let credential: SessionCredential
     /// When it ends if it is not used: time since 1970.
     package let expiresAt: Duration
 
-    package init(id: String, token: SessionToken, credential: Session.Credential, expiresAt: Duration) {
+    package init(id: String, token: SessionToken, credential: SessionCredential, expiresAt: Duration) {
         (self.id, self.token, self.credential, self.expiresAt) = (id, token, credential, expiresAt)
     }
 }
@@ -55,8 +64,10 @@ package final class SessionTable: Sendable {
 
     struct Shard {
         var sessions: [TokenHash: Session] = [:]
+        /// Those of the sessions in memory in which somebody is signed in.
+        var credentials: [TokenHash: Credential] = [:]
         /// Requests that wait for a session that is being loaded.
-        var loading: [TokenHash: [@Sendable (SessionLookup) -> Void]] = [:]
+        var loading: [TokenHash: [(isClient: Bool, done: @Sendable (SessionLookup) -> Void)]] = [:]
         /// Ended sessions and when to forget them.
         var tombstones: [TokenHash: Duration] = [:]
         var tombstoneOrder: Deque<(hash: TokenHash, until: Duration)> = []
@@ -119,7 +130,7 @@ package final class SessionTable: Sendable {
 
     /// Makes a session's token. Nothing is kept of it until it is used: see `SessionSeal`.
     package func create(
-        _ credential: Session.Credential, completion: @escaping @Sendable (Result<NewSession, StoreError>) -> Void
+        _ credential: SessionCredential, completion: @escaping @Sendable (Result<NewSession, StoreError>) -> Void
     ) {
         guard hasRoom else { return completion(.failure(.tooManySessions)) }
         withSeal { [self] result in
@@ -136,7 +147,7 @@ package final class SessionTable: Sendable {
         }
     }
 
-    private func withSeal(_ body: @escaping @Sendable (Result<SessionSeal, StoreError>) -> Void) {
+    func withSeal(_ body: @escaping @Sendable (Result<SessionSeal, StoreError>) -> Void) {
         if let seal = totals.withLock({ $0.seal }) { return body(.success(seal)) }
         environment.journal.secret { [self] result in
             body(
@@ -150,47 +161,116 @@ package final class SessionTable: Sendable {
 
     /// What a token names, if that is known without asking the journal. A live session is touched: it lives on from now.
     package func lookup(_ token: SessionToken) -> SessionLookup? {
-        lookup(token.hash, now: environment.time.monotonic())
+        lookup(token.hash, isClient: true, now: environment.time.monotonic())
     }
 
     /// Hands over what a token names: before this returns if it is in memory, else perhaps later, on another thread.
     package func find(_ token: SessionToken, completion: @escaping @Sendable (SessionLookup) -> Void) {
-        let hash = token.hash
-        if let found = lookup(hash, now: environment.time.monotonic()) { return completion(found) }
+        find(token.hash, token, completion)
+    }
+
+    /// The same for a session that is kept, by the hash of its token.
+    func find(_ hash: TokenHash, completion: @escaping @Sendable (SessionLookup) -> Void) {
+        find(hash, nil, completion)
+    }
+
+    /// - Parameter token: what may prove itself; nil if the journal has to have the session.
+    private func find(
+        _ hash: TokenHash, _ token: SessionToken?, _ completion: @escaping @Sendable (SessionLookup) -> Void
+    ) {
+        let isClient = token != nil
+        if let found = lookup(hash, isClient: isClient, now: environment.time.monotonic()) { return completion(found) }
         let (found, isFirst) = shard(hash).withLock { shard -> (Session?, Bool) in
             // Another may have brought it since the look above.
             if let session = shard.sessions[hash] { return (session, false) }
-            shard.loading[hash, default: []].append(completion)
+            shard.loading[hash, default: []].append((isClient, completion))
             return (nil, shard.loading[hash]?.count == 1)
         }
-        if found != nil { return find(token, completion: completion) }
+        if found != nil { return find(hash, token, completion) }
         guard isFirst else { return }
-        environment.journal.load(hash, now: lifeTime(Moment(environment.time))) { [self] in loaded(token, $0) }
+        environment.journal.load(hash, now: lifeTime(Moment(environment.time))) { [self] in loaded(hash, token, $0) }
     }
 
-    private func lookup(_ hash: TokenHash, now: Duration) -> SessionLookup? {
-        let (found, isAlive) = shard(hash).withLock { shard -> (SessionLookup?, Bool) in
+    /// - Parameter isClient: whether the token is to be good for a client; not where it is only a session's name.
+    private func lookup(_ hash: TokenHash, isClient: Bool, now: Duration) -> SessionLookup? {
+        let (found, use) = shard(hash).withLock { shard -> (SessionLookup?, Session.Use?) in
             guard let session = shard.sessions[hash] else {
-                return ((shard.tombstones[hash] ?? .zero) > now ? .ended : nil, false)
+                if let credential = shard.credentials[hash] { return (nil, .credential(credential)) }
+                return ((shard.tombstones[hash] ?? .zero) > now ? .ended : nil, nil)
             }
             // Under the table's lock, so that it cannot leave memory between this and its use.
-            return (session.lookup, session.use(now: now))
+            return (session.lookup(nil), session.use(now: now))
         }
-        guard let session = found?.session, !isAlive else { return found }
-        expire(session)
-        return .ended
+        switch use {
+        case nil, .anonymous?: return found
+        case .forgotten?: return isClient ? .ended : found
+        case .credential(let credential)?:
+            return isClient ? lookup(credential, now: now) : found ?? lookup(credential, now: now)
+        case .over?:
+            if let session = found?.session { expire(session) }
+            return .ended
+        }
     }
 
-    private func loaded(_ token: SessionToken, _ result: Result<SessionLoad, StoreError>) {
+    /// By a credential of a session in which somebody is signed in; nil if that has left memory.
+    private func lookup(_ credential: Credential, now: Duration) -> SessionLookup? {
+        let root = credential.root
+        let (session, use) = shard(root).withLock { shard in
+            (shard.sessions[root], shard.sessions[root]?.use(now: now))
+        }
+        guard let session else { return nil }
+        if case .over? = use {
+            expire(session)
+            return .ended
+        }
+        return session.lookup(credential)
+    }
+
+    private func loaded(_ hash: TokenHash, _ token: SessionToken?, _ result: Result<SessionLoad, StoreError>) {
         switch result {
-        case .failure(let failure): found(token.hash, .failed(failure))
-        case .success(.ended): found(token.hash, .ended)
-        case .success(.unknown): proven(token)
+        case .failure(let failure): found(hash, .failed(failure))
+        case .success(.ended): found(hash, .ended)
+        case .success(.unknown): if let token { proven(token) } else { found(hash, .unknown) }
         case .success(.damaged(let key, let reason)):
             enterAgain()
-            let session = Session(damaged: token.hash, key, reason, environment: environment)
-            found(token.hash, session.lookup)
-        case .success(.found(let stored)): found(token.hash, enter(stored))
+            let session = Session(damaged: hash, key, reason, environment: environment)
+            found(hash, session.lookup(nil))
+        case .success(.found(let stored)):
+            let entered = enter(stored)
+            guard let session = entered.session, !stored.credentials.isEmpty else { return found(hash, entered) }
+            found(hash, insert(session, hash))
+        }
+    }
+
+    /// Puts a session that was loaded in which somebody is signed in into its place, unless it is there by now; returns
+    /// what the token that was asked for names.
+    private func insert(_ session: Session, _ hash: TokenHash) -> SessionLookup {
+        let root = session.tokenHash
+        let there = shard(root).withLock { shard -> Session in
+            if let there = shard.sessions[root] { return there }
+            shard.sessions[root] = session
+            return session
+        }
+        if there !== session { places.leave() }
+        let credentials = there.credentials
+        for credential in credentials { register(credential) }
+        guard let credential = credentials.first(where: { $0.hash == hash }) else {
+            // The session's own token: nobody has it who is signed in, but reminders find the session by it.
+            return there.lookup(nil)
+        }
+        return there.lookup(credential)
+    }
+
+    func register(_ credential: Credential) {
+        shard(credential.hash).withLock { $0.credentials[credential.hash] = credential }
+    }
+
+    /// A session leaves memory, and its credentials with it.
+    func unregister(_ credentials: [Credential]) {
+        for credential in credentials {
+            shard(credential.hash).withLock { shard in
+                if shard.credentials[credential.hash] === credential { shard.credentials[credential.hash] = nil }
+            }
         }
     }
 
@@ -205,7 +285,7 @@ package final class SessionTable: Sendable {
         }
         enterAgain()
         session.touch()
-        return session.lookup
+        return session.lookup(nil)
     }
 
     /// The journal does not know the token. It may prove itself.
@@ -227,15 +307,17 @@ package final class SessionTable: Sendable {
         let session = Session(
             seal.record(token, claim, life: environment.limits.sessionLife), environment: environment)
         session.touch()
-        return session.lookup
+        return session.lookup(nil)
     }
 
     private func found(_ hash: TokenHash, _ outcome: SessionLookup) {
-        let waiters = shard(hash).withLock { shard -> [@Sendable (SessionLookup) -> Void] in
-            if let session = outcome.session { shard.sessions[hash] = session }
+        let waiters = shard(hash).withLock { shard in
+            if let session = outcome.session, session.tokenHash == hash, !session.isSignedIn {
+                shard.sessions[hash] = session
+            }
             return shard.loading.removeValue(forKey: hash) ?? []
         }
-        for waiter in waiters { waiter(outcome) }
+        for (isClient, done) in waiters { done(isClient ? outcome.forClient : outcome) }
     }
 
     /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
@@ -280,7 +362,7 @@ package final class SessionTable: Sendable {
     }
 
     /// Until its token would not prove anything any more.
-    private func tombstoneUntil(_ session: Session) -> Duration {
+    func tombstoneUntil(_ session: Session) -> Duration {
         max(
             lifeTime(Moment(environment.time)) + environment.limits.tombstoneLife,
             session.created + environment.limits.sessionLife)
@@ -292,13 +374,16 @@ package final class SessionTable: Sendable {
         let there = shard(hash).withLock { shard in shard.sessions.removeValue(forKey: hash) }
         if let there {
             bury(hash)
+            let credentials = there.credentials
+            unregister(credentials)
+            for credential in credentials { bury(credential.hash) }
             places.leave()
             if there !== session { there.end(reason) }
         }
         session.end(reason)
     }
 
-    private func bury(_ hash: TokenHash) {
+    func bury(_ hash: TokenHash) {
         let until = environment.time.monotonic() + environment.limits.tombstoneLife
         let bound = max(1, environment.limits.sessions / Self.shardCount)
         shard(hash).withLock { shard in

@@ -32,6 +32,15 @@ package struct SessionToken: Sendable, Equatable {
         characters = (random + Base64URL.text(prove(Self.hash(random[...]))))[...]
     }
 
+    /// A new one without a proof, for a session that is kept at once.
+    static func random() -> SessionToken {
+        var generator = SystemRandomNumberGenerator()
+        return SessionToken(random: (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+    }
+
+    /// One of 32 bytes that nobody can guess.
+    init(random: [UInt8]) { characters = Base64URL.text(random)[...] }
+
     /// The characters.
     package var text: String { String(decoding: characters, as: UTF8.self) }
 

@@ -11,11 +11,14 @@ final class Wait: Sendable {
     }
 
     let number: UInt64
+    /// That of the credential of whom waits.
+    let credential: Int
     private let finish: @Sendable (Bool) -> Void
     private let state = Lock(State())
 
-    init(number: UInt64, finish: @escaping @Sendable (Bool) -> Void) {
+    init(number: UInt64, credential: Int = 0, finish: @escaping @Sendable (Bool) -> Void) {
         self.number = number
+        self.credential = credential
         self.finish = finish
     }
 
@@ -54,18 +57,21 @@ final class Wait: Sendable {
 
 extension Session {
     /// Takes a place among those that wait; nil if there is none.
-    func beginWait(for duration: Duration, then finish: @escaping @Sendable (Bool) -> Void) -> Wait? {
+    func beginWait(
+        for duration: Duration, of credential: Credential?, then finish: @escaping @Sendable (Bool) -> Void
+    ) -> Wait? {
         let limits = shared.limits
         let duration = min(duration, limits.longestWait)
         guard duration > .zero, shared.waitPlaces.enter() else { return nil }
         let number = shared.nextNumber()
-        let wait = Wait(number: number) { [self] came in
+        let wait = Wait(number: number, credential: credential?.number ?? 0) { [self] came in
             core.withLock { _ = $0.waits.removeValue(forKey: number) }
             shared.waitPlaces.leave()
             finish(came)
         }
         let hasPlace = core.withLock { core in
-            guard core.waits.count < limits.waitsPerSession, core.isLive else { return false }
+            let count = core.waits.values.count { $0.credential == wait.credential }
+            guard count < limits.waitsPerSession, core.isLive else { return false }
             core.waits[number] = wait
             return true
         }
@@ -90,13 +96,14 @@ extension Session {
     /// satisfies `isNews` already, or if nothing may wait. The store is made if the session has none yet. Without a
     /// place to wait in: `tooManyWaits`, so that a client that asks in a loop is slowed down.
     package func state(
-        of feature: FeatureID, wait: Duration, until isNews: @escaping @Sendable (StateSnapshot) -> Bool,
+        of feature: FeatureID, for credential: Credential? = nil, wait: Duration,
+        until isNews: @escaping @Sendable (StateSnapshot) -> Bool,
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
-        state(of: feature) { [self] result in
+        state(of: feature, for: credential?.principal) { [self] result in
             guard case .success(let now) = result, !isNews(now), wait > .zero, shared.limits.longestWait > .zero
             else { return completion(result) }
-            let waiting = beginWait(for: wait) { [self] _ in
+            let waiting = beginWait(for: wait, of: credential) { [self] _ in
                 completion(isEnded ? .failure(.sessionEnded) : .success(existingState(of: feature) ?? now))
             }
             guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }

@@ -64,7 +64,7 @@ import Testing
         let made = await awaitResult { done in table.create(.bearer) { done($0) } }
         let token = try made.get().token
         let found = await awaitResult { done in table.find(token) { done($0) } }
-        guard case .live(let session) = found else { throw StoreError(.gone, "no session was made") }
+        guard case .live(let session, _) = found else { throw StoreError(.gone, "no session was made") }
         for number in 1...4 {
             _ = try await send(#"{"type":"add"}"#, .key("key\(number)"), to: session).get()
             _ = try await send(#"{"type":"say"}"#, .sequence(UInt64(number), epoch: "epoch"), to: session).get()
@@ -103,7 +103,7 @@ import Testing
     /// Everything that a client can ask of the session. What it gets does not matter here, but that it gets something.
     private func use(_ token: SessionToken, _ table: SessionTable) async throws {
         let found = await awaitResult { done in table.find(token) { done($0) } }
-        guard case .live(let session) = found else { return }
+        guard case .live(let session, _) = found else { return }
         let opened = await awaitResult { done in
             session.openStream(.all, from: .earliest) { done($0) }
         }

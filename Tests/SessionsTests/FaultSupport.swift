@@ -179,7 +179,7 @@ struct Probe: Feature {
 
     /// A definition under which there are `probe:a`, `probe:b` and so on.
     static func definition(_ hooks: Hooks = Hooks()) throws -> FeatureDefinition {
-        try FeatureDefinition(keyed: { _ in Probe(hooks: hooks) })
+        try FeatureDefinition(keyed: { _, _ in Probe(hooks: hooks) })
     }
 
     var middleware: Middleware<Probe> {

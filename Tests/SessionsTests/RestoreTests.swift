@@ -379,7 +379,7 @@ struct PassivationTests {
                     group.addTask {
                         // One that comes while another loads the session is called back by that one.
                         table.find(token) { lookup in
-                            if case .live(let session) = lookup {
+                            if case .live(let session, _) = lookup {
                                 found.withLock { _ = $0.insert(ObjectIdentifier(session)) }
                             }
                         }

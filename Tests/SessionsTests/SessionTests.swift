@@ -11,7 +11,7 @@ struct SessionTests {
     @Test("a token names its session, another names none, and neither looks like the other")
     func tokens() throws {
         let fixture = try Fixture()
-        guard case .live(let found) = try fixture.table.found(fixture.token) else {
+        guard case .live(let found, _) = try fixture.table.found(fixture.token) else {
             Issue.record("the token names no session")
             return
         }

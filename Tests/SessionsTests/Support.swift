@@ -122,7 +122,7 @@ struct Fixture {
         clock = ManualClock()
         let features = try FeatureRegistry([
             FeatureDefinition(Tally(gate: gate)),
-            FeatureDefinition(keyed: { key in key == "none" ? nil : Keyed(key: key) }),
+            FeatureDefinition(keyed: { key, _ in key == "none" ? nil : Keyed(key: key) }),
         ])
         let environment = SessionEnvironment(
             features: features, limits: limits, journal: journal, time: time.source, clock: clock)
@@ -154,12 +154,12 @@ struct Fixture {
 
 /// What comes at once from a journal in memory.
 extension SessionTable {
-    func made(_ credential: Session.Credential) throws -> (session: Session, token: SessionToken) {
+    func made(_ credential: SessionCredential) throws -> (session: Session, token: SessionToken) {
         let token = try new(credential).token
         return (try live(token), token)
     }
 
-    func new(_ credential: Session.Credential) throws -> NewSession {
+    func new(_ credential: SessionCredential) throws -> NewSession {
         let made = Box<Result<NewSession, StoreError>>()
         create(credential) { made.set($0) }
         return try #require(made.value, "the token was to come at once").get()
@@ -175,7 +175,7 @@ extension SessionTable {
     func isEnded(_ token: SessionToken) throws -> Bool { if case .ended = try found(token) { true } else { false } }
 
     func live(_ token: SessionToken) throws -> Session {
-        guard case .live(let session) = try found(token) else { throw NotLive() }
+        guard case .live(let session, _) = try found(token) else { throw NotLive() }
         return session
     }
 

@@ -38,9 +38,9 @@ struct UnkeptSessionTests {
         #expect(Set(ids).count == 1_000)
     }
 
-    @Test(arguments: [Session.Credential.bearer, .cookie])
+    @Test(arguments: [SessionCredential.bearer, .cookie])
     func `its token names the same session after a restart and in another process`(
-        credential: Session.Credential
+        credential: SessionCredential
     ) throws {
         let new = try process().new(credential)
         let first = try process().live(new.token)

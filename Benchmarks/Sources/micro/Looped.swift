@@ -62,7 +62,7 @@ extension SessionTable {
         create(.bearer) { [self] created in
             guard case .success(let new) = created else { fatalError("no token was made") }
             find(new.token) { found in
-                guard case .live(let session) = found else { fatalError("no session was made") }
+                guard case .live(let session, _) = found else { fatalError("no session was made") }
                 completion(session)
             }
         }

@@ -15,7 +15,7 @@ extension FuzzTarget {
         let made = try world.result("making a session") { world.table.create(.bearer, completion: $0) }
         let token = try succeed("there is no token") { try made.get() }.token
         let found = try world.result("looking a session up") { world.table.find(token, completion: $0) }
-        guard case .live(let session) = found else { throw BrokenProperty("a new token names no session") }
+        guard case .live(let session, _) = found else { throw BrokenProperty("a new token names no session") }
         let line = Array("%%\n".utf8)
         let text = input.replacing(Array("{token}".utf8), with: Array(token.text.utf8))
         for request in text.split(separator: line, maxSplits: 5, omittingEmptySubsequences: false) {

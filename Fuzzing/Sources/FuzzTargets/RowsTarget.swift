@@ -29,7 +29,7 @@ extension FuzzTarget {
     private static func use(_ world: World, _ steps: [Substring]) throws(BrokenProperty) {
         guard let token = SessionToken(String(repeating: "a", count: 43)) else { throw BrokenProperty("no token") }
         switch try world.result("a look-up", { world.table.find(token, completion: $0) }) {
-        case .live(let session):
+        case .live(let session, _):
             var streams: [(stream: SessionStream, reading: StreamReading)] = []
             for step in steps where !session.isEnded {
                 try run(step, session, world, &streams)

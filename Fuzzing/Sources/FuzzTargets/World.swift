@@ -17,7 +17,7 @@ final class World {
     static let now: Duration = .seconds(1_700_000_000)
 
     private static let features = Result {
-        try FeatureRegistry([FeatureDefinition(Desk()), FeatureDefinition(keyed: { Shelf(key: $0) })])
+        try FeatureRegistry([FeatureDefinition(Desk()), FeatureDefinition(keyed: { key, _ in Shelf(key: key) })])
     }
 
     init(_ journal: any Journal) throws(BrokenProperty) {

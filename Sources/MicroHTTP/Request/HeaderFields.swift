@@ -99,6 +99,11 @@ package struct HeaderFields: Sendable {
         return (count, first.map { bytes[$0] })
     }
 
+    /// Every value of a field whose name (lower case) is known only as the program runs, in order. Slower than by a literal.
+    package func values(named name: String) -> [String] {
+        all.filter { $0.name.lowercased() == name }.map(\.value)
+    }
+
     /// Every field as sent, in order.
     package var all: [(name: String, value: String)] {
         entries.map {

@@ -10,6 +10,8 @@ struct ErasedStore: Sendable {
     @usableFromInline
     enum Decoded {
         case intent(RunTurn)
+        /// It has to pass a check first.
+        case check(PendingCheck)
         case fault(WireDecodingError)
     }
 
@@ -23,6 +25,8 @@ struct ErasedStore: Sendable {
         @usableFromInline let stateLimit: Int
         /// Bytes of labels that a session keeps: a turn with more could never be delivered whole.
         @usableFromInline let outboxLimit: Int
+        /// Who names the instance first; nil if that is nobody who is signed in, or if it was kept.
+        @usableFromInline let principal: Principal?
     }
 
     /// How a kept state was read.
@@ -37,6 +41,8 @@ struct ErasedStore: Sendable {
 
     @usableFromInline let runner: any StoreRunner
     @usableFromInline let decode: @Sendable (_ body: [UInt8]) -> Decoded
+    /// The turn of an action that was kept as JSON.
+    @usableFromInline let action: @Sendable (_ json: [UInt8]) throws -> RunTurn
     /// Takes the working copy for the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
     @usableFromInline let commit: @Sendable () -> Void
     /// Takes another writer's state for the head. Returns the members that would be lost, as `lost` has them.
@@ -66,7 +72,7 @@ struct ErasedStore: Sendable {
             }
         }
         let runner = TurnRunner(
-            feature, state: state, environment: seed.environment, middleware: seed.middleware,
+            feature, state: state, environment: seed.environment, middleware: seed.middleware, keepsReminders: true,
             output: Self.output(of: feature, seed))
         self.runner = runner
         self.setsAside = setsAside
@@ -78,11 +84,14 @@ struct ErasedStore: Sendable {
         schemaVersion = F.schemaVersion
         decode = { body in
             do throws(WireDecodingError) {
-                return .intent(runner.execute(try WireJSON.decode(F.Intent.self, from: body)))
+                let intent = try WireJSON.decode(F.Intent.self, from: body)
+                if let check = runner.check(intent) { return .check(check) }
+                return .intent(runner.execute(intent))
             } catch {
                 return .fault(error)
             }
         }
+        action = { json in runner.perform(try Self.action(of: F.self, json)) }
         commit = { runner.commit() }
         adopt = { stored throws(StoreError) in
             switch Self.read(stored, of: F.self, initial: initial) {
@@ -123,6 +132,7 @@ struct ErasedStore: Sendable {
             if !turn.labels.isEmpty {
                 output.labels = try labels(of: turn.labels, feature, limit: outboxLimit)
             }
+            if !turn.reminders.isEmpty { output.reminders = try reminders(turn.reminders) }
             if isRecording { output.recording = record(TurnRecording(turn)) }
             return output
         }
@@ -143,6 +153,30 @@ struct ErasedStore: Sendable {
             throw StoreError(.tooLarge, "The turn's labels would take \(bytes) bytes; at most \(limit) are kept.")
         }
         return encoded
+    }
+
+    @usableFromInline
+    static func reminders<F: Feature>(_ requests: [ReminderRequest<F>]) throws(StoreError) -> [EncodedReminder] {
+        var encoded: [EncodedReminder] = []
+        for request in requests {
+            switch request {
+            case .cancel(let id): encoded.append(EncodedReminder(id: id, action: nil))
+            case .set(let id, let due, let action):
+                // `remind` is there for actions that are Codable only.
+                guard let action = action as? any Encodable else { continue }
+                let json = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(action).bytes }
+                encoded.append(EncodedReminder(id: id, action: (due.sinceEpoch, json)))
+            }
+        }
+        return encoded
+    }
+
+    @usableFromInline
+    static func action<F: Feature>(of type: F.Type, _ json: [UInt8]) throws -> F.Action {
+        guard let type = F.Action.self as? any Decodable.Type,
+            let action = try WireJSON.decode(type, from: json) as? F.Action
+        else { throw StoreError(.invalid, "The actions of the feature \"\(F.name)\" cannot be read any more.") }
+        return action
     }
 
     /// What happened in a turn, as it is recorded. One that JSON cannot hold, or whose messages or actions cannot be

@@ -21,6 +21,8 @@ package final class FeatureDefinition: Sendable {
     package let stateExample: [UInt8]?
     /// The `type`s of the intents, for a refusal of an unknown one.
     package let intentTypes: [String]
+    /// Who may use it; nil for everybody.
+    package let rule: AccessRule?
 
     @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     /// Why a body is no intent of the feature; nil if it is one. For where there is no store to decode it.
@@ -30,27 +32,30 @@ package final class FeatureDefinition: Sendable {
     ///
     /// Throws `FeatureDefinitionError` when its name or the JSON of its examples is not fit for the wire.
     @inlinable
-    package convenience init<F: Feature>(_ feature: F) throws {
+    package convenience init<F: Feature>(_ feature: F, rule: AccessRule? = nil) throws {
         try self.init(
-            of: F.self, isKeyed: false, stateExample: feature.view(feature.initialState),
+            of: F.self, isKeyed: false, stateExample: feature.view(feature.initialState), rule: rule,
             make: { key, seed in key == nil ? try ErasedStore(feature, seed) : nil })
     }
 
     /// A feature with a key: `make` returns the instance for a key, nil if there is none of that key. It is called on
     /// the thread of a request, whenever one names a key of which the session has no store, and must not block.
     @inlinable
-    package convenience init<F: Feature>(keyed make: @escaping @Sendable (_ key: String) throws -> F?) throws {
+    package convenience init<F: Feature>(
+        rule: AccessRule? = nil, keyed make: @escaping @Sendable (_ key: String, _ caller: InstanceContext) throws -> F?
+    ) throws {
         try self.init(
-            of: F.self, isKeyed: true, stateExample: nil,
+            of: F.self, isKeyed: true, stateExample: nil, rule: rule,
             make: { key, seed in
-                guard let key, let feature = try make(key) else { return nil }
+                let caller = InstanceContext(session: seed.environment.session, principal: seed.principal)
+                guard let key, let feature = try make(key, caller) else { return nil }
                 return try ErasedStore(feature, seed)
             })
     }
 
     @usableFromInline
     init<F: Feature>(
-        of type: F.Type, isKeyed: Bool, stateExample: F.ViewState?,
+        of type: F.Type, isKeyed: Bool, stateExample: F.ViewState?, rule: AccessRule?,
         make: @escaping @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     ) throws {
         guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
@@ -59,6 +64,7 @@ package final class FeatureDefinition: Sendable {
         summary = F.summary
         self.isKeyed = isKeyed
         isRecordable = TurnRecording<F>.self is any Encodable.Type
+        self.rule = rule
         do {
             for example in F.examples { try WireJSON.checkMapping(of: example) }
             for example in F.labelExamples { try WireJSON.checkMapping(of: example) }
@@ -112,6 +118,8 @@ package struct FeatureRegistry: Sendable {
     /// In the order in which they were given.
     package let definitions: [FeatureDefinition]
     private let byName: [String: FeatureDefinition]
+    /// Those that not everybody may use.
+    package let ruled: [FeatureDefinition]
 
     /// Throws `FeatureDefinitionError.duplicate`.
     package init(_ definitions: [FeatureDefinition]) throws {
@@ -123,6 +131,7 @@ package struct FeatureRegistry: Sendable {
             }
         }
         self.byName = byName
+        ruled = definitions.filter { $0.rule != nil }
     }
 
     /// The feature of that name.

@@ -12,6 +12,12 @@ final class IntentJob: QueueJob {
     let receipt: ReceiptName?
     /// The intent, as the store that was in memory read it from the body.
     private let decoded: (store: SessionStore, run: RunTurn)?
+    /// What it got of time and chance when it ran before.
+    let inputs: TurnInputs?
+    /// Whether it has passed its asynchronous check, or was refused by it.
+    private let isChecked: Bool
+    /// The check to run, found at its turn.
+    private let check = Lock<(check: PendingCheck, store: SessionStore)?>(nil)
     private let record: (@Sendable (StoreError) -> RecordedRefusal?)?
     private let completion: @Sendable (IntentResult) -> Void
     /// The intent as interceptors left it: they judge it once, however often it has to run.
@@ -23,8 +29,10 @@ final class IntentJob: QueueJob {
         _ session: Session, _ request: IntentRequest, _ feature: FeatureID, _ intentID: IntentID,
         receipt: ReceiptName?, decoded: (store: SessionStore, run: RunTurn)?,
         record: (@Sendable (StoreError) -> RecordedRefusal?)?,
-        completion: @escaping @Sendable (IntentResult) -> Void, judged: JudgedTurn? = nil, hasLost: Bool = false
+        completion: @escaping @Sendable (IntentResult) -> Void, judged: JudgedTurn? = nil, hasLost: Bool = false,
+        inputs: TurnInputs? = nil, isChecked: Bool = false
     ) {
+        (self.inputs, self.isChecked) = (inputs, isChecked)
         (self.session, self.request, self.feature, self.intentID) = (session, request, feature, intentID)
         (self.receipt, self.decoded, self.judged, self.hasLost) = (receipt, decoded, judged, hasLost)
         (self.record, self.completion) = (record, completion)
@@ -33,7 +41,15 @@ final class IntentJob: QueueJob {
     func again(after result: JobResult) -> any QueueJob {
         IntentJob(
             session, request, feature, intentID, receipt: receipt, decoded: decoded, record: record,
-            completion: completion, judged: result.turn?.judged ?? judged, hasLost: hasLost || result.isOfKeptStore)
+            completion: completion, judged: result.turn?.judged ?? judged, hasLost: hasLost || result.isOfKeptStore,
+            inputs: result.turn?.inputs ?? inputs, isChecked: isChecked)
+    }
+
+    /// The intent as its check left it.
+    func checked(_ judged: @escaping JudgedTurn) -> IntentJob {
+        IntentJob(
+            session, request, feature, intentID, receipt: receipt, decoded: nil, record: record,
+            completion: completion, judged: judged, isChecked: true)
     }
 
     private var hasNumber: Bool { if case .sequence? = request.name { true } else { false } }
@@ -46,11 +62,12 @@ final class IntentJob: QueueJob {
         switch judgement {
         case .next: break
         case .done: return refuse(nil)
-        case .refused(let error): return refuse(error)
+        case .refused(let error): return hold() || refuse(error)
         }
         do throws(StoreError) {
             switch found {
-            case .store(let store, let version, let effects): try run(on: store, version: version, after: effects)
+            case .store(let store, let version, let effects):
+                return try run(on: store, version: version, after: effects)
             case .passive(let failure):
                 if let failure { throw failure }
                 return false
@@ -63,16 +80,19 @@ final class IntentJob: QueueJob {
                 }
                 try request.check(version: session.core.withLock { $0.lastNumber } + 1)
                 if let refusal { throw refusal }
-                try run(on: session.make(feature), version: nil, after: nil)
+                guard let store = try session.make(feature, for: request.principal) else { return false }
+                return try run(on: store, version: nil, after: nil)
             }
         } catch {
             return refuse(error)
         }
-        return true
     }
 
-    private func run(on store: SessionStore, version: UInt64?, after effects: [Effect]?) throws(StoreError) {
-        if let judged = judged?(store.runner) { return session.run(self, judged, on: store, after: effects) }
+    private func run(on store: SessionStore, version: UInt64?, after effects: [Effect]?) throws(StoreError) -> Bool {
+        if let judged = judged?(store.runner) {
+            if isChecked { try request.check(version: version) }
+            return session.run(self, judged, on: store, after: effects)
+        }
         if let decoded, decoded.store === store {
             try request.check(version: version)
             return session.run(self, decoded.run, on: store, after: effects)
@@ -80,9 +100,27 @@ final class IntentJob: QueueJob {
         switch store.erased.decode(request.body) {
         case .intent(let run):
             try request.check(version: version)
-            session.run(self, run, on: store, after: effects)
+            return session.run(self, run, on: store, after: effects)
+        case .check(let check):
+            self.check.withLock { $0 = (check, store) }
+            session.drop(self)
+            return true
         case .fault(let fault): try request.refuse(fault, version: version)
         }
+    }
+
+    /// Waits for the check of an earlier number, if one runs: when it is over, the job is enqueued again.
+    private func hold() -> Bool {
+        guard let receipt else { return false }
+        let limit = session.shared.limits.runningChecks
+        let isHeld = session.core.withLock { core in
+            guard core.checks?.isHeldUp(receipt) == true, core.checks?.hold(self, receipt, limit: limit) == true else {
+                return false
+            }
+            core.joinOther(FunctionJob(.intents) { _ in }, isKept: false)
+            return true
+        }
+        return isHeld
     }
 
     /// The answer that is kept if the error uses the request's number up.
@@ -99,10 +137,15 @@ final class IntentJob: QueueJob {
         return true
     }
 
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitLoads([feature], resume) }
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([feature], resume) }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        if let error = result.error ?? result.turn?.trouble?.error { return end(error) }
+        if let (check, store) = check.withLock({ $0.take() }) { return session.check(self, check, on: store) }
+        defer { if isChecked { session.checkEnded(receipt) } }
+        if let error = result.error ?? result.turn?.trouble?.error {
+            release()
+            return completion(.failure(error))
+        }
         guard let turn = result.turn, turn.trouble == nil else {
             release()
             let found = receipt.flatMap { receipt in session.core.withLock { $0.receipts[receipt.key] } }
@@ -113,12 +156,14 @@ final class IntentJob: QueueJob {
         var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
         if request.wantsState { outcome.state = result.state }
         guard let wait = request.wait, let host = result.host else { return completion(.success(outcome)) }
-        session.answerWhenSettled(outcome, wait, feature, host.scope, completion)
+        session.answerWhenSettled(
+            outcome, wait, feature, [host.scope] + result.links.map(\.scope), request.credential, completion)
     }
 
     func end(_ error: StoreError) {
         release()
         completion(.failure(error))
+        if isChecked { session.checkEnded(receipt) }
     }
 
     private func release() {

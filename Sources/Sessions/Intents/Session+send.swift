@@ -25,9 +25,11 @@ extension Session {
         }
         var decoded: (store: SessionStore, run: RunTurn)?
         var fault: WireDecodingError?
+        var check: PendingCheck?
         if let store {
             switch store.erased.decode(request.body) {
             case .intent(let run): decoded = (store, run)
+            case .check(let found): check = found
             case .fault(let error): fault = error
             }
         } else {
@@ -37,7 +39,7 @@ extension Session {
             fault = definition.intentFault(request.body)
             // Order of checks: whether the instance exists comes before what is wanted of it.
             if fault != nil, !isKept {
-                do throws(StoreError) { _ = try initialState(of: feature) } catch {
+                do throws(StoreError) { _ = try initialState(of: feature, for: request.principal) } catch {
                     return completion(.failure(error))
                 }
             }
@@ -51,10 +53,10 @@ extension Session {
             if let receipt { core.withLock { $0.receipts.release(receipt.key) } }
             return completion(.failure(refusal(of: fault, request, feature)))
         }
-        enqueue(
-            IntentJob(
-                self, request, feature, id, receipt: receipt, decoded: decoded, record: record,
-                completion: completion))
+        let job = IntentJob(
+            self, request, feature, id, receipt: receipt, decoded: decoded, record: record, completion: completion)
+        if let check, let store { return self.check(job, check, on: store) }
+        enqueue(job)
     }
 
     /// Takes the request's name; false if it is not to be had, and the request has been answered or will be.
@@ -99,7 +101,7 @@ extension Session {
                 .success(
                     IntentOutcome(id: IntentID(receipt.intent), refusal: RecordedRefusal(status: status, body: body))))
         }
-        state(of: feature) { [self] result in
+        state(of: feature, for: request.principal) { [self] result in
             switch result {
             case .failure(let error): completion(.failure(error))
             case .success(let present):
@@ -108,15 +110,15 @@ extension Session {
                 outcome.state = present
                 let scope = core.withLock { $0.stores[feature]?.store?.scope }
                 guard let wait = request.wait, let scope else { return completion(.success(outcome)) }
-                answerWhenSettled(outcome, wait, feature, scope, completion)
+                answerWhenSettled(outcome, wait, feature, [scope], request.credential, completion)
             }
         }
     }
 
     /// Waits until no work that the intent launched is running, at most for `wait`.
     func answerWhenSettled(
-        _ outcome: IntentOutcome, _ wait: Duration, _ feature: FeatureID, _ scope: StoreScope,
-        _ completion: @escaping @Sendable (IntentResult) -> Void
+        _ outcome: IntentOutcome, _ wait: Duration, _ feature: FeatureID, _ scopes: [StoreScope],
+        _ credential: Credential?, _ completion: @escaping @Sendable (IntentResult) -> Void
     ) {
         let end: @Sendable (Bool, Bool, StateSnapshot?) -> Void = { isSettled, isGranted, state in
             var outcome = outcome
@@ -126,13 +128,21 @@ extension Session {
             completion(.success(outcome))
         }
         if outcome.isSettled { return end(true, true, nil) }
-        let waiting = beginWait(for: wait) { [self] isSettled in end(isSettled, true, existingState(of: feature)) }
-        guard let waiting else { return end(false, false, existingState(of: feature)) }
-        if scope.whenSettled(outcome.id, id: waiting.number, { waiting.end(true) }) {
-            waiting.onTimeout { scope.stopWaiting(for: outcome.id, id: waiting.number) }
-        } else {
-            waiting.end(true)
+        let waiting = beginWait(for: wait, of: credential) { [self] isSettled in
+            end(isSettled, true, existingState(of: feature))
         }
+        guard let waiting else { return end(false, false, existingState(of: feature)) }
+        waitUntilSettled(outcome.id, scopes[...], waiting)
+    }
+
+    /// One store after the other.
+    private func waitUntilSettled(_ id: IntentID, _ scopes: ArraySlice<StoreScope>, _ waiting: Wait) {
+        guard let scope = scopes.first else { return waiting.end(true) }
+        let isWaiting = scope.whenSettled(id, id: waiting.number) { [self] in
+            waitUntilSettled(id, scopes.dropFirst(), waiting)
+        }
+        guard isWaiting else { return waitUntilSettled(id, scopes.dropFirst(), waiting) }
+        waiting.onTimeout { scope.stopWaiting(for: id, id: waiting.number) }
     }
 
     /// Uses up the number of a request that was refused before it could be sent, in the number's turn. `completion` is
@@ -141,13 +151,13 @@ extension Session {
     /// It fails where the refusal must not be answered: told of it, the client would go on to a number that is one too
     /// high.
     package func useUp(
-        _ name: IntentRequest.Name, _ refusal: RecordedRefusal,
+        _ name: IntentRequest.Name, _ refusal: RecordedRefusal, of credential: Credential? = nil,
         completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
     ) {
         guard case .sequence(let number, let epoch) = name else { return completion(.success(false)) }
         // The request's own body was not read.
         let receipt = ReceiptName(
-            key: .sequence(number, epoch: epoch), bodyHash: Array(SHA256.hash(data: [UInt8]())))
+            key: .sequence(number, epoch: credential.scoped(epoch)), bodyHash: Array(SHA256.hash(data: [UInt8]())))
         let recorded = StoredReceipt.Outcome.refused(status: refusal.status, body: refusal.body)
         switch reserve(receipt) {
         case .reserved:

@@ -178,6 +178,7 @@ extension SessionCore {
                 unloaded.append(feature)
             }
         }
+        reminders = news.reminders
         outbox.adopt(news.lostLabels)
         publish(news.labels, now: now, limits: limits, &applied)
         for receipt in news.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
@@ -216,6 +217,7 @@ extension SessionCore {
         for slot in stores.removeAll() { applied.add(slot) }
         outbox = Outbox()
         receipts = ReceiptBook()
+        reminders = []
         streams.reset(.unknownCursor)
         return applied
     }

@@ -76,6 +76,7 @@ extension Session: TurnQueueOwner {
         let hasTimes = !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty
         let now = hasTimes ? Moment(shared.time) : nil
         follow(core.withLock { $0.apply(pending, now: now, limits: shared.limits) })
+        for case .set(let reminder) in pending.batch.reminders { shared.reminderClock.note(due: reminder.due) }
     }
 
     /// Does what follows after the lock.
@@ -131,6 +132,7 @@ extension SessionCore {
         receipts.told(forgotten: pending.batch.forgottenReceipts.count)
         var applied = Applied()
         for store in pending.stores where store.hasStarted { started(store) }
+        if !pending.batch.reminders.isEmpty { reminders = reminders.applying(pending.batch.reminders) }
         let changes = pending.batch.stores
         for place in changes.indices { apply(changes, place, pending, since: first, &applied) }
         if let now {

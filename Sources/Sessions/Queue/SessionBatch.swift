@@ -32,6 +32,7 @@ struct SessionBatch {
     var labels: [StoredLabel] = []
     var receipts: [StoredReceipt] = []
     var recordings: [RecordedTurn] = []
+    var reminders: [ReminderChange] = []
     var results: ShortList<JobResult> = []
 
     /// Adds a store that is kept; returns its place.
@@ -164,13 +165,20 @@ extension SessionCore {
 
     /// Adds a turn that ran. One of which no trace would be left takes no number.
     mutating func join(
-        _ job: any QueueJob, _ turn: TurnResult, at index: Int, _ intentID: IntentID,
-        receipt: ReceiptName?, refusal: RecordedRefusal?, start: StoreSlot.Start?, follows: Bool, now: Duration
+        _ call: TurnCall, _ turn: TurnResult, at index: Int, refusal: RecordedRefusal?, links: [SessionStore],
+        now: Duration
     ) {
-        let isKept = turn.trouble == nil || start != nil
-        if start != nil { batch.stores[index].hasStarted = true }
-        if isKept {
-            keep(turn.output, at: index, intentID, receipt: receipt, start: start, now: now)
+        let (intentID, receipt) = (call.intentID, call.receipt)
+        var isKept = turn.trouble == nil || call.start != nil
+        if call.start != nil { batch.stores[index].hasStarted = true }
+        if let reminder = call.reminder, isUsedUp(reminder, by: turn) {
+            batch.reminders.append(.forgotten(reminder.feature, id: reminder.id))
+            // A turn that did nothing else takes a number for it.
+            if !isKept { batch.count += 1 }
+            isKept = isKept || turn.trouble != nil
+        }
+        if turn.trouble == nil || call.start != nil {
+            keep(turn.output, at: index, call, now: now)
             if !turn.effects.isEmpty { batch.stores[index].effects += turn.effects }
         } else if let receipt, let refusal {
             add(refusal, receipt, intentID, now: now)
@@ -180,15 +188,13 @@ extension SessionCore {
         let state = StateSnapshot(version: batch.stores[index].version, view: view ?? stores[feature]?.view ?? [])
         batch.results.append(
             JobResult(
-                job, on: batch.stores[index].store, intentID, turn,
+                call.job, on: batch.stores[index].store, intentID, turn,
                 isKept: isKept || refusal != nil, state: state, isOfKeptStore: batch.stores[index].isKept,
-                followsPrevious: follows, isBootstrap: start != nil))
+                followsPrevious: call.follows, isBootstrap: call.start != nil, links: links))
     }
 
-    private mutating func keep(
-        _ output: borrowing TurnOutput, at index: Int, _ intentID: IntentID, receipt: ReceiptName?,
-        start: StoreSlot.Start?, now: Duration
-    ) {
+    private mutating func keep(_ output: borrowing TurnOutput, at index: Int, _ call: TurnCall, now: Duration) {
+        let (intentID, receipt, start) = (call.intentID, call.receipt, call.start)
         var kind = StoreChange.Kind.changed
         var (state, view) = (output.state, output.view)
         var setsAside: String?
@@ -204,7 +210,7 @@ extension SessionCore {
         }
         guard
             kind == .made || output.isStateChanged || view != nil || !output.labels.isEmpty
-                || output.recording != nil || receipt != nil
+                || output.recording != nil || receipt != nil || !output.reminders.isEmpty || call.reminder != nil
         else { return }
         batch.count += 1
         let number = lastNumber
@@ -235,7 +241,20 @@ extension SessionCore {
                     RecordedTurn(number: number, feature: feature, time: now, recording: recording))
             }
         }
+        if !output.reminders.isEmpty { keep(output.reminders, at: index) }
         if let receipt { add(receipt, intentID, .ran(version: version), now: now) }
+    }
+
+    private mutating func keep(_ reminders: [EncodedReminder], at index: Int) {
+        let feature = batch.stores[index].feature
+        for reminder in reminders {
+            if let (due, json) = reminder.action {
+                batch.reminders.append(
+                    .set(StoredReminder(feature: feature, id: reminder.id, due: due, number: lastNumber, action: json)))
+            } else {
+                batch.reminders.append(.forgotten(feature, id: reminder.id))
+            }
+        }
     }
 
     /// The place of a store's change, which begins now if there is none yet, or anew with a store that is made.
@@ -304,6 +323,9 @@ extension SessionCore {
             }
             batch.stores[index].change = nil
         }
+        for reminder in currentReminders where reminder.feature == feature {
+            batch.reminders.append(.forgotten(feature, id: reminder.id))
+        }
         batch.stores[index].store = nil
         batch.stores[index].isDisposed = true
         batch.stores[index].effects = []
@@ -319,6 +341,18 @@ extension SessionCore {
         batch.stores[index].store = store
         batch.stores[index].isDisposed = false
         batch.stores[index].hasStarted = false
+    }
+
+    /// Takes a store back whose bootstrap has to wait for another store.
+    mutating func leaveMade(_ store: SessionStore) {
+        guard let index = batch.index(of: store.feature), batch.stores[index].store === store else { return }
+        if batch.stores[index].isKept || index < batch.stores.count - 1 {
+            batch.stores[index].store = nil
+            batch.stores[index].isDisposed = true
+        } else {
+            batch.stores.removeLast()
+        }
+        store.scope.end()
     }
 
     /// Adds the result of a job that is no turn of a store.
@@ -343,7 +377,8 @@ extension SessionCore {
             session: key ?? SessionKey(0), expecting: head,
             head: SessionHead(number: head.number + working.count, nonce: nonces.next()), time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts,
-            recordings: working.recordings, recordingLimit: session.shared.limits.recordedTurns,
+            reminders: working.reminders, recordings: working.recordings,
+            recordingLimit: session.shared.limits.recordedTurns,
             forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
             lostLabels: outbox.lostIsNews ? outbox.lost : nil, epoch: epochIsNews ? epoch : nil)
         return (PendingCommit(session, journal, working, isKept: key != nil), [])

@@ -6,7 +6,8 @@ extension Session {
     /// Hands over the view state of a store, which is made if the session has none yet: before this returns if the
     /// store is in memory, else perhaps later, on another thread.
     package func state(
-        of feature: FeatureID, completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
+        of feature: FeatureID, for principal: Principal? = nil,
+        completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
         let (state, refusal) = core.withLock { core -> (StateSnapshot?, StoreError?) in
             guard core.isLive, let index = core.stores.index(of: feature), core.stores[index].isStarted else {
@@ -17,12 +18,12 @@ extension Session {
         }
         if let state { return completion(.success(state)) }
         if let refusal { return completion(.failure(refusal)) }
-        open(.features([feature])) { [self] result in
+        open(.features([feature]), for: principal) { [self] result in
             if let state = existingState(of: feature) { return completion(.success(state)) }
             switch result {
             case .failure(let error): completion(.failure(error))
             // Another request disposed of it meanwhile; unless the session has ended, the next one is as good.
-            case .success: self.state(of: feature, completion: completion)
+            case .success: self.state(of: feature, for: principal, completion: completion)
             }
         }
     }
@@ -34,8 +35,8 @@ extension Session {
 
     /// The view state that a new store of the feature would have, whether the session has one or not; nothing is kept:
     /// for a `HEAD`. Throws `featureNotFound` where the feature or its instance does not exist.
-    package func initialState(of feature: FeatureID) throws(StoreError) -> [UInt8] {
-        try makeStore(feature, stored: nil).erased.view
+    package func initialState(of feature: FeatureID, for principal: Principal? = nil) throws(StoreError) -> [UInt8] {
+        try makeStore(feature, stored: nil, principal: principal).erased.view
     }
 
     /// The version of the store, in memory or not; without a store that with which one would begin.
@@ -56,26 +57,33 @@ extension Session {
     /// stay.
     ///
     /// A store that was kept shows its committed head even where its bootstrap cannot be committed.
-    func open(_ filter: StreamFilter, then: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    func open(
+        _ filter: StreamFilter, for principal: Principal? = nil,
+        then: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
         startLoads(core.withLock { $0.features(of: filter) })
-        enqueue(OpenJob(self, filter, then))
+        enqueue(OpenJob(self, filter, principal, then))
     }
 
     // MARK: Making and loading
 
-    func makeStore(_ feature: FeatureID, stored: StoredStore?) throws(StoreError) -> SessionStore {
+    func makeStore(
+        _ feature: FeatureID, stored: StoredStore?, principal: Principal?
+    ) throws(StoreError) -> SessionStore {
         guard let definition = shared.features.definition(for: feature) else { throw .featureNotFound }
         var environment = shared.stores
         environment.instance = feature.text
-        environment.session = id
+        environment.session = info
         let seed = ErasedStore.Seed(
             environment: environment, middleware: shared.middleware, stored: stored,
-            stateLimit: shared.limits.stateBytes, outboxLimit: shared.limits.outboxBytes)
+            stateLimit: shared.limits.stateBytes, outboxLimit: shared.limits.outboxBytes, principal: principal)
         do {
             guard let erased = try definition.make(feature.key, seed) else { throw StoreError.featureNotFound }
             return SessionStore(self, feature, erased, environment)
         } catch let error as StoreError {
             throw error
+        } catch let refusal as Refusal {
+            throw StoreError(refusal)
         } catch {
             let failure = Failure(stage: .bootstrap, intentID: .bootstrap, error: error)
             shared.report(.failure(failure, instance: feature.text))
@@ -103,7 +111,7 @@ extension Session {
             for stored in found {
                 let feature = stored.summary.feature
                 do throws(StoreError) {
-                    stores.append((stored, try makeStore(feature, stored: stored)))
+                    stores.append((stored, try makeStore(feature, stored: stored, principal: nil)))
                 } catch {
                     failures[feature] = error
                 }
@@ -132,6 +140,15 @@ extension Session {
         }
         follow(applied)
         for waiter in waiters { waiter() }
+    }
+
+    /// The same for the stores that the turn needs which was abandoned last.
+    func awaitStores(_ more: [FeatureID], _ resume: @escaping @Sendable () -> Void) -> Bool {
+        let awaited = core.withLock { core in
+            defer { core.awaited = [] }
+            return core.awaited
+        }
+        return awaitLoads(more + awaited, resume)
     }
 
     /// Calls `resume` once, when loads of the stores are over or have taken 5 s, which then count as failed until they
@@ -197,11 +214,16 @@ extension SessionCore {
 private final class OpenJob: QueueJob {
     private let session: Session
     private let filter: StreamFilter
+    private let principal: Principal?
     private let then: @Sendable (Result<Void, StoreError>) -> Void
     /// Why a store that the filter names is not there.
     private let error = Lock<StoreError?>(nil)
 
-    init(_ session: Session, _ filter: StreamFilter, _ then: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    init(
+        _ session: Session, _ filter: StreamFilter, _ principal: Principal?,
+        _ then: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        self.principal = principal
         self.session = session
         self.filter = filter
         self.then = then
@@ -216,14 +238,15 @@ private final class OpenJob: QueueJob {
         for feature in features {
             do throws(StoreError) {
                 switch session.core.withLock({ $0.find(feature, limits: session.shared.limits) }) {
-                case .store(let store, _, _): session.prepare(store)
+                case .store(let store, _, _): if case .waits = session.prepare(store) { return false }
                 case .passive(let failure): if let failure { throw failure }
                 case .absent(let refusal?, _): throw refusal
-                case .absent(nil, _): try session.make(feature)
+                case .absent(nil, _): if try session.make(feature, for: principal) == nil { return false }
                 }
             } catch {
                 // What is kept of a feature that is served no more, or of a newer version, is not shown with all others.
-                let isLeftOut = filter == .all && (error.code == .featureNotFound || error.code == .newerState)
+                let isLeftOut =
+                    filter == .all && [.featureNotFound, .newerState, .forbidden, .notFound].contains(error.code)
                 if !isLeftOut { self.error.withLock { $0 = error } }
             }
         }
@@ -232,7 +255,7 @@ private final class OpenJob: QueueJob {
     }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
-        session.awaitLoads(features, resume)
+        session.awaitStores(features, resume)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {

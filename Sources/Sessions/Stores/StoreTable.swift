@@ -170,10 +170,9 @@ final class SessionStore: StoreHost {
 
     func enqueue(_ job: any TurnJob) { session.enqueue(job as any QueueJob) }
 
-    func run(_ job: any TurnJob) -> Bool {
-        session.run(job, on: self)
-        return true
-    }
+    func run(_ job: any TurnJob) -> Bool { session.run(job, on: self) }
+
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([], resume) }
 
     /// The store's end: its work is cancelled, observers are told.
     func end() {

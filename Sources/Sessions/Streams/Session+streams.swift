@@ -33,16 +33,26 @@ extension Session {
     ///
     /// - Parameter place: held as long as the stream is.
     package func openStream(
-        _ filter: StreamFilter, from start: StreamStart, holding place: (any AnyObject & Sendable)? = nil,
+        _ filter: StreamFilter, from start: StreamStart, for credential: Credential? = nil,
+        holding place: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
-        open(filter) { [self] result in
-            completion(result.flatMap { makeStream(filter, from: start, holding: place) })
+        let principal = credential?.principal
+        let denied = shared.features.denied(to: principal)
+        let allowed = filter.without(denied)
+        guard allowed != .features([]) || filter == allowed else { return completion(.failure(.noAccess)) }
+        open(allowed, for: principal) { [self] result in
+            let opened = result.flatMap {
+                makeStream(filter, from: start, for: credential, without: denied, holding: place)
+            }
+            if case .success = opened, let credential { watchIdentity(of: credential) }
+            completion(opened)
         }
     }
 
     private func makeStream(
-        _ filter: StreamFilter, from start: StreamStart, holding place: (any AnyObject & Sendable)?
+        _ filter: StreamFilter, from start: StreamStart, for credential: Credential?, without denied: [String],
+        holding place: (any AnyObject & Sendable)?
     ) -> Result<SessionStream, StoreError> {
         guard shared.streamPlaces.enter() else { return .failure(.tooManyStreams) }
         let number = shared.nextNumber()
@@ -51,32 +61,38 @@ extension Session {
         let opened = core.withLock { core -> (stores: [SessionStore], superseded: ShortList<any StreamWaker>)? in
             // Those that were told to go stay until their client has read it, or its time is over: a client that opens
             // streams and reads none must not take every place.
-            guard core.isLive, core.streams.count < 4 * limit else { return nil }
+            let count = core.streams.indices.count { core.streams[$0].credential === credential }
+            guard core.isLive, core.isGood(credential), count < 4 * limit else { return nil }
             core.lastTouch = now
-            core.streams.supersede(limit: limit)
+            core.streams.supersede(limit: limit, of: credential)
             let superseded = core.streams.takeWakers()
-            return (core.open(number, filter, start, session: self), superseded)
+            return (core.open(number, filter, start, credential, without: denied, session: self), superseded)
         }
         guard let opened else {
             shared.streamPlaces.leave()
-            return .failure(core.withLock { $0.refusal } ?? .tooManyStreams)
+            return .failure(core.withLock { $0.isGood(credential) ? $0.refusal : .sessionEnded } ?? .tooManyStreams)
         }
         for waker in opened.superseded { waker.wake() }
         for store in opened.stores { store.scope.beginWatching(on: store) }
-        return .success(SessionStream(session: self, number: number, place: place))
+        return .success(SessionStream(session: self, number: number, credential: credential, place: place))
     }
 }
 
 extension SessionCore {
     /// Adds a stream; returns the stores that it watches.
     fileprivate mutating func open(
-        _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, session: Session
+        _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ credential: Credential?,
+        without denied: [String], session: Session
     ) -> [SessionStore] {
-        let shown = stores.filter { $0.snapshot != nil && filter.shows($0.feature) }
-            .sorted { $0.feature.text < $1.feature.text }
-        let place = locate(start, filter, shown)
+        let shown = stores.filter { slot in
+            slot.snapshot != nil && filter.shows(slot.feature)
+                && (denied.isEmpty || !denied.contains(slot.feature.name))
+        }.sorted { $0.feature.text < $1.feature.text }
+        if !session.shared.features.ruled.isEmpty { _ = noteAccess(credential?.number ?? 0, denied: denied) }
+        let place = locate(start, filter, shown, credential)
         var stream = StreamState(
-            number: number, filter: filter, startedResumed: place.isResumed || place.isReplay,
+            number: number, filter: filter, credential: credential, denied: denied,
+            startedResumed: place.isResumed || place.isReplay,
             replayThrough: head.number, nextLabel: place.label)
         StreamEvents.opening(into: &stream.opening)
         StreamEvents.hello(
@@ -84,6 +100,9 @@ extension SessionCore {
             cursor: Cursor(epoch: epoch, sequence: place.number),
             heartbeat: session.shared.heartbeat, features: shown.map(\.feature), into: &stream.opening)
         stream.reset = place.reset
+        if case .features(let named) = filter {
+            stream.newlyDenied = named.filter { denied.contains($0.name) }
+        }
         for slot in stores where slot.snapshot == nil && filter.shows(slot.feature) { stream.leaveOut(slot.feature) }
         for slot in shown {
             guard let store = slot.store else { continue }
@@ -105,7 +124,14 @@ extension SessionCore {
         var reset: (reason: ResetReason, labelsLost: Bool)?
     }
 
-    private func locate(_ start: StreamStart, _ filter: StreamFilter, _ shown: [StoreSlot]) -> Place {
+    /// Whether a client may use the session with it, or without one.
+    func isGood(_ credential: Credential?) -> Bool {
+        credential.map { !$0.isRevoked } ?? credentials.isEmpty
+    }
+
+    private func locate(
+        _ start: StreamStart, _ filter: StreamFilter, _ shown: [StoreSlot], _ credential: Credential?
+    ) -> Place {
         switch start {
         case .now:
             return Place(number: head.number, label: outbox.endPlace)
@@ -114,14 +140,16 @@ extension SessionCore {
             let first = outbox[outbox.firstPlace].label.id.number
             return Place(number: first - 1, label: outbox.firstPlace, isReplay: true)
         case .unspecified:
-            var place = unspecified(filter)
+            var place = unspecified(filter, credential)
             if outbox.isUnheard(filter) { place.reset = (.overflow, true) }
             return place
         case .cursor(let text):
             guard let cursor = Cursor(text), cursor.epoch == epoch, cursor.sequence <= head.number else {
-                return reset(.unknownCursor, filter)
+                return reset(.unknownCursor, filter, credential)
             }
-            guard outbox.dropped(filter) <= cursor.sequence else { return reset(.expired, filter) }
+            guard outbox.dropped(filter) <= cursor.sequence else {
+                return reset(.expired, filter, credential)
+            }
             var place = Place(
                 number: cursor.sequence, label: outbox.firstPlace(after: cursor.sequence), isResumed: true,
                 isReplay: true)
@@ -133,18 +161,18 @@ extension SessionCore {
     }
 
     /// Just before the oldest label of a shown feature that no stream ever got, else at the head.
-    private func unspecified(_ filter: StreamFilter) -> Place {
+    private func unspecified(_ filter: StreamFilter, _ credential: Credential?) -> Place {
         for place in outbox.firstPlace..<outbox.endPlace {
             let entry = outbox[place]
-            if filter.shows(entry.label.feature), !entry.isWritten {
+            if filter.shows(entry.label.feature), !entry.isWritten(to: credential) {
                 return Place(number: entry.label.id.number - 1, label: place)
             }
         }
         return Place(number: head.number, label: outbox.endPlace)
     }
 
-    private func reset(_ reason: ResetReason, _ filter: StreamFilter) -> Place {
-        var place = unspecified(filter)
+    private func reset(_ reason: ResetReason, _ filter: StreamFilter, _ credential: Credential?) -> Place {
+        var place = unspecified(filter, credential)
         // What was published before the start, to whichever client, this one cannot get any more.
         let isPassedOver = (outbox.firstPlace..<place.label).contains { filter.shows(outbox[$0].label.feature) }
         place.reset = (reason, outbox.lost.hasAny || isPassedOver)

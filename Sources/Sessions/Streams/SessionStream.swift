@@ -11,11 +11,13 @@ package final class SessionStream: Sendable {
     /// Whose it is.
     package let session: Session
     let number: UInt64
+    private let credential: Credential?
     /// Held as long as the stream is.
     private let place: (any AnyObject & Sendable)?
 
-    init(session: Session, number: UInt64, place: (any AnyObject & Sendable)?) {
+    init(session: Session, number: UInt64, credential: Credential?, place: (any AnyObject & Sendable)?) {
         self.session = session
+        self.credential = credential
         self.number = number
         self.place = place
     }
@@ -31,7 +33,10 @@ package final class SessionStream: Sendable {
     /// What to write next.
     package func nextStep() -> StreamStep {
         let now = session.shared.time.monotonic()
-        return session.core.withLock { $0.nextStep(of: number, now: now) }
+        let features = session.shared.features
+        // Asked outside the lock: a rule is an author's code.
+        let denied = features.ruled.isEmpty ? [] : features.denied(to: credential?.principal)
+        return session.core.withLock { $0.nextStep(of: number, now: now, without: denied) }
     }
 
     /// Something that shows the client that the connection lives.
@@ -69,9 +74,11 @@ extension SessionCore {
     /// A batch holds about this many bytes of states, and of labels, at most, so that catching up takes bounded memory.
     private static var batchBytes: Int { 64 * 1024 }
 
-    fileprivate mutating func nextStep(of number: UInt64, now: Duration) -> StreamStep {
+    fileprivate mutating func nextStep(of number: UInt64, now: Duration, without denied: [String]) -> StreamStep {
         guard let index = streams.index(of: number), !streams[index].isOver else { return .finish([]) }
         noteWritten(index)
+        if denied != streams[index].denied { changeAccess(index, denied) }
+        if !denied.isEmpty { streams[index].dirty.removeAll { denied.contains($0.feature.name) } }
         if let shared = sharedStep(index, now: now) { return step(shared, index) }
 
         var bytes = streams[index].opening
@@ -91,7 +98,7 @@ extension SessionCore {
     private mutating func noteWritten(_ index: Int) {
         guard streams[index].isWaitingForSocket else { return }
         for place in streams[index].handedOut {
-            if let id = outbox.markWritten(place) { newlyWritten.append(id) }
+            if let id = outbox.markWritten(place, to: streams[index].credential) { newlyWritten.append(id) }
         }
         streams[index].handedOut = []
         if streams[index].handedOutLoss { outbox.heard(streams[index].filter) }
@@ -112,14 +119,38 @@ extension SessionCore {
 
     private func isShowable(_ feature: FeatureID) -> Bool { stores[feature]?.snapshot != nil }
 
+    /// The principal may use other features than before.
+    private mutating func changeAccess(_ index: Int, _ denied: [String]) {
+        let before = streams[index].denied
+        streams[index].denied = denied
+        _ = noteAccess(streams[index].credential?.number ?? 0, denied: denied)
+        for feature in features(of: streams[index].filter) {
+            let name = feature.name
+            if denied.contains(name), !before.contains(name) {
+                streams[index].newlyDenied.append(feature)
+            } else if before.contains(name), !denied.contains(name), stores.index(of: feature) != nil {
+                streams[index].markDirty(feature, since: head.number)
+            }
+        }
+    }
+
     private mutating func appendControl(_ index: Int, into bytes: inout [UInt8]) {
         if let reset = streams[index].reset {
             StreamEvents.reset(reset.reason, labelsLost: reset.labelsLost, into: &bytes)
             streams[index].handedOutLoss = reset.labelsLost
             streams[index].reset = nil
         }
-        for feature in streams[index].ended { StreamEvents.end(feature, into: &bytes) }
+        for feature in streams[index].newlyDenied { StreamEvents.denied(feature, into: &bytes) }
+        streams[index].newlyDenied = []
+        let denied = streams[index].denied
+        for feature in streams[index].ended where !denied.contains(feature.name) {
+            StreamEvents.end(feature, into: &bytes)
+        }
         streams[index].ended = []
+        if let notice = streams[index].identityNotice, !notice.isTold {
+            StreamEvents.identity(expiresIn: notice.seconds, into: &bytes)
+            streams[index].identityNotice?.isTold = true
+        }
     }
 
     /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of
@@ -146,7 +177,8 @@ extension SessionCore {
                 appendID(number, index, into: &bytes)
             }
             let isReplay =
-                number <= streams[index].replayThrough && (streams[index].startedResumed || entry.isWritten)
+                number <= streams[index].replayThrough
+                && (streams[index].startedResumed || entry.isWritten(to: streams[index].credential))
             StreamEvents.label(entry.label, epoch: epoch, isReplay: isReplay, into: &bytes)
         }
         streams[index].handedOut = labels
@@ -190,7 +222,7 @@ extension SessionCore {
             let number = entry.label.id.number
             if number >= end { break }
             if size >= Self.batchBytes, let last = labels.last, outbox[last].label.id.number != number { break }
-            if entry.expiry > now, streams[index].shows(entry.label.feature) {
+            if entry.expiry > now, streams[index].shows(entry.label.feature), !isHidden(entry.label, from: index) {
                 if streams[index].leftOut.contains(entry.label.feature) {
                     streams[index].heldFrom = min(streams[index].heldFrom, number)
                 } else {
@@ -202,6 +234,14 @@ extension SessionCore {
         }
         streams[index].nextLabel = place
         return labels
+    }
+}
+
+extension SessionCore {
+    /// Whether a label was published while the stream's client could not see its feature.
+    private func isHidden(_ label: StoredLabel, from index: Int) -> Bool {
+        guard let access, let record = access[streams[index].credential?.number ?? 0] else { return false }
+        return record.hides(label.feature.name, number: label.id.number)
     }
 }
 

@@ -7,12 +7,14 @@ struct StreamPlace: Equatable, Sendable {
     let nextLabel: UInt64
     let dirty: ShortList<StreamState.Dirty>
     let filter: StreamFilter
+    let denied: [String]
 
     init(_ core: SessionCore, _ index: Int) {
         head = core.head
         nextLabel = core.streams[index].nextLabel
         dirty = core.streams[index].dirty
         filter = core.streams[index].filter
+        denied = core.streams[index].denied
     }
 }
 
@@ -37,7 +39,8 @@ final class SharedStep: Sendable {
 extension SessionCore {
     /// What the stream is to be told, if another was told just that; the stream moves on.
     mutating func sharedStep(_ index: Int, now: Duration) -> [UInt8]? {
-        guard let step = streams.lastStep, streams[index].isAtRest, streams[index].leftOut.isEmpty,
+        // What was hidden from one credential is not from another.
+        guard let step = streams.lastStep, access == nil, streams[index].isAtRest, streams[index].leftOut.isEmpty,
             step.place == StreamPlace(self, index),
             streams[index].replayThrough < step.firstLabel, now < step.expiry
         else { return nil }

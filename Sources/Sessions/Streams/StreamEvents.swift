@@ -6,7 +6,9 @@ import WireJSON
 /// The events of a stream as bytes. `docs/http.md`, Streams, has their names and members.
 package enum StreamEvents {
     /// Every event name that a stream can show.
-    package static let names = ["hello", "state", "label", "ping", "reset", "goaway", "end"]
+    package static let names = [
+        "hello", "state", "label", "ping", "reset", "goaway", "end", "identity", "denied",
+    ]
 
     static func opening(into bytes: inout [UInt8]) {
         bytes.append(literal: ": ok\nretry: ")
@@ -50,6 +52,18 @@ package enum StreamEvents {
         append("end", id: nil, data, to: &bytes)
     }
 
+    static func identity(expiresIn seconds: Int, into bytes: inout [UInt8]) {
+        append("identity", id: nil, Array("{\"expiresIn\":\(seconds)}".utf8), to: &bytes)
+    }
+
+    static func denied(_ feature: FeatureID, into bytes: inout [UInt8]) {
+        var data: [UInt8] = []
+        data.append(literal: "{\"feature\":")
+        WireJSON.appendString(feature.text, to: &data)
+        data.append(literal: "}")
+        append("denied", id: nil, data, to: &bytes)
+    }
+
     static func ping(milliseconds: UInt64) -> [UInt8] {
         var bytes: [UInt8] = []
         append("ping", id: nil, Array("{\"t\":\(milliseconds)}".utf8), to: &bytes)
@@ -57,8 +71,10 @@ package enum StreamEvents {
     }
 
     /// The farewell, with a `retry:` of its own. Also the whole of a stream that is refused for now.
-    package static func goAway(_ reason: GoAwayReason) -> [UInt8] {
-        let retry = reason.retry()
+    ///
+    /// - Parameter retry: when the client should come back, in milliseconds.
+    package static func goAway(_ reason: GoAwayReason, retry: Int? = nil) -> [UInt8] {
+        let retry = retry ?? reason.retry()
         var bytes: [UInt8] = []
         bytes.append(text: "retry: \(retry)\n")
         append(

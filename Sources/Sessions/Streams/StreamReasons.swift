@@ -12,13 +12,18 @@ package enum GoAwayReason: String, Sendable, CaseIterable {
     case ended
     /// The server has no room for the stream now.
     case busy
+    /// The principal's time is over, or somebody has signed in and the stream's credential is not good any more.
+    case identity
+
+    /// When a client should come back that came without renewing its identity, in milliseconds.
+    package static func retryAfterExpiry() -> Int { Int.random(in: 15_000...60_000) }
 
     /// When the client should come back, in milliseconds; random, so that many of them come back spread out.
     package func retry() -> Int {
         switch self {
         case .superseded: 60_000
         case .busy: Int.random(in: 5_000...15_000)
-        case .drain, .rotate, .expired, .ended: Int.random(in: 1_000...5_000)
+        case .drain, .rotate, .expired, .ended, .identity: Int.random(in: 1_000...5_000)
         }
     }
 }

@@ -11,8 +11,22 @@ struct StreamState {
         let since: UInt64
     }
 
+    /// That the principal's time is over soon.
+    struct IdentityNotice: Equatable {
+        /// Since 1970.
+        let expiry: Duration
+        let seconds: Int
+        var isTold = false
+    }
+
     let number: UInt64
     let filter: StreamFilter
+    /// Of the client; nil if nobody has signed in.
+    let credential: Credential?
+    /// The names of the features that it may not show, and those that its client is to be told of.
+    var denied: [String]
+    var newlyDenied: [FeatureID] = []
+    var identityNotice: IdentityNotice?
     let startedResumed: Bool
     /// Labels of turns up to this one are replays.
     let replayThrough: UInt64
@@ -44,7 +58,10 @@ struct StreamState {
     func shows(_ feature: FeatureID) -> Bool { filter.shows(feature) }
 
     /// Whether it has nothing to tell but states and labels.
-    var isAtRest: Bool { opening.isEmpty && reset == nil && ended.isEmpty && goAway == nil }
+    var isAtRest: Bool {
+        opening.isEmpty && reset == nil && ended.isEmpty && goAway == nil && newlyDenied.isEmpty
+            && identityNotice?.isTold != false
+    }
 
     /// A store's view state cannot be had here: nothing waits for it.
     mutating func leaveOut(_ feature: FeatureID) {

@@ -15,6 +15,12 @@ package enum StreamFilter: Sendable, Equatable {
     /// These, each once.
     case features([FeatureID])
 
+    /// The same without features of those names.
+    func without(_ names: [String]) -> StreamFilter {
+        guard !names.isEmpty, case .features(let features) = self else { return self }
+        return .features(features.filter { !names.contains($0.name) })
+    }
+
     func shows(_ feature: FeatureID) -> Bool {
         switch self {
         case .all: true
@@ -79,9 +85,14 @@ struct StreamTable {
     /// A store is gone.
     mutating func ended(_ feature: FeatureID) { change(showing: feature) { $0.storeEnded(feature) } }
 
-    mutating func finish(_ reason: GoAwayReason) {
-        for index in streams.indices {
-            streams[index].finish(reason)
+    mutating func finish(_ reason: GoAwayReason, where isMeant: (StreamState) -> Bool = { _ in true }) {
+        change(isMeant) { $0.finish(reason) }
+    }
+
+    /// Changes the streams that are meant, and has their connections told.
+    mutating func change(_ isMeant: (StreamState) -> Bool, _ body: (inout StreamState) -> Void) {
+        for index in streams.indices where isMeant(streams[index]) {
+            body(&streams[index])
             streams[index].hasNews = true
         }
     }
@@ -98,9 +109,9 @@ struct StreamTable {
     }
 
     /// Makes room for one more stream: the oldest are told to go. Those without a connection yet are told when it comes.
-    mutating func supersede(limit: Int) {
-        var staying = streams.count { $0.goAway == nil && !$0.isOver }
-        for index in streams.indices where staying >= limit {
+    mutating func supersede(limit: Int, of credential: Credential?) {
+        var staying = streams.count { $0.goAway == nil && !$0.isOver && $0.credential === credential }
+        for index in streams.indices where staying >= limit && streams[index].credential === credential {
             guard streams[index].goAway == nil, !streams[index].isOver else { continue }
             streams[index].finish(.superseded)
             streams[index].hasNews = true

@@ -62,7 +62,7 @@ final class Simulation {
 
     /// What the processes serve, the older build first.
     static func builds() throws -> [FeatureRegistry] {
-        let keyed = try FeatureDefinition(keyed: { _ in KeyedLedger() })
+        let keyed = try FeatureDefinition(keyed: { _, _ in KeyedLedger() })
         return [
             try FeatureRegistry([FeatureDefinition(Ledger()), keyed]),
             try FeatureRegistry([FeatureDefinition(NewerLedger()), keyed]),
@@ -142,7 +142,7 @@ final class Simulation {
         guard let request = client.next(&random) else { return }
         let body = Array(#"{"type":"\#(request.type)","value":\#(request.number)}"#.utf8)
         node.table.find(client.token) { [inbox = client.inbox] found in
-            guard case .live(let session) = found else {
+            guard case .live(let session, _) = found else {
                 if case .failed = found { return inbox.put(.answer(request, .notThere)) }
                 return inbox.put(.fault("the session is \(found)"))
             }
@@ -161,7 +161,7 @@ final class Simulation {
         guard let start = client.wantsStream() else { return }
         let life = client.life
         table.find(client.token) { [inbox = client.inbox] found in
-            guard case .live(let session) = found else { return inbox.put(.stream(nil, node: node, life: life)) }
+            guard case .live(let session, _) = found else { return inbox.put(.stream(nil, node: node, life: life)) }
             session.openStream(.all, from: start) { result in
                 inbox.put(.stream((try? result.get()).map { TestStream($0) }, node: node, life: life))
             }

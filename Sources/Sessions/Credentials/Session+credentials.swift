@@ -1,0 +1,132 @@
+import EventStream
+import Locking
+import MVI
+import SessionJournal
+
+extension Session {
+    /// A number that no credential of the session has, or had.
+    func nextCredentialNumber() -> Int {
+        core.withLock { core in
+            core.lastCredential = max(core.lastCredential, core.credentials.map(\.number).max() ?? 0) + 1
+            return core.lastCredential
+        }
+    }
+
+    /// Applies what is kept; returns the credentials that are new here.
+    func apply(_ kept: [StoredCredential], subject: Subject?, removed: [Credential]) -> [Credential] {
+        if let subject { info.belongs(to: subject) }
+        let now = shared.time.monotonic()
+        let (added, wakers) = core.withLock { core -> ([Credential], ShortList<any StreamWaker>) in
+            core.credentials.removeAll { credential in removed.contains { $0 === credential } }
+            var added: [Credential] = []
+            for stored in kept where !core.credentials.contains(where: { $0.hash == stored.token }) {
+                added.append(
+                    Credential(
+                        stored, root: tokenHash, isShared: isShared, joined: core.head.number, cookieSet: now))
+            }
+            core.credentials += added
+            for credential in removed { core.access?[credential.number] = nil }
+            // The streams of who was not signed in are another client's now.
+            if subject != nil { core.streams.finish(.identity) { $0.credential == nil } }
+            core.streams.finish(.ended) { stream in removed.contains { $0 === stream.credential } }
+            return (added, core.streams.takeWakers())
+        }
+        for waker in wakers { waker.wake() }
+        return added
+    }
+
+    /// A credential's principal is another one: its streams show what that may see.
+    package func identityChanged(of credential: Credential) {
+        recheck { $0 === credential }
+        watchIdentity(of: credential)
+    }
+
+    /// Tests the access of streams anew, as each would before it writes.
+    func recheck(_ isMeant: (Credential) -> Bool) {
+        let (wakers, features) = core.withLock { core -> (ShortList<any StreamWaker>, [FeatureID]) in
+            var features: [FeatureID] = []
+            for index in core.streams.indices {
+                guard let credential = core.streams[index].credential, isMeant(credential) else { continue }
+                core.streams[index].hasNews = true
+                if case .features(let named) = core.streams[index].filter { features += named }
+            }
+            return (core.streams.takeWakers(), features)
+        }
+        // Stores of features that may be used now are made.
+        let missing = features.filter { !hasStore($0) }
+        if !missing.isEmpty {
+            for credential in credentials where isMeant(credential) {
+                let allowed = missing.filter { shared.features.allows(credential.principal, $0) }
+                if !allowed.isEmpty { open(.features(allowed), for: credential.principal) { _ in } }
+            }
+        }
+        for waker in wakers { waker.wake() }
+    }
+
+    // MARK: The end of a principal's time
+
+    /// Tells the streams of a credential before its principal's time is over, and ends them then.
+    func watchIdentity(of credential: Credential) {
+        guard credential.principal?.expiry != nil, hasStreams(of: credential) else { return }
+        let task = Task(executorPreference: shared.executor) { [weak self, clock = shared.clock] in
+            while let time = self?.stepIdentity(of: credential) {
+                guard (try? await clock.sleep(for: time)) != nil else { return }
+            }
+        }
+        if !credential.attach(task) { task.cancel() }
+    }
+
+    private func hasStreams(of credential: Credential) -> Bool {
+        core.withLock { core in core.streams.indices.contains { core.streams[$0].credential === credential } }
+    }
+
+    /// Does what is due; returns how long until something may be due again, nil if there is nothing to watch any more.
+    private func stepIdentity(of credential: Credential) -> Duration? {
+        guard let expiry = credential.principal?.expiry?.sinceEpoch, hasStreams(of: credential) else {
+            credential.detachWatch()
+            return nil
+        }
+        let left = expiry - shared.time.sinceEpoch()
+        guard left > .zero else {
+            credential.detachWatch()
+            finishStreams(of: credential)
+            return nil
+        }
+        let notice = credential.noticeTime
+        // A jump of the wall clock is noticed after a minute.
+        if left > notice { return min(left - notice, .seconds(60)) }
+        tell(credential, left: left, expiry: expiry)
+        return min(left, .seconds(60))
+    }
+
+    private func tell(_ credential: Credential, left: Duration, expiry: Duration) {
+        let seconds = Int(max(1, left.components.seconds))
+        let wakers = core.withLock { core in
+            core.streams.change({ $0.credential === credential && $0.identityNotice?.expiry != expiry }) { stream in
+                stream.identityNotice = StreamState.IdentityNotice(expiry: expiry, seconds: seconds)
+            }
+            return core.streams.takeWakers()
+        }
+        for waker in wakers { waker.wake() }
+    }
+
+    private func finishStreams(of credential: Credential) {
+        let wakers = core.withLock { core in
+            core.streams.finish(.identity) { $0.credential === credential }
+            return core.streams.takeWakers()
+        }
+        for waker in wakers { waker.wake() }
+    }
+}
+
+extension FeatureRegistry {
+    /// Whether a principal may use the feature of an instance.
+    package func allows(_ principal: Principal?, _ feature: FeatureID) -> Bool {
+        ruled.isEmpty || definition(for: feature)?.allows(principal) ?? true
+    }
+
+    /// The names of the features that a principal may not use.
+    package func denied(to principal: Principal?) -> [String] {
+        ruled.isEmpty ? [] : ruled.filter { !$0.allows(principal) }.map(\.name)
+    }
+}

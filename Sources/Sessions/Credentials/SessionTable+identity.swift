@@ -1,0 +1,224 @@
+import EventStream
+import Locking
+import MVI
+import SessionJournal
+
+/// What came of signing in.
+package enum SignInResult: Sendable {
+    /// The principal of the credential is a newer one.
+    case renewed(Session, Credential)
+    /// Somebody signed in to an anonymous session: this credential takes the place of the one that was used.
+    case signedIn(Session, Credential, SessionToken)
+}
+
+extension StoreError.Code {
+    /// Another subject is signed in.
+    package static let otherIdentity = Self("otherIdentity")
+}
+
+extension StoreError {
+    static let otherIdentity = StoreError(.otherIdentity, "The session belongs to another subject.")
+}
+
+/// Who is signed in. Each change is kept before anybody sees it.
+extension SessionTable {
+    /// For how long the request that signed in may be repeated with the old credential.
+    private static let repetition: Duration = .seconds(60)
+    /// Clients of a shared session that are signed in at once; one more and the oldest is signed out.
+    private static let credentialLimit = 64
+
+    /// Makes a session for a subject, which is kept at once; or joins the one that the subject's devices share.
+    ///
+    /// Fails with what the journal says, or `refused` for claims that cannot be kept.
+    package func create(
+        _ kind: SessionCredential, for principal: Principal, isShared: Bool
+    ) async -> Result<(NewSession, Session), StoreError> {
+        let token = SessionToken.random()
+        do throws(StoreError) {
+            let encoded = try Credential.encode(principal)
+            for _ in 0..<8 {
+                if isShared, let shared = try await sharedSession(of: principal.identity) {
+                    try await join(shared, token, kind, encoded)
+                    return .success((NewSession(shared, token, kind), shared))
+                }
+                do throws(StoreError) {
+                    let session = try await make(token, kind, principal.identity, encoded, isShared: isShared)
+                    return .success((NewSession(session, token, kind), session))
+                } catch {
+                    // Another device was first, or its session ended meanwhile.
+                    guard isShared, error.code == .exists || error.code == .gone else { throw error }
+                }
+            }
+            throw StoreError(.contended, "The subject's session could not be joined.")
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func make(
+        _ token: SessionToken, _ kind: SessionCredential, _ subject: Subject, _ principal: [UInt8], isShared: Bool
+    ) async throws(StoreError) -> Session {
+        guard hasRoom else { throw .tooManySessions }
+        let now = environment.time.sinceEpoch()
+        let record = SessionRecord(
+            // Its clients have credentials: the token that it began with is nobody's.
+            id: Epoch.random(), tokenHash: .random(), epoch: Epoch.random(), credential: kind,
+            created: now, lastSeen: now, subject: subject, isShared: isShared)
+        let credential = StoredCredential(
+            token: token.hash, kind: kind, number: 1, principal: principal, made: now)
+        _ = try await journal { environment.journal.create(record, credential: credential, done: $0) }
+        return try await session(record.tokenHash)
+    }
+
+    private func sharedSession(of subject: Subject) async throws(StoreError) -> Session? {
+        let found = try await journal { environment.journal.find(.shared(subject), limit: 1, done: $0) }
+        guard let record = found.first else { return nil }
+        return try await session(record.tokenHash)
+    }
+
+    /// A session that is kept, by the hash of the token that it began with.
+    private func session(_ hash: TokenHash) async throws(StoreError) -> Session {
+        switch await found(hash) {
+        case .live(let session, _): return session
+        case .damaged(_, let error), .failed(let error): throw error
+        case .ended, .unknown: throw .sessionEnded
+        }
+    }
+
+    func found(_ hash: TokenHash) async -> SessionLookup {
+        await withCheckedContinuation { continuation in find(hash) { continuation.resume(returning: $0) } }
+    }
+
+    /// Adds a device to a shared session.
+    private func join(
+        _ session: Session, _ token: SessionToken, _ kind: SessionCredential, _ principal: [UInt8]
+    ) async throws(StoreError) {
+        let known = session.credentials
+        let stored = StoredCredential(
+            token: token.hash, kind: kind, number: session.nextCredentialNumber(), principal: principal,
+            made: environment.time.sinceEpoch())
+        let oldest = known.filter { !$0.isRevoked }.sorted { $0.number < $1.number }
+            .prefix(max(0, known.count - Self.credentialLimit + 1))
+        try await change(session, kept: [stored], removed: Array(oldest))
+    }
+
+    /// Signs in to an anonymous session, or renews the principal of the subject that is signed in.
+    ///
+    /// - Parameters:
+    ///   - credential: that of the request; nil if it is the session's own token.
+    ///   - proof: the SHA-256 of what the principal was proven by.
+    package func identify(
+        _ session: Session, _ credential: Credential?, as principal: Principal, proof: [UInt8]
+    ) async -> Result<SignInResult, StoreError> {
+        do throws(StoreError) {
+            if let credential, !credential.isRevoked {
+                return .success(try await renew(session, credential, principal))
+            }
+            let seal = try await journal { withSeal($0) }
+            let token = seal.successor(of: session.tokenHash, proof: proof)
+            if credential == nil, !session.isSignedIn {
+                do throws(StoreError) {
+                    return .success(try await signIn(session, token, principal, proof))
+                } catch {
+                    // Another request signed in meanwhile; it may have been this one.
+                    guard error.code == .contended || error.code == .exists else { throw error }
+                }
+            }
+            return .success(try repeated(session, token, principal, proof))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func renew(
+        _ session: Session, _ credential: Credential, _ principal: Principal
+    ) async throws(StoreError) -> SignInResult {
+        guard session.info.subject == principal.identity else { throw .otherIdentity }
+        let stored = credential.renewed(try Credential.encode(principal))
+        try await change(session, kept: [stored])
+        credential.renew(principal, now: environment.time.sinceEpoch())
+        session.identityChanged(of: credential)
+        return .renewed(session, credential)
+    }
+
+    private func signIn(
+        _ session: Session, _ token: SessionToken, _ principal: Principal, _ proof: [UInt8]
+    ) async throws(StoreError) -> SignInResult {
+        let encoded = try Credential.encode(principal)
+        let now = environment.time.sinceEpoch()
+        let old = StoredCredential(
+            token: session.tokenHash, kind: session.credential, number: 1, principal: [], made: session.created,
+            revocation: StoredCredential.Revocation(until: now + Self.repetition, proof: proof))
+        let new = StoredCredential(
+            token: token.hash, kind: session.credential, number: 2, principal: encoded, made: now)
+        _ = try await journal { session.keep($0) }
+        try await change(session, subject: principal.identity, kept: [old, new])
+        guard let credential = session.credentials.first(where: { $0.hash == token.hash }) else { throw .sessionEnded }
+        await session.tellStores(principal)
+        return .signedIn(session, credential, token)
+    }
+
+    /// The answer to a sign-in that is repeated.
+    private func repeated(
+        _ session: Session, _ token: SessionToken, _ principal: Principal, _ proof: [UInt8]
+    ) throws(StoreError) -> SignInResult {
+        let credentials = session.credentials
+        let now = environment.time.sinceEpoch()
+        guard let old = credentials.first(where: { $0.hash == session.tokenHash }), old.mayRepeat(proof, now: now),
+            let new = credentials.first(where: { $0.hash == token.hash }), !new.isRevoked
+        else { throw session.info.subject == principal.identity ? .sessionEnded : .otherIdentity }
+        return .signedIn(session, new, token)
+    }
+
+    /// Signs a client out; with the last of a session that is not shared, or with `everywhere`, the session ends.
+    package func end(
+        _ session: Session, _ credential: Credential?, everywhere: Bool,
+        completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
+    ) {
+        guard let credential, session.isShared, !everywhere else { return end(session, completion: completion) }
+        Task(executorPreference: environment.executor) { [self] in
+            do throws(StoreError) {
+                try await change(session, removed: [credential])
+                completion(.success(()))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
+    // MARK: Keeping
+
+    /// Keeps a change of a session's credentials, then applies it.
+    private func change(
+        _ session: Session, subject: Subject? = nil, kept: [StoredCredential] = [], removed: [Credential] = []
+    ) async throws(StoreError) {
+        let now = environment.time.sinceEpoch()
+        let old = session.credentials.filter { $0.isRevoked && !$0.mayBeRepeated(now: now) }
+        let key = try await journal { session.keep($0) }
+        let expected = session.info.subject
+        try await journal {
+            environment.journal.change(
+                CredentialChange(
+                    session: key, expecting: expected, subject: subject ?? expected, kept: kept,
+                    removed: (removed + old).map(\.hash), tombstoneUntil: tombstoneUntil(session)), done: $0)
+        }
+        let gone = removed + old
+        for credential in gone { credential.revoke() }
+        let added = session.apply(kept, subject: subject, removed: gone)
+        unregister(gone)
+        for credential in gone { bury(credential.hash) }
+        for credential in added { register(credential) }
+    }
+
+    private func journal<Value: Sendable>(
+        _ body: (@escaping Done<Value>) -> Void
+    ) async throws(StoreError) -> Value {
+        try await withCheckedContinuation { continuation in body { continuation.resume(returning: $0) } }.get()
+    }
+}
+
+extension NewSession {
+    fileprivate init(_ session: Session, _ token: SessionToken, _ kind: SessionCredential) {
+        self.init(id: session.id, token: token, credential: kind, expiresAt: session.expiresAt)
+    }
+}

@@ -1,0 +1,45 @@
+import Locking
+import MVI
+
+/// Asynchronous checks: they run while other jobs of the session go on.
+extension Session {
+    /// Runs an intent's check, then enqueues the intent as the check left it.
+    func check(_ job: IntentJob, _ check: PendingCheck, on store: SessionStore) {
+        let isBegun = core.withLock { core in
+            var checks = core.checks ?? RunningChecks()
+            defer { core.checks = checks }
+            return core.isLive && checks.begin(job.receipt, limit: shared.limits.runningChecks)
+        }
+        guard isBegun else { return job.end(isEnded ? .sessionEnded : .tooManyChecks) }
+        let call = CheckCall(job.intentID, job.request.principal, store.scope)
+        let judgement = Lock<JudgedTurn?>(nil)
+        let wait = Wait(number: 0) { [self] came in
+            let judged = came ? judgement.withLock { $0 } : nil
+            enqueue(job.checked(judged ?? { _ in { _ in .refused(.checkTimeOut) } }))
+        }
+        let task = Task(executorPreference: shared.executor) {
+            let judged = await check.run(call)
+            judgement.withLock { $0 = judged }
+            wait.end(true)
+        }
+        wait.start(
+            Task(executorPreference: shared.executor) { [clock = shared.clock, time = shared.limits.longestCheck] in
+                // Cancelled if the check is over first.
+                guard (try? await clock.sleep(for: time)) != nil else { return }
+                wait.end(false)
+                task.cancel()
+            })
+    }
+
+    /// What became of an intent that was checked is known: those that waited for it go on.
+    func checkEnded(_ name: ReceiptName?) {
+        let freed = core.withLock { core in core.checks?.end(name) ?? [] }
+        for job in freed { enqueue(job) }
+    }
+}
+
+extension StoreError {
+    fileprivate static let checkTimeOut = StoreError(
+        .checkTimeout, "What the feature had to ask elsewhere was not answered in time.", retryAfter: .seconds(2))
+    static let tooManyChecks = StoreError(.busy, "Too many intents are being checked.")
+}

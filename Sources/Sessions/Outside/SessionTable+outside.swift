@@ -1,0 +1,45 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// Sessions by other names than their tokens, for code outside the features.
+extension SessionTable {
+    /// How many sessions of one subject are found.
+    private static let recordLimit = 10_000
+
+    /// The sessions that are kept which a query means. One in which nothing has happened yet is nowhere but in its token.
+    package func records(_ query: SessionQuery) async throws(StoreError) -> [SessionRecord] {
+        try await withCheckedContinuation { continuation in
+            environment.journal.find(query, limit: Self.recordLimit) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// Runs an intent or an action in a session.
+    package func deliver(
+        _ delivery: Delivery, to feature: FeatureID, of record: SessionRecord, once: String?, makesStore: Bool
+    ) async -> IntentResult {
+        switch await found(record.tokenHash) {
+        case .live(let session, _):
+            await withCheckedContinuation { continuation in
+                session.deliver(delivery, to: feature, once: once, makesStore: makesStore) {
+                    continuation.resume(returning: $0)
+                }
+            }
+        case .damaged(_, let error), .failed(let error): .failure(error)
+        case .ended, .unknown: .failure(.sessionEnded)
+        }
+    }
+
+    /// Ends a session.
+    package func end(_ record: SessionRecord) async throws(StoreError) {
+        guard let session = await found(record.tokenHash).session else { return }
+        try await withCheckedContinuation { continuation in
+            end(session) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    /// Tests the streams of a subject anew.
+    package func recheck(_ subject: Subject) {
+        for session in sessions where session.info.subject == subject { session.recheck { _ in true } }
+    }
+}

@@ -1,0 +1,78 @@
+import MVI
+import SessionJournal
+
+/// Names a reminder inside its session.
+struct ReminderName: Hashable {
+    let feature: FeatureID
+    let id: String
+
+    init(_ reminder: StoredReminder) { (feature, id) = (reminder.feature, reminder.id) }
+}
+
+/// A reminder whose action threw, to be tried again.
+struct ReminderRetry {
+    var tries = 0
+    /// Since 1970.
+    var notBefore: Duration = .zero
+
+    static let limit = 5
+
+    /// From one second on, doubled each time.
+    mutating func noteFailure(now: Duration) {
+        notBefore = now + .seconds(1 << tries)
+        tries += 1
+    }
+}
+
+extension [StoredReminder] {
+    /// The reminders after a batch's changes, the one that is due first at the front.
+    func applying(_ changes: [ReminderChange]) -> [StoredReminder] {
+        var reminders = self
+        for change in changes {
+            switch change {
+            case .forgotten(let feature, let id): reminders.removeAll { $0.feature == feature && $0.id == id }
+            case .set(let reminder):
+                reminders.removeAll { $0.feature == reminder.feature && $0.id == reminder.id }
+                reminders.append(reminder)
+            }
+        }
+        return reminders.sorted { $0.due < $1.due }
+    }
+}
+
+extension SessionCore {
+    /// The reminders with those of the batch's turns.
+    var currentReminders: [StoredReminder] {
+        batch.reminders.isEmpty ? reminders : reminders.applying(batch.reminders)
+    }
+
+    /// How many reminders the session would have after these changes of a feature instance's.
+    func reminderCount(after changes: [EncodedReminder], of feature: FeatureID) -> Int {
+        let changes: [ReminderChange] = changes.map { change in
+            guard let action = change.action else { return .forgotten(feature, id: change.id) }
+            return .set(
+                StoredReminder(feature: feature, id: change.id, due: action.due, number: 0, action: action.json))
+        }
+        return currentReminders.applying(changes).count
+    }
+
+    /// Whether a reminder is to be forgotten after a turn of its; else it is tried again.
+    mutating func isUsedUp(_ reminder: StoredReminder, by turn: TurnResult) -> Bool {
+        guard let trouble = turn.trouble else { return true }
+        let refusals: [StoreError.Code] = [.forbidden, .notFound, .conflict, .refused, .tooMany]
+        if let error = trouble.error, refusals.contains(error.code) { return true }
+        guard trouble.failure != nil else { return false }
+        return (retries?[ReminderName(reminder)]?.tries ?? 0) + 1 >= ReminderRetry.limit
+    }
+
+    /// The reminders to fire now; they count as under way from now on.
+    mutating func takeDueReminders(now: Duration) -> [StoredReminder] {
+        guard isLive else { return [] }
+        let due = reminders.filter { reminder in
+            let name = ReminderName(reminder)
+            return reminder.due <= now && !firing.contains(name) && (retries?[name]?.notBefore ?? .zero) <= now
+        }
+        for reminder in due { firing.append(ReminderName(reminder)) }
+        return due
+    }
+}

@@ -1,0 +1,64 @@
+import Locking
+import MVI
+import SessionJournal
+
+extension SessionTable {
+    /// How many reminders one look at the journal reads, and how many sessions fire theirs at once: those that are late
+    /// after a restart leave room for the intents beside them.
+    private static var pageSize: Int { 512 }
+    private static var concurrency: Int { 64 }
+
+    /// Fires reminders when they are due, also those of sessions that are not in memory, until the task is cancelled.
+    package func runReminders() async {
+        while !Task.isCancelled {
+            environment.reminderClock.beginLook()
+            let next = await fireDueReminders()
+            await environment.reminderClock.wait(until: next, environment)
+        }
+    }
+
+    /// Fires what is due now; returns when the next one is, as far as the journal knows.
+    package func fireDueReminders() async -> Duration? {
+        var last: Alarm?
+        while !Task.isCancelled {
+            let page: [Alarm]
+            switch await alarms(after: last) {
+            case .success(let found): page = found
+            case .failure: return environment.time.sinceEpoch() + .seconds(2)
+            }
+            let now = environment.time.sinceEpoch()
+            let due = page.prefix { $0.due <= now }
+            await fire(due.map(\.token))
+            if due.count < page.count { return page[due.count].due }
+            if page.count < Self.pageSize { return nil }
+            last = page.last
+        }
+        return nil
+    }
+
+    private func alarms(after last: Alarm?) async -> Result<[Alarm], StoreError> {
+        await withCheckedContinuation { continuation in
+            environment.journal.alarms(after: last, limit: Self.pageSize) { continuation.resume(returning: $0) }
+        }
+    }
+
+    private func fire(_ tokens: [TokenHash]) async {
+        var waiting = Set(tokens)
+        await withTaskGroup(of: Void.self) { group in
+            for count in 0..<waiting.count {
+                if count >= Self.concurrency { await group.next() }
+                guard let token = waiting.popFirst() else { return }
+                group.addTask { [self] in await fire(token) }
+            }
+        }
+    }
+
+    private func fire(_ token: TokenHash) async {
+        await withCheckedContinuation { continuation in
+            find(token) { found in
+                guard let session = found.session else { return continuation.resume() }
+                session.fireReminders { continuation.resume() }
+            }
+        }
+    }
+}
