@@ -30,7 +30,7 @@ package struct Demo: Sendable {
 
     /// `counter`, `video-list`, `user-info`, `lesson-detail:<id>` and `order-detail:<id>`.
     @FeatureBuilder
-    package var features: [ServedFeature] {
+    package var features: ServerContent {
         counter
         videoList
         userInfo

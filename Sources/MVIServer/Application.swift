@@ -9,17 +9,22 @@ package final class Application: RequestHandler {
     let router: Router
     private let crossSite: CrossSiteRule
     private let credentials: Credentials
+    private let identity: IdentityRule
     let quotas: AddressQuotas
 
     /// - Parameter isAdmin: whether it serves the admin port, which has health checks only.
     package init(
         _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false,
-        monitor: PartsMonitor? = nil, logger: Logger? = nil
+        endpoints: [Endpoint] = [], authenticator: (any Authenticator)? = nil, monitor: PartsMonitor? = nil,
+        logger: Logger? = nil
     ) throws {
         let crossSite = CrossSiteRule(publicURL: settings.publicURL, allowedOrigins: settings.allowedOrigins)
         let cookies = CookiePolicy(
             isSecure: settings.publicURL?.isSecure == true, sessionLife: settings.sessionLife)
         let credentials = Credentials(sessions: sessions, cookies: cookies)
+        let identity = IdentityRule(
+            authenticator: authenticator, isRequired: settings.requireIdentity, credentials: credentials,
+            addresses: ClientAddress(trusted: settings.trustedProxies), time: sessions.environment.time, logger: logger)
         let quotas = AddressQuotas(
             sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreamsPerAddress,
             trusted: settings.trustedProxies, logger: logger)
@@ -28,20 +33,24 @@ package final class Application: RequestHandler {
         let own =
             isAdmin
             ? health
-            : IntentEndpoint(sessions, credentials, crossSite, bodyLimit: settings.bodyLimit).all
-                + StateEndpoints(sessions: sessions, crossSite: crossSite).all
+            : IntentEndpoint(sessions, credentials, crossSite, identity, bodyLimit: settings.bodyLimit).all
+                + StateEndpoints(sessions: sessions, crossSite: crossSite, identity: identity).all
                 + StreamEndpoints(
                     sessions: sessions, credentials: credentials, crossSite: crossSite, quotas: quotas
                 ).all
                 + SessionEndpoints(
                     sessions: sessions, credentials: credentials, crossSite: crossSite,
-                    bodyLimit: min(settings.bodyLimit, 4_096), quotas: quotas
+                    identity: identity, longestBody: settings.bodyLimit, quotas: quotas
                 ).all
-                + FeatureEndpoints(sessions.environment.features).all + health + DocumentEndpoints.own
-        try PageResourceError.check(page, Router(own))
-        router = Router(own + DocumentEndpoints.ofPage(page))
+                + FeatureEndpoints(sessions.environment.features, credentials).all + health
+                + DocumentEndpoints.own(endpoints)
+        let outside = OutsideEndpoints(endpoints, SessionDirectory(sessions), logger).all
+        try EndpointError.check(endpoints, Router(own))
+        try PageResourceError.check(page, Router(own + outside))
+        router = Router(own + outside + DocumentEndpoints.ofPage(page))
         self.crossSite = crossSite
         self.credentials = credentials
+        self.identity = identity
         self.quotas = quotas
     }
 
@@ -61,7 +70,7 @@ package final class Application: RequestHandler {
                 throw problem
             case .unknownPath:
                 // The server as a whole (RFC 9110 section 9.3.7).
-                if head.path == [UInt8(ascii: "*")], head.method == Endpoint.Method.options.rawValue {
+                if head.path == [UInt8(ascii: "*")], head.method == Route.Method.options.rawValue {
                     return .refuse(terms.finish(options(head, allow: Router.everyMethod)))
                 }
                 throw Problem(.notFound, "Nothing has this path; /openapi.yaml lists every path there is.")
@@ -92,16 +101,16 @@ package final class Application: RequestHandler {
     }
 
     private func accept(
-        _ incoming: Incoming, _ endpoint: Endpoint, _ terms: inout Reply.Terms
+        _ incoming: Incoming, _ endpoint: Route, _ terms: inout Reply.Terms
     ) throws(Problem) -> HeadVerdict {
-        let answer: Endpoint.Answer
+        let answer: Route.Answer
         switch endpoint.access {
         case .everyone(let judge): answer = try judge(incoming)
         case .session(let judge):
             do throws(Problem) {
                 switch try credentials.caller(incoming.fields) {
                 case .known(let caller):
-                    try endpoint.check(caller)
+                    try identity.check(caller, incoming, endpoint)
                     terms.cookie = caller.refresh
                     answer = try judge(incoming, caller)
                 case .pending(let pending):
@@ -125,15 +134,15 @@ package final class Application: RequestHandler {
 
     /// Goes on with a request whose session had to be looked up.
     private func resume(
-        _ incoming: Incoming, _ endpoint: Endpoint,
-        _ judge: @Sendable (Incoming, Caller) throws(Problem) -> Endpoint.Answer, _ pending: PendingCaller,
+        _ incoming: Incoming, _ endpoint: Route,
+        _ judge: @Sendable (Incoming, Caller) throws(Problem) -> Route.Answer, _ pending: PendingCaller,
         _ found: SessionLookup, _ body: [UInt8], _ reply: Reply
     ) {
         var terms = reply.terms
         do throws(Problem) {
             do throws(Problem) {
                 let caller = try credentials.caller(found, pending.token, isByCookie: pending.isByCookie)
-                try endpoint.check(caller)
+                try identity.check(caller, incoming, endpoint)
                 terms.cookie = caller.refresh
                 Reply.Request(terms, try judge(incoming, caller)).handle(body, reply.send)
             } catch {

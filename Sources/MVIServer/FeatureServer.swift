@@ -13,14 +13,14 @@ import SessionJournal
 /// }.run()
 /// ```
 public struct FeatureServer: Sendable {
-    private let features: [ServedFeature]
+    private let content: ServerContent
+    private let authenticator: (any Authenticator)?
     private let settings: ServerSettings?
     private let logger: Logger?
     private let middleware: [any CommonMiddleware]
     private let page: [PageResource]
     private let services: [any Service]
     private let journal: (any Journal)?
-    private let authenticator: (any Authenticator)?
 
     /// A server that does not run yet.
     ///
@@ -30,30 +30,30 @@ public struct FeatureServer: Sendable {
     ///   - middleware: installed in every store, before the feature's own. Logging is there without it.
     ///   - page: what is shown to a browser.
     ///   - journal: where sessions are kept; nil for what the settings say. The server closes it.
-    ///   - authenticator: finds out who a client is; nil for anonymous sessions only.
+    ///   - authenticator: finds out who clients are; nil for anonymous sessions only, unless the settings name a header.
     ///   - services: what the features need, such as a database: started before the first request is taken, stopped
     ///     after the last was answered.
-    ///   - features: what is served.
+    ///   - content: what is served.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
-        services: [any Service] = [], @FeatureBuilder features: () throws -> [ServedFeature]
+        services: [any Service] = [], @FeatureBuilder content: () throws -> ServerContent
     ) rethrows {
+        self.authenticator = authenticator
         self.settings = settings
         self.logger = logger
         self.middleware = middleware
         self.page = page
         self.journal = journal
-        self.authenticator = authenticator
         self.services = services
-        self.features = try features()
+        self.content = try content()
     }
 
     /// Serves until the process gets SIGTERM or SIGINT: then it is not ready any more, streams are told to go and
     /// closed, requests that wait are answered, and it returns, within the settings' `grace`.
     ///
     /// Throws before anything is served: `FeatureDefinitionError` for a feature whose name or examples do not fit the
-    /// wire, `SettingError` for a setting, `PageResourceError` for a page, `HTTPServerError` for an address that cannot
+    /// wire, `SettingError` for a setting, `PageResourceError` for a page, `EndpointError` for an endpoint, `HTTPServerError` for an address that cannot
     /// be listened on.
     public func run() async throws {
         let settings: ServerSettings
@@ -61,13 +61,15 @@ public struct FeatureServer: Sendable {
         let logger = Self.bounded(self.logger ?? Self.logger(settings))
         let journal = try await openJournal(settings, logger)
         let assembly = try Assembly(
-            features, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal)
+            content, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
+            authenticator: authenticator)
         let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }
         var configuration = ServiceGroupConfiguration(
             services: services.map { .init(service: watchdog.watched($0, "\(type(of: $0))")) } + [
                 // Stopped in the opposite order: after the last answer was sent.
                 .init(service: watchdog.watched(JournalService(sessions: assembly.sessions), "journal")),
                 .init(service: SessionSweeper(sessions: assembly.sessions, logger: logger)),
+                .init(service: ReminderService(sessions: assembly.sessions)),
                 .init(service: assembly.monitor),
                 .init(service: watchdog.watched(HTTPService(assembly), "requests and streams")),
                 .init(service: watchdog.service),

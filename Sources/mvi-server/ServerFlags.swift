@@ -30,6 +30,8 @@ struct ServerFlags: ParsableArguments {
         @Option(help: .jwt("jwt-algorithms")) var jwtAlgorithms: String?
         @Option(help: .jwt("jwt-keys")) var jwtKeys: String?
         @Option(help: .jwt("jwt-secret")) var jwtSecret: String?
+        @Flag(help: .server("require-identity")) var requireIdentity = false
+        @Option(help: .server("identity-header")) var identityHeader: String?
     }
 
     struct Keeping: ParsableArguments {
@@ -95,7 +97,8 @@ struct ServerFlags: ParsableArguments {
             "host": listening.host, "port": listening.port, "admin-host": listening.adminHost,
             "admin-port": listening.adminPort, "threads": listening.threads,
             "public-url": callers.publicURL, "allowed-origins": callers.allowedOrigins,
-            "trusted-proxy": callers.trustedProxy,
+            "trusted-proxy": callers.trustedProxy, "identity-header": callers.identityHeader,
+            "require-identity": callers.requireIdentity ? "true" : nil,
             "jwt-issuer": callers.jwtIssuer, "jwt-audience": callers.jwtAudience,
             "jwt-algorithms": callers.jwtAlgorithms, "jwt-keys": callers.jwtKeys, "jwt-secret": callers.jwtSecret,
             "max-connections-per-address": limits.maxConnectionsPerAddress,

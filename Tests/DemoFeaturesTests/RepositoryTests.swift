@@ -127,7 +127,7 @@ import Testing
 
     @Test func `the demo serves its five features until the end, and closes its database then`() async throws {
         let demo = try Demo(databasePath: nil, logger: LogRecorder().logger)
-        #expect(demo.features.count == 5)
+        #expect(demo.features.features.count == 5)
         let running = Task { await demo.run() }
         _ = try await demo.counter.numbers.next()
         running.cancel()

@@ -60,7 +60,8 @@ struct LifecycleTests {
     }
 
     private func assemble(_ features: [ServedFeature], page: [PageResource] = []) throws {
-        _ = try Assembly(features, settings: ServerSettings(), logger: Logger(label: "test"), page: page)
+        _ = try Assembly(
+            ServerContent(features: features), settings: ServerSettings(), logger: Logger(label: "test"), page: page)
     }
 
     @Test("two features of one name refuse to start, and are named")
@@ -94,14 +95,14 @@ struct LifecycleTests {
 
     @Test("features are listed with if, else and for")
     func builder() throws {
-        @FeatureBuilder func features(_ more: Bool) -> [ServedFeature] {
+        @FeatureBuilder func features(_ more: Bool) -> ServerContent {
             Probe(gate: Gate())
             if more { Keyed { try Item(id: $0) } }
             if more { Misnamed() } else { Unlabelled() }
             for _ in 0..<2 { Probe(gate: Gate()) }
         }
-        #expect(features(true).count == 5)
-        #expect(features(false).count == 4)
+        #expect(features(true).features.count == 5)
+        #expect(features(false).features.count == 4)
     }
 
     @Test(

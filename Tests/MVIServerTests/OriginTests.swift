@@ -121,7 +121,7 @@ struct OriginTests {
         try await TestServer.run(depth) { server in
             for (target, allow) in [
                 ("/sessions/current", "GET, HEAD, DELETE, OPTIONS"), ("/", "GET, HEAD, OPTIONS"),
-                ("*", "GET, HEAD, POST, DELETE, OPTIONS"),
+                ("*", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"),
             ] {
                 let response = try await server.send(TestRequest("OPTIONS", target))
                 #expect(response.status == 204)

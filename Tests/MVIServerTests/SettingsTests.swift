@@ -102,11 +102,14 @@ struct SettingsTests {
     func flags() throws {
         let names =
             ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name) + JWTSettings.names + ["config"]
-        let arguments = names.flatMap { ["--\($0)", "value of \($0)"] }
+        // A flag without a value means that it is so.
+        let switches = ["require-identity"]
+        let arguments = names.flatMap { switches.contains($0) ? ["--\($0)"] : ["--\($0)", "value of \($0)"] }
         let given = try ServerFlags.parse(arguments).given
-        #expect(given == Dictionary(uniqueKeysWithValues: names.map { ($0, "value of \($0)") }))
+        let values = names.map { ($0, switches.contains($0) ? "true" : "value of \($0)") }
+        #expect(given == Dictionary(uniqueKeysWithValues: values))
         let help = ServerCommand.helpMessage(columns: 1_000)
-        for name in names { #expect(help.contains("--\(name) <")) }
+        for name in names { #expect(help.contains(switches.contains(name) ? "--\(name) " : "--\(name) <")) }
         for setting in ServerSettings.catalogue {
             let ending = setting.defaultText.isEmpty ? "]" : "; default: \(setting.defaultText)]"
             #expect(help.contains("[\(setting.environmentName)\(ending)"), "\(setting.name)")

@@ -41,9 +41,9 @@ struct Reply: Sendable {
     /// reference along.
     final class Request: Sendable {
         let terms: Terms
-        private let answer: Endpoint.Answer
+        private let answer: Route.Answer
 
-        init(_ terms: Terms, _ answer: @escaping Endpoint.Answer) {
+        init(_ terms: Terms, _ answer: @escaping Route.Answer) {
             self.terms = terms
             self.answer = answer
         }

@@ -10,6 +10,10 @@ struct Caller: Sendable {
     let isByCookie: Bool
     /// Set-Cookie anew, when half of its life has passed.
     let refresh: ResponseField?
+    /// The credential; nil if nobody has signed in.
+    var credential: Credential?
+    /// Who is signed in, as it was when the request came.
+    var principal: Principal?
     /// Why the session can only be ended.
     var damage: StoreError?
 }
@@ -52,9 +56,9 @@ struct Credentials: Sendable {
     }
 
     /// The token of the session that a request names, if it names one well; for refusals that concern the session.
-    func token(_ fields: HeaderFields) -> SessionToken? {
-        if let token = try? bearer(fields) { return token }
-        return cookies.value(fields).flatMap { SessionToken($0) }
+    func token(_ fields: HeaderFields) -> (token: SessionToken, isByCookie: Bool)? {
+        if let token = try? bearer(fields) { return (token, false) }
+        return cookies.value(fields).flatMap { SessionToken($0) }.map { ($0, true) }
     }
 
     /// The token of the cookie, if there is one: `POST /sessions` gives its session back.
@@ -73,17 +77,26 @@ struct Credentials: Sendable {
     /// Whose request it is, by what was found.
     func caller(_ found: SessionLookup, _ token: SessionToken, isByCookie: Bool) throws(Problem) -> Caller {
         switch found {
-        case .live(let session):
-            let refresh = isByCookie && session.cookieIsDue() ? cookies.set(token.text) : nil
-            return Caller(session: session, isByCookie: isByCookie, refresh: refresh)
+        case .live(let session, let credential):
+            let refresh =
+                isByCookie && credential?.isRevoked != true && session.cookieIsDue(credential)
+                ? cookies.set(token.text) : nil
+            return Caller(
+                session: session, isByCookie: isByCookie, refresh: refresh, credential: credential,
+                principal: credential?.principal)
         case .damaged(let session, let error):
             return Caller(session: session, isByCookie: isByCookie, refresh: nil, damage: error)
         case .ended:
-            throw gone(.sessionEnded, "The session of this credential has ended.", isByCookie)
+            throw ended(isByCookie)
         case .unknown:
             throw gone(.sessionNotFound, "The credential names no session that this server has.", isByCookie)
         case .failed(let refusal): throw Problem(refusal)
         }
+    }
+
+    /// What a credential gets whose session has ended, or that was replaced or signed out.
+    func ended(_ isByCookie: Bool) -> Problem {
+        gone(.sessionEnded, "The session of this credential has ended.", isByCookie)
     }
 
     private func gone(_ type: ProblemType, _ detail: String, _ isByCookie: Bool) -> Problem {

@@ -3,21 +3,23 @@ import MicroHTTP
 
 /// `/openapi.yaml`, the page and its files, and what the problems mean.
 enum DocumentEndpoints {
-    static var own: [Endpoint] {
-        let openAPI = Document(openAPIBytes, contentType: "application/yaml; charset=utf-8")
+    /// - Parameter endpoints: those of the server's author, which the description lists as far as they are known.
+    static func own(_ endpoints: [Endpoint]) -> [Route] {
+        let openAPI = Document(
+            OpenAPI.document(openAPIBytes, with: endpoints), contentType: "application/yaml; charset=utf-8")
         return [
-            Endpoint("readOpenAPI", "/openapi.yaml") { openAPI.response($0.fields) },
-            Endpoint(
+            Route("readOpenAPI", "/openapi.yaml") { openAPI.response($0.fields) },
+            Route(
                 "explainProblem", .get, "/problems/{name}",
                 checkPath: { incoming throws(Problem) in _ = try problemType(incoming) }, .everyone(explain)),
         ]
     }
 
-    static func ofPage(_ page: [PageResource]) -> [Endpoint] {
+    static func ofPage(_ page: [PageResource]) -> [Route] {
         page.map { file in
             let isPage = file.contentType.hasPrefix("text/html")
             let document = Document(file.bytes, contentType: file.contentType, extra: isPage ? pageSecurity : [])
-            return Endpoint(file.path == "/" ? "readPage" : "readFile", file.path) { document.response($0.fields) }
+            return Route(file.path == "/" ? "readPage" : "readFile", file.path) { document.response($0.fields) }
         }
     }
 
@@ -29,7 +31,7 @@ enum DocumentEndpoints {
     }
 
     @Sendable
-    private static func explain(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
+    private static func explain(_ incoming: Incoming) throws(Problem) -> Route.Answer {
         let type = try problemType(incoming)
         return { _, reply in
             reply.answer(

@@ -1,33 +1,68 @@
+import MVI
 import MicroHTTP
 import Sessions
 
 /// `/features` and `/features/{name}`: what the server serves, described once at its start.
 struct FeatureEndpoints: Sendable {
+    private let features: FeatureRegistry
+    private let credentials: Credentials
     private let list: [UInt8]
     private let descriptions: [String: [UInt8]]
 
-    init(_ features: FeatureRegistry) {
-        var object = JSONObject()
-        object.add(
-            "features",
-            array: features.definitions.map { definition in
-                var summary = Self.summary(definition)
-                return summary.close()
-            })
-        list = object.close()
+    init(_ features: FeatureRegistry, _ credentials: Credentials) {
+        (self.features, self.credentials) = (features, credentials)
+        list = Self.list(features.definitions)
         descriptions = Dictionary(
             uniqueKeysWithValues: features.definitions.map { ($0.name, Self.description($0)) })
     }
 
-    var all: [Endpoint] {
+    var all: [Route] {
         [
-            Endpoint("listFeatures", "/features") { [list] _ in
-                Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(list))
-            },
-            Endpoint(
+            Route(
+                "listFeatures", .get, "/features",
+                refusalsVary: features.ruled.isEmpty ? nil : AnswerFields.sessionVary, .everyone(listAll)),
+            Route(
                 "describeFeature", .get, "/features/{name}",
                 checkPath: { incoming throws(Problem) in _ = try description(incoming) }, .everyone(describe)),
         ]
+    }
+
+    private static func list(_ definitions: [FeatureDefinition]) -> [UInt8] {
+        var object = JSONObject()
+        object.add(
+            "features",
+            array: definitions.map { definition in
+                var summary = Self.summary(definition)
+                return summary.close()
+            })
+        return object.close()
+    }
+
+    /// Every feature; where not everybody may use all, those that the caller may use.
+    @Sendable
+    private func listAll(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        guard !features.ruled.isEmpty else {
+            return { [list] _, reply in
+                reply.answer(Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(list)))
+            }
+        }
+        let token = credentials.token(incoming.fields)?.token
+        return { _, reply in
+            guard let token else { return reply.answer(list(for: nil)) }
+            credentials.sessions.find(token) { found in
+                var principal: Principal?
+                if case .live(_, let credential?) = found, !credential.isRevoked { principal = credential.principal }
+                reply.answer(list(for: principal))
+            }
+        }
+    }
+
+    private func list(for principal: Principal?) -> Response {
+        let now = Timestamp(sinceEpoch: credentials.sessions.environment.time.sinceEpoch())
+        let principal = principal?.hasExpired(at: now) == true ? nil : principal
+        return Response(
+            status: 200, fields: AnswerFields.session,
+            body: .bytes(Self.list(features.definitions.filter { $0.allows(principal) })))
     }
 
     private func description(_ incoming: Incoming) throws(Problem) -> [UInt8] {
@@ -38,7 +73,7 @@ struct FeatureEndpoints: Sendable {
     }
 
     @Sendable
-    private func describe(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
+    private func describe(_ incoming: Incoming) throws(Problem) -> Route.Answer {
         let description = try description(incoming)
         return { _, reply in
             reply.answer(Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(description)))

@@ -14,20 +14,20 @@ struct HealthEndpoints: Sendable {
         self.monitor = monitor
     }
 
-    var all: [Endpoint] {
+    var all: [Route] {
         [
             // The process answers.
-            Endpoint("reportLiveness", "/health/live") { _ in
+            Route("reportLiveness", "/health/live") { _ in
                 Response(
                     status: 200, fields: AnswerFields.momentaryJSON, body: .bytes(Array(#"{"status":"live"}"#.utf8)))
             },
-            Endpoint("reportReadiness", .get, "/health/ready", .everyone(ready)),
+            Route("reportReadiness", .get, "/health/ready", .everyone(ready)),
         ]
     }
 
     /// New work may be sent here: not while the server stops, and not while nothing can be kept or a part does not answer.
     @Sendable
-    private func ready(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
+    private func ready(_ incoming: Incoming) throws(Problem) -> Route.Answer {
         guard !sessions.isDraining else {
             throw Problem(.draining, "The server is stopping.", retryAfter: .seconds(2))
         }

@@ -9,11 +9,16 @@ final class IntentEndpoint: Sendable {
     private let sessions: SessionTable
     private let credentials: Credentials
     private let crossSite: CrossSiteRule
+    private let identity: IdentityRule
     private let bodyLimit: Int
     /// The longest wait in seconds.
     private let cap: Int
 
-    init(_ sessions: SessionTable, _ credentials: Credentials, _ crossSite: CrossSiteRule, bodyLimit: Int) {
+    init(
+        _ sessions: SessionTable, _ credentials: Credentials, _ crossSite: CrossSiteRule, _ identity: IdentityRule,
+        bodyLimit: Int
+    ) {
+        self.identity = identity
         self.sessions = sessions
         self.credentials = credentials
         self.crossSite = crossSite
@@ -21,9 +26,9 @@ final class IntentEndpoint: Sendable {
         cap = Int(sessions.environment.limits.longestWait.components.seconds)
     }
 
-    var all: [Endpoint] {
+    var all: [Route] {
         [
-            Endpoint(
+            Route(
                 "sendIntent", .post, "/features/{id}/intents",
                 checkPath: Incoming.checkFeature(sessions.environment.features), bodyLimit: bodyLimit,
                 refusalsVary: AnswerFields.intentVary, cutOff: cutOff, .session(send))
@@ -31,17 +36,18 @@ final class IntentEndpoint: Sendable {
     }
 
     @Sendable
-    private func send(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
+    private func send(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         let fields = incoming.fields
         let session = caller.session
         // `docs/http.md`, order of checks: session, cross-site rule, feature, size, media type; the rest needs the
         // body.
         try crossSite.check(fields)
         let feature = try incoming.feature(sessions.environment.features)
-        try checkInstance(feature, session)
-        try session.checkRate()
+        try sessions.environment.features.checkAccess(to: feature, caller.principal)
+        try checkInstance(feature, caller)
+        try caller.checkRate()
         do throws(Problem) { try incoming.checkSize(limit: bodyLimit) } catch {
-            throw useUpAtOnce(incoming.head, session, error)
+            throw useUpAtOnce(incoming.head, caller, error)
         }
         let condition: (@Sendable (UInt64) -> Bool)?
         let name: IntentRequest.Name?
@@ -51,25 +57,27 @@ final class IntentEndpoint: Sendable {
             condition = try self.condition(fields, session)
         } catch {
             guard let name = try? IntentName.read(fields), case .sequence = name else { throw error }
-            return { [self] _, reply in useUp(name, session, error, feature, reply) }
+            return { [self] _, reply in useUp(name, caller, error, feature, reply) }
         }
         let preferences = Preferences(fields)
         return { [self] body, reply in
-            let intent = PostedIntent(self, feature, session, preferences, reply)
+            let intent = PostedIntent(self, feature, caller, preferences, reply)
             // Both capture one reference, so that no closure is allocated.
             session.send(
                 IntentRequest(
                     body: body, name: name, ifMatch: condition, wait: wait(preferences),
-                    wantsState: preferences.wantsState),
+                    wantsState: preferences.wantsState, principal: caller.principal, credential: caller.credential),
                 to: feature, record: { intent.recorded($0) }, completion: { intent.completed($0) })
         }
     }
 
     /// A key that names nothing is found out before the body is looked at, without making a store for a request that
     /// may yet be refused.
-    private func checkInstance(_ feature: FeatureID, _ session: Session) throws(Problem) {
-        guard feature.key != nil, !session.hasStore(feature) else { return }
-        do throws(StoreError) { _ = try session.initialState(of: feature) } catch { throw Problem(error, feature) }
+    private func checkInstance(_ feature: FeatureID, _ caller: Caller) throws(Problem) {
+        guard feature.key != nil, !caller.session.hasStore(feature) else { return }
+        do throws(StoreError) { _ = try caller.session.initialState(of: feature, for: caller.principal) } catch {
+            throw Problem(error, feature)
+        }
     }
 
     private func condition(
@@ -111,22 +119,23 @@ final class IntentEndpoint: Sendable {
 
     /// A request with a number is refused by its head: the answer waits until that is kept, as that to an intent does.
     private func useUp(
-        _ name: IntentRequest.Name, _ session: Session, _ problem: Problem, _ feature: FeatureID, _ reply: Reply
+        _ name: IntentRequest.Name, _ caller: Caller, _ problem: Problem, _ feature: FeatureID, _ reply: Reply
     ) {
-        session.useUp(name, problem.recorded(instance: reply.terms.path)) { [self] result in
+        caller.session.useUp(name, problem.recorded(instance: reply.terms.path), of: caller.credential) {
+            [self] result in
             switch result {
             case .success(let wasBefore): reply.refuse(wasBefore ? problem.replayed : problem)
-            case .failure(let error): refuse(error, feature, session, reply)
+            case .failure(let error): refuse(error, feature, caller.session, reply)
             }
         }
     }
 
     /// The same for a request whose body is too large, which is answered without reading it and before the number is
     /// kept: should the server end before that, the next number is answered with the one that is expected.
-    private func useUpAtOnce(_ head: RequestHead, _ session: Session, _ problem: Problem) -> Problem {
+    private func useUpAtOnce(_ head: RequestHead, _ caller: Caller, _ problem: Problem) -> Problem {
         guard let name = try? IntentName.read(head.fields), case .sequence = name else { return problem }
         let wasBefore = Lock(false)
-        session.useUp(name, problem.recorded(instance: head.path)) { result in
+        caller.session.useUp(name, problem.recorded(instance: head.path), of: caller.credential) { result in
             if case .success(true) = result { wasBefore.withLock { $0 = true } }
         }
         return wasBefore.withLock { $0 } ? problem.replayed : problem
@@ -135,21 +144,28 @@ final class IntentEndpoint: Sendable {
     /// The HTTP layer cut off a body that grew too large; returns what to answer.
     @Sendable
     private func cutOff(_ incoming: Incoming, _ problem: Problem) -> Problem {
-        guard let token = credentials.token(incoming.fields), (try? crossSite.check(incoming.fields)) != nil,
+        guard let (token, isByCookie) = credentials.token(incoming.fields),
+            (try? crossSite.check(incoming.fields)) != nil,
             let feature = try? incoming.feature(sessions.environment.features)
         else { return problem }
-        if case .live(let session)? = sessions.lookup(token) { return cutOff(incoming, session, feature, problem) }
-        sessions.find(token) { [self] found in
-            if case .live(let session) = found { _ = cutOff(incoming, session, feature, problem) }
+        let found: @Sendable (SessionLookup) -> Problem = { [self] found in
+            cutOff(incoming, try? credentials.caller(found, token, isByCookie: isByCookie), feature, problem)
         }
+        if let known = sessions.lookup(token) { return found(known) }
+        sessions.find(token) { _ = found($0) }
         return problem
     }
 
-    private func cutOff(
-        _ incoming: Incoming, _ session: Session, _ feature: FeatureID, _ problem: Problem
-    ) -> Problem {
-        guard (try? checkInstance(feature, session)) != nil else { return problem }
-        return useUpAtOnce(incoming.head, session, problem)
+    private func cutOff(_ incoming: Incoming, _ caller: Caller?, _ feature: FeatureID, _ problem: Problem) -> Problem {
+        guard let caller, (try? identity.check(caller, incoming)) != nil,
+            (try? sessions.environment.features.checkAccess(to: feature, caller.principal)) != nil,
+            (try? checkInstance(feature, caller)) != nil
+        else { return problem }
+        return useUpAtOnce(incoming.head, caller, problem)
+    }
+
+    fileprivate func problem(of caller: Caller, _ feature: FeatureID) -> Problem? {
+        identity.problem(of: caller, feature, sessions.environment.features)
     }
 
     fileprivate func answer(
@@ -189,14 +205,14 @@ final class IntentEndpoint: Sendable {
 private final class PostedIntent: Sendable {
     private let endpoint: IntentEndpoint
     private let feature: FeatureID
-    private let session: Session
+    private let caller: Caller
     private let preferences: Preferences
     private let reply: Reply
 
     init(
-        _ endpoint: IntentEndpoint, _ feature: FeatureID, _ session: Session, _ preferences: Preferences, _ reply: Reply
+        _ endpoint: IntentEndpoint, _ feature: FeatureID, _ caller: Caller, _ preferences: Preferences, _ reply: Reply
     ) {
-        (self.endpoint, self.feature, self.session) = (endpoint, feature, session)
+        (self.endpoint, self.feature, self.caller) = (endpoint, feature, caller)
         (self.preferences, self.reply) = (preferences, reply)
     }
 
@@ -205,8 +221,13 @@ private final class PostedIntent: Sendable {
 
     func completed(_ result: IntentResult) {
         switch result {
-        case .success(let outcome): reply.answer(endpoint.answer(outcome, feature, session, preferences))
-        case .failure(let error): endpoint.refuse(error, feature, session, reply)
+        case .success(let outcome):
+            // While it waited, its sender may have lost what it had.
+            if preferences.wait != nil, let problem = endpoint.problem(of: caller, feature) {
+                return reply.refuse(problem)
+            }
+            reply.answer(endpoint.answer(outcome, feature, caller.session, preferences))
+        case .failure(let error): endpoint.refuse(error, feature, caller.session, reply)
         }
     }
 }

@@ -2,15 +2,15 @@
 struct Router: Sendable {
     private struct Resource: Sendable {
         let pattern: PathPattern
-        let endpoints: [(method: String, endpoint: Endpoint)]
+        let endpoints: [(method: String, endpoint: Route)]
         let allow: String
     }
 
     enum Outcome {
         /// `parameter` is where in the path the parameter is, empty without one.
-        case found(Endpoint, parameter: Range<Int>)
+        case found(Route, parameter: Range<Int>)
         /// `OPTIONS` of a path that there is: one of its endpoints, and what `Allow` says.
-        case options(Endpoint, parameter: Range<Int>, allow: String)
+        case options(Route, parameter: Range<Int>, allow: String)
         /// A method that the path does not have.
         case unknownMethod(allow: String)
         case unknownPath
@@ -19,17 +19,17 @@ struct Router: Sendable {
     /// The paths asked for most come first.
     private let resources: [Resource]
 
-    init(_ endpoints: [Endpoint]) {
+    init(_ endpoints: [Route]) {
         var paths: [String] = []
         for endpoint in endpoints where !paths.contains(endpoint.path) { paths.append(endpoint.path) }
         resources = paths.map { path in
-            var found: [(method: String, endpoint: Endpoint)] = []
+            var found: [(method: String, endpoint: Route)] = []
             for endpoint in endpoints where endpoint.path == path {
                 found.append((endpoint.method.rawValue, endpoint))
-                if endpoint.method == .get { found.append((Endpoint.Method.head.rawValue, endpoint)) }
+                if endpoint.method == .get { found.append((Route.Method.head.rawValue, endpoint)) }
             }
-            let allowed = Endpoint.Method.allCases.map(\.rawValue).filter { method in
-                method == Endpoint.Method.options.rawValue || found.contains { $0.method == method }
+            let allowed = Route.Method.allCases.map(\.rawValue).filter { method in
+                method == Route.Method.options.rawValue || found.contains { $0.method == method }
             }
             return Resource(
                 pattern: PathPattern(path), endpoints: found, allow: allowed.joined(separator: ", "))
@@ -37,10 +37,10 @@ struct Router: Sendable {
     }
 
     /// All endpoints, those that answer two methods twice.
-    var endpoints: [Endpoint] { resources.flatMap { $0.endpoints.map(\.endpoint) } }
+    var endpoints: [Route] { resources.flatMap { $0.endpoints.map(\.endpoint) } }
 
     /// Every method that some path has, for `OPTIONS *`.
-    static let everyMethod = Endpoint.Method.allCases.map(\.rawValue).joined(separator: ", ")
+    static let everyMethod = Route.Method.allCases.map(\.rawValue).joined(separator: ", ")
 
     func route(method: String, path: [UInt8]) -> Outcome {
         for resource in resources {
@@ -53,7 +53,7 @@ struct Router: Sendable {
             for (name, endpoint) in resource.endpoints where name == method {
                 return .found(endpoint, parameter: parameter)
             }
-            return method == Endpoint.Method.options.rawValue
+            return method == Route.Method.options.rawValue
                 ? .options(resource.endpoints[0].endpoint, parameter: parameter, allow: resource.allow)
                 : .unknownMethod(allow: resource.allow)
         }

@@ -1,55 +1,116 @@
 import MVI
 import MicroHTTP
+import SessionJournal
 import Sessions
 import WireJSON
 
-/// `/sessions` and `/sessions/current`.
+/// `/sessions`, `/sessions/current` and who is signed in there.
 struct SessionEndpoints: Sendable {
     let sessions: SessionTable
     let credentials: Credentials
     let crossSite: CrossSiteRule
-    let bodyLimit: Int
+    let identity: IdentityRule
+    let longestBody: Int
     let quotas: AddressQuotas
 
-    var all: [Endpoint] {
+    var all: [Route] {
         [
-            Endpoint(
+            Route(
                 "createSession", .post, "/sessions", bodyLimit: bodyLimit, refusalsVary: AnswerFields.sessionVary,
                 .everyone(create)),
-            Endpoint("describeSession", .get, "/sessions/current", .session(describe)),
-            Endpoint("endSession", .delete, "/sessions/current", takesDamaged: true, .session(end)),
+            Route("describeSession", .get, "/sessions/current", .session(describe)),
+            Route("endSession", .delete, "/sessions/current", takesDamaged: true, takesExpired: true, .session(end)),
+            Route(
+                "signIn", .put, "/sessions/current/identity", bodyLimit: bodyLimit, takesExpired: true,
+                .session(signIn)),
+            Route(
+                "signOut", .delete, "/sessions/current/identity", takesDamaged: true, takesExpired: true,
+                .session(end)),
         ]
     }
 
-    private struct Order: Decodable {
-        let credential: String?
-    }
+    /// A proof such as a JWT takes more room.
+    private var bodyLimit: Int { min(longestBody, identity.authenticator == nil ? 4_096 : 32_768) }
 
-    @Sendable
-    private func create(_ incoming: Incoming) throws(Problem) -> Endpoint.Answer {
+    /// Reads a body after its head was judged.
+    private func order(_ incoming: Incoming) throws(Problem) -> @Sendable ([UInt8]) throws(Problem) -> SessionOrder {
         try crossSite.check(incoming.fields)
         try incoming.checkSize(limit: bodyLimit)
         if incoming.hasBody { try MediaTypes.checkJSON(incoming.fields) }
-        let (fields, head) = (incoming.fields, incoming.head)
+        return { body throws(Problem) in try SessionOrder(body) }
+    }
+
+    // MARK: Making sessions
+
+    @Sendable
+    private func create(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let read = try order(incoming)
         return { body, reply in
             do throws(Problem) {
-                let credential = try credential(body)
-                guard credential == .cookie, let token = credentials.tokenOfCookie(fields) else {
-                    return create(credential, head, reply)
+                let order = try read(body)
+                if order.identity != nil || identity.isNamed(incoming.head) {
+                    return createIdentified(order, incoming.head, reply)
                 }
-                sessions.find(token) { found in
-                    switch found {
-                    case .live(let session):
-                        reply.answer(
-                            response(
-                                200,
-                                NewSession(
-                                    id: session.id, token: token, credential: session.credential,
-                                    expiresAt: session.expiresAt)))
-                    // It may be there: another one in its place would take the client's away for good.
-                    case .failed(let refusal): reply.refuse(Problem(refusal))
-                    case .ended, .unknown, .damaged: create(credential, head, reply)
-                    }
+                if order.shared {
+                    throw Problem(
+                        .badRequest, "`shared` needs an `identity`: only a subject's devices share a session.")
+                }
+                if identity.isRequired { throw IdentityRule.required }
+                guard order.credential == .cookie, let token = credentials.tokenOfCookie(incoming.fields) else {
+                    return createAnonymous(order.credential, incoming.head, reply)
+                }
+                sessions.find(token) { found in answer(order, found, token, incoming.head, reply) }
+            } catch {
+                reply.refuse(error)
+            }
+        }
+    }
+
+    /// A live cookie: its session again, whoever is signed in there.
+    private func answer(
+        _ order: SessionOrder, _ found: SessionLookup, _ token: SessionToken, _ head: RequestHead, _ reply: Reply
+    ) {
+        switch found {
+        case .live(let session, let credential) where credential?.isRevoked != true:
+            reply.answer(response(200, session, credential, token: token))
+        // It may be there: another one in its place would take the client's away for good.
+        case .failed(let refusal): reply.refuse(Problem(refusal))
+        case .live, .ended, .unknown, .damaged: createAnonymous(order.credential, head, reply)
+        }
+    }
+
+    /// Whether the address may make a session now.
+    private func checkRoom(_ head: RequestHead) throws(Problem) {
+        guard !sessions.isDraining else {
+            throw Problem(.draining, "The server is stopping and makes no new sessions.", retryAfter: .seconds(2))
+        }
+        if let rate = quotas.sessionRate,
+            let wait = quotas.takeSession(head, now: sessions.environment.time.monotonic())
+        {
+            throw Problem("sessions", rate, wait, "Your address makes sessions faster than \(rate.perSecond) a second.")
+        }
+    }
+
+    private func createAnonymous(_ credential: SessionCredential, _ head: RequestHead, _ reply: Reply) {
+        do throws(Problem) { try checkRoom(head) } catch { return reply.refuse(error) }
+        sessions.create(credential) { result in
+            switch result {
+            case .success(let made): reply.answer(response(201, made))
+            case .failure(let refusal): reply.refuse(Problem(refusal))
+            }
+        }
+    }
+
+    private func createIdentified(_ order: SessionOrder, _ head: RequestHead, _ reply: Reply) {
+        // Counted before the proof is looked at, which takes more time than anything else.
+        do throws(Problem) { try checkRoom(head) } catch { return reply.refuse(error) }
+        Task(executorPreference: sessions.environment.executor) {
+            do throws(Problem) {
+                let (principal, proof) = try await identity.principal(order.identity, head)
+                if let known = try await renewed(order, principal, proof, head) { return reply.answer(known) }
+                switch await sessions.create(order.credential, for: principal, isShared: order.shared) {
+                case .success(let (made, session)): reply.answer(response(201, made, session, principal))
+                case .failure(let error): throw Problem(error)
                 }
             } catch {
                 reply.refuse(error)
@@ -57,75 +118,78 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    private func create(_ credential: Session.Credential, _ head: RequestHead, _ reply: Reply) {
-        guard !sessions.isDraining else {
-            return reply.refuse(
-                Problem(.draining, "The server is stopping and makes no new sessions.", retryAfter: .seconds(2)))
+    /// A live cookie of the same subject is kept, and its principal renewed.
+    private func renewed(
+        _ order: SessionOrder, _ principal: Principal, _ proof: [UInt8], _ head: RequestHead
+    ) async throws(Problem) -> Response? {
+        guard order.credential == .cookie, let token = credentials.tokenOfCookie(head.fields) else { return nil }
+        let found = await withCheckedContinuation { continuation in
+            sessions.find(token) { continuation.resume(returning: $0) }
         }
-        if let rate = quotas.sessionRate,
-            let wait = quotas.takeSession(head, now: sessions.environment.time.monotonic())
-        {
-            return reply.refuse(
-                Problem("sessions", rate, wait, "Your address makes sessions faster than \(rate.perSecond) a second."))
-        }
-        sessions.create(credential) { result in
-            switch result {
-            case .success(let made):
-                var response = response(201, made)
-                response.fields.append(ResponseField("Location", "/sessions/current"))
-                reply.answer(response)
-            case .failure(let refusal): reply.refuse(Problem(refusal))
-            }
+        if case .failed(let error) = found { throw Problem(error) }
+        guard case .live(let session, let credential?) = found, !credential.isRevoked,
+            session.isShared == order.shared, credential.principal?.identity == principal.identity
+        else { return nil }
+        switch await sessions.identify(session, credential, as: principal, proof: proof) {
+        case .success: return response(200, session, credential, token: token)
+        case .failure(let error): throw Problem(error)
         }
     }
 
-    private func credential(_ body: [UInt8]) throws(Problem) -> Session.Credential {
-        guard !body.isEmpty else { return .bearer }
-        let order: Order
-        do throws(WireDecodingError) {
-            order = try WireJSON.decode(Order.self, from: body)
-        } catch {
-            switch error {
-            case .malformed(let offset, let reason):
-                throw Problem(.invalidJSON, "The body is not JSON at byte \(offset): \(reason).")
-            case .mismatch:
-                throw Problem(.badRequest, "The body must be an object such as {\"credential\":\"cookie\"}.")
-            }
-        }
-        switch order.credential {
-        case nil, "bearer": return .bearer
-        case "cookie": return .cookie
-        default: throw Problem(.badRequest, "`credential` must be \"bearer\" or \"cookie\".")
-        }
-    }
-
-    private func response(_ status: Int, _ session: NewSession) -> Response {
-        var object = JSONObject()
-        object.add("id", session.id)
-        if session.credential == .bearer { object.add("token", session.token.text) }
-        object.add("expiresAt", Timestamp(sinceEpoch: session.expiresAt).wholeSeconds)
-        var response = Response(status: status, fields: AnswerFields.session, body: .bytes(object.close()))
-        if session.credential == .cookie { response.fields.append(credentials.cookies.set(session.token.text)) }
-        return response
-    }
+    // MARK: Signing in
 
     @Sendable
-    private func describe(_ incoming: Incoming, _ caller: Caller) -> Endpoint.Answer {
+    private func signIn(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
+        let read = try order(incoming)
+        if caller.damage != nil { try identity.check(caller, incoming) }
+        return { body, reply in
+            Task(executorPreference: sessions.environment.executor) {
+                do throws(Problem) {
+                    let order = try read(body)
+                    let (principal, proof) = try await identity.principal(order.identity, incoming.head)
+                    reply.answer(try await signIn(caller, principal, proof))
+                } catch {
+                    reply.refuse(error)
+                }
+            }
+        }
+    }
+
+    private func signIn(
+        _ caller: Caller, _ principal: Principal, _ proof: [UInt8]
+    ) async throws(Problem) -> Response {
+        switch await sessions.identify(caller.session, caller.credential, as: principal, proof: proof) {
+        case .success(.renewed(let session, let credential)): return response(200, session, credential, token: nil)
+        case .success(.signedIn(let session, let credential, let token)):
+            return response(200, session, credential, token: token)
+        case .failure(let error) where error.code == .gone: throw credentials.ended(caller.isByCookie)
+        case .failure(let error): throw Problem(error)
+        }
+    }
+
+    // MARK: Reading and ending
+
+    @Sendable
+    private func describe(_ incoming: Incoming, _ caller: Caller) -> Route.Answer {
         { _, reply in
             var object = JSONObject()
-            object.add("id", caller.session.id)
-            object.add("expiresAt", Timestamp(sinceEpoch: caller.session.expiresAt).wholeSeconds)
-            object.add("stores", array: caller.session.storeIDs.map { .json($0.text) })
-            object.add("streams", caller.session.streamCount)
+            let session = caller.session
+            object.add("id", session.id)
+            object.add("expiresAt", Timestamp(sinceEpoch: session.expiresAt).wholeSeconds)
+            object.add(caller.principal, isShared: session.isShared)
+            object.add("stores", array: session.storeIDs.map { .json($0.text) })
+            object.add("streams", session.streamCount)
             reply.answer(Response(status: 200, fields: AnswerFields.session, body: .bytes(object.close())))
         }
     }
 
     @Sendable
-    private func end(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
+    private func end(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         try crossSite.check(incoming.fields)
+        if caller.credential?.isRevoked == true { throw credentials.ended(caller.isByCookie) }
+        let everywhere = QueryItems(incoming.head.query).values("everywhere").contains("true")
         return { _, reply in
-            sessions.end(caller.session) { result in
+            sessions.end(caller.session, caller.credential, everywhere: everywhere) { result in
                 switch result {
                 case .success:
                     var response = Response(status: 204, fields: AnswerFields.sessionEmpty)
@@ -135,5 +199,54 @@ struct SessionEndpoints: Sendable {
                 }
             }
         }
+    }
+
+    // MARK: Answers
+
+    /// A session that was made.
+    private func response(
+        _ status: Int, _ made: NewSession, _ session: Session? = nil, _ principal: Principal? = nil
+    ) -> Response {
+        var response = response(
+            status, id: made.id, made.token, made.credential, expiresAt: made.expiresAt, principal,
+            isShared: session?.isShared == true)
+        response.fields.append(ResponseField("Location", "/sessions/current"))
+        return response
+    }
+
+    /// A session that was there.
+    private func response(
+        _ status: Int, _ session: Session, _ credential: Credential?, token: SessionToken?
+    ) -> Response {
+        response(
+            status, id: session.id, token, credential?.kind ?? session.credential, expiresAt: session.expiresAt,
+            credential?.principal, isShared: session.isShared)
+    }
+
+    private func response(
+        _ status: Int, id: String, _ token: SessionToken?, _ kind: SessionCredential, expiresAt: Duration,
+        _ principal: Principal?, isShared: Bool
+    ) -> Response {
+        var object = JSONObject()
+        object.add("id", id)
+        if let token, kind == .bearer { object.add("token", token.text) }
+        object.add("expiresAt", Timestamp(sinceEpoch: expiresAt).wholeSeconds)
+        object.add(principal, isShared: isShared)
+        var response = Response(status: status, fields: AnswerFields.session, body: .bytes(object.close()))
+        if let token, kind == .cookie { response.fields.append(credentials.cookies.set(token.text)) }
+        return response
+    }
+}
+
+extension JSONObject {
+    /// Who is signed in, if somebody is.
+    fileprivate mutating func add(_ principal: Principal?, isShared: Bool) {
+        guard let principal else { return }
+        var identity = JSONObject()
+        identity.add("issuer", principal.issuer)
+        identity.add("subject", principal.subject)
+        if let expiry = principal.expiry { identity.add("expiresAt", expiry.wholeSeconds) }
+        add("identity", json: identity.close())
+        add("shared", isShared)
     }
 }

@@ -6,58 +6,68 @@ import Sessions
 struct StateEndpoints: Sendable {
     let sessions: SessionTable
     let crossSite: CrossSiteRule
+    let identity: IdentityRule
 
-    var all: [Endpoint] {
+    var all: [Route] {
         [
-            Endpoint(
+            Route(
                 "readState", .get, "/features/{id}/state",
                 checkPath: Incoming.checkFeature(sessions.environment.features), .session(read)),
-            Endpoint("disposeStore", .delete, "/features/{id}/state", .session(dispose)),
+            Route("disposeStore", .delete, "/features/{id}/state", .session(dispose)),
         ]
     }
 
     @Sendable
-    private func read(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
+    private func read(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         if caller.isByCookie { try crossSite.check(incoming.fields) }
         let feature = try incoming.feature(sessions.environment.features)
-        let session = caller.session
+        try sessions.environment.features.checkAccess(to: feature, caller.principal)
         // A field that is not well written is as good as none: the answer is the whole state.
         let known = try? EntityTags.read("if-none-match", of: incoming.fields)?.get()
-        if incoming.isHead { return try head(session, feature, known) }
+        if incoming.isHead { return try head(caller, feature, known) }
         let wait = Preferences(incoming.fields).wait
         return { _, reply in
             guard let known, let wait, wait > 0, !sessions.isDraining else {
-                return answerNow(session, feature, known, reply)
+                return answerNow(caller, feature, known, reply)
             }
             let seconds = min(wait, Int(sessions.environment.limits.longestWait.components.seconds))
-            waitForNews(session, feature, known, seconds, reply)
+            waitForNews(caller, feature, known, seconds, reply)
         }
     }
 
-    private func answerNow(_ session: Session, _ feature: FeatureID, _ known: EntityTags?, _ reply: Reply) {
-        session.state(of: feature) { result in
+    private func answerNow(_ caller: Caller, _ feature: FeatureID, _ known: EntityTags?, _ reply: Reply) {
+        caller.session.state(of: feature, for: caller.principal) { result in
             switch result {
-            case .success(let state): reply.answer(answer(state, session, known))
+            case .success(let state):
+                if let problem = problem(of: caller, feature) { return reply.refuse(problem) }
+                reply.answer(answer(state, caller.session, known))
             case .failure(let refusal): reply.refuse(Problem(refusal, feature))
             }
         }
     }
 
     private func waitForNews(
-        _ session: Session, _ feature: FeatureID, _ known: EntityTags, _ seconds: Int, _ reply: Reply
+        _ caller: Caller, _ feature: FeatureID, _ known: EntityTags, _ seconds: Int, _ reply: Reply
     ) {
+        let session = caller.session
         session.state(
-            of: feature, wait: .seconds(seconds),
+            of: feature, for: caller.credential, wait: .seconds(seconds),
             until: { !known.matchesWeakly(session.entityTag(version: $0.version)) },
             completion: { result in
                 switch result {
                 case .success(let state):
+                    // While it waited, the client may have lost what it had.
+                    if let problem = problem(of: caller, feature) { return reply.refuse(problem) }
                     var response = answer(state, session, known)
                     response.fields.append(ResponseField("Preference-Applied", "wait=\(seconds)"))
                     reply.answer(response)
                 case .failure(let refusal): reply.refuse(Problem(refusal, feature))
                 }
             })
+    }
+
+    private func problem(of caller: Caller, _ feature: FeatureID) -> Problem? {
+        identity.problem(of: caller, feature, sessions.environment.features)
     }
 
     private func answer(_ state: StateSnapshot, _ session: Session, _ known: EntityTags?) -> Response {
@@ -69,13 +79,14 @@ struct StateEndpoints: Sendable {
 
     /// Says what `GET` would, but makes no store; then there is no version to make a tag of.
     private func head(
-        _ session: Session, _ feature: FeatureID, _ known: EntityTags?
-    ) throws(Problem) -> Endpoint.Answer {
-        if session.hasStore(feature) { return { _, reply in answerNow(session, feature, known, reply) } }
+        _ caller: Caller, _ feature: FeatureID, _ known: EntityTags?
+    ) throws(Problem) -> Route.Answer {
+        if caller.session.hasStore(feature) { return { _, reply in answerNow(caller, feature, known, reply) } }
         let response: Response
         do throws(StoreError) {
             response = Response(
-                status: 200, fields: AnswerFields.state, body: .bytes(try session.initialState(of: feature)))
+                status: 200, fields: AnswerFields.state,
+                body: .bytes(try caller.session.initialState(of: feature, for: caller.principal)))
         } catch {
             throw Problem(error, feature)
         }
@@ -83,18 +94,19 @@ struct StateEndpoints: Sendable {
     }
 
     @Sendable
-    private func dispose(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
+    private func dispose(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         try crossSite.check(incoming.fields)
         let feature = try incoming.feature(sessions.environment.features)
+        try sessions.environment.features.checkAccess(to: feature, caller.principal)
         if feature.key != nil, !caller.session.hasStore(feature) {
             do throws(StoreError) {
-                _ = try caller.session.initialState(of: feature)
+                _ = try caller.session.initialState(of: feature, for: caller.principal)
             } catch {
                 if error.code == .featureNotFound { throw Problem(error, feature) }
             }
         }
         // Else stores could be made and disposed of in turn, each time with a commit.
-        try caller.session.checkRate()
+        try caller.checkRate()
         return { _, reply in
             // A store that is not there is as gone as one that was disposed: DELETE is idempotent.
             caller.session.removeStore(feature) { result in

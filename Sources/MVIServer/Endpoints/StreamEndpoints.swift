@@ -11,22 +11,22 @@ struct StreamEndpoints: Sendable {
 
     private var features: FeatureRegistry { sessions.environment.features }
 
-    var all: [Endpoint] {
+    var all: [Route] {
         [
-            Endpoint(
+            Route(
                 "streamFeature", .get, "/features/{id}/events", checkPath: Incoming.checkFeature(features),
                 insteadOf: answer, .session(ofFeature)),
-            Endpoint("streamSession", .get, "/events", insteadOf: answer, .session(ofSession)),
+            Route("streamSession", .get, "/events", insteadOf: answer, .session(ofSession)),
         ]
     }
 
     @Sendable
-    private func ofFeature(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
+    private func ofFeature(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         try stream(incoming, caller) { () throws(Problem) in .features([try incoming.feature(features)]) }
     }
 
     @Sendable
-    private func ofSession(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Endpoint.Answer {
+    private func ofSession(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         try stream(incoming, caller) { () throws(Problem) in
             let named = QueryItems(incoming.head.query).values("feature")
             guard !named.isEmpty else { return .all }
@@ -41,13 +41,14 @@ struct StreamEndpoints: Sendable {
 
     private func stream(
         _ incoming: Incoming, _ caller: Caller, _ filter: () throws(Problem) -> StreamFilter
-    ) throws(Problem) -> Endpoint.Answer {
+    ) throws(Problem) -> Route.Answer {
         if caller.isByCookie { try crossSite.checkStream(incoming.fields) }
         let filter = try filter()
         guard MediaTypes.accepts(type: "text", subtype: "event-stream", incoming.fields) else {
             throw Problem(.notAcceptable, "The request's `Accept` excludes text/event-stream.")
         }
-        if incoming.isHead { return try head(filter, caller.session) }
+        try checkAccess(filter, caller)
+        if incoming.isHead { return try head(filter, caller) }
         let start = StreamStart(lastEventID: lastEventID(incoming))
         let wantsProblem = Preferences(incoming.fields).problem
         return { _, reply in
@@ -61,6 +62,14 @@ struct StreamEndpoints: Sendable {
         }
     }
 
+    /// A stream of which nothing may be seen is refused; one of which something may shows that.
+    private func checkAccess(_ filter: StreamFilter, _ caller: Caller) throws(Problem) {
+        guard case .features(let named) = filter, let first = named.first,
+            !named.contains(where: { features.allows(caller.principal, $0) })
+        else { return }
+        try features.checkAccess(to: first, caller.principal)
+    }
+
     /// `Last-Event-ID`, which browsers send by themselves, before the query's, which a page can choose. One that cannot
     /// be read is one that is not known: the stream says so, since an EventSource gives up for good at a 400.
     private func lastEventID(_ incoming: Incoming) -> String? {
@@ -69,11 +78,12 @@ struct StreamEndpoints: Sendable {
     }
 
     /// Takes no place and makes no store, and refuses what lasts.
-    private func head(_ filter: StreamFilter, _ session: Session) throws(Problem) -> Endpoint.Answer {
-        if case .features(let features) = filter {
-            for feature in features where !session.hasStore(feature) {
+    private func head(_ filter: StreamFilter, _ caller: Caller) throws(Problem) -> Route.Answer {
+        if case .features(let named) = filter {
+            for feature in named
+            where !caller.session.hasStore(feature) && features.allows(caller.principal, feature) {
                 do throws(StoreError) {
-                    _ = try session.initialState(of: feature)
+                    _ = try caller.session.initialState(of: feature, for: caller.principal)
                 } catch {
                     throw Problem(error, feature)
                 }
@@ -90,7 +100,7 @@ struct StreamEndpoints: Sendable {
             let problem = Problem(.draining, "The server is stopping and opens no streams.", retryAfter: .seconds(2))
             return putOff(.drain, problem, wantsProblem, reply)
         }
-        caller.session.openStream(filter, from: start, holding: place) { result in
+        caller.session.openStream(filter, from: start, for: caller.credential, holding: place) { result in
             switch result {
             case .success(let stream):
                 // Between the look above and now the server may have begun to stop, and this stream not have been told.
@@ -108,6 +118,10 @@ struct StreamEndpoints: Sendable {
     private func answer(insteadOf problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
         switch problem.type {
         case .sessionEnded: return ended(isByCookie: problem.fields.contains { $0.name == "Set-Cookie" })
+        case .identityExpired:
+            guard !incoming.isHead else { throw problem }
+            return try putOff(
+                .identity, problem, Preferences(incoming.fields).problem, retry: GoAwayReason.retryAfterExpiry())
         case .journalUnavailable, .storageFull, .tooManySessions:
             guard !incoming.isHead else { throw problem }
             return try putOff(.busy, problem, Preferences(incoming.fields).problem)
@@ -139,10 +153,10 @@ struct StreamEndpoints: Sendable {
     /// Refuses for now. A browser gives up for ever on 429 and 503, so unless the client asks for the problem, which is
     /// then thrown, it gets a stream that says when to come back, and ends.
     private func putOff(
-        _ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool
+        _ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool, retry: Int? = nil
     ) throws(Problem) -> Response {
         guard wantsProblem else {
-            let farewell = StreamEvents.goAway(reason)
+            let farewell = StreamEvents.goAway(reason, retry: retry)
             return Response(status: 200, fields: AnswerFields.stream, body: .bytes(farewell))
         }
         var problem = problem

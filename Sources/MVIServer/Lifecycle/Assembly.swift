@@ -19,12 +19,12 @@ struct Assembly: Sendable {
 
     /// - Parameter adapt: lets a test give the sessions its own time, clock and journal.
     init(
-        _ features: [ServedFeature], settings: ServerSettings, logger: Logger,
+        _ content: ServerContent, settings: ServerSettings, logger: Logger,
         middleware: [any CommonMiddleware] = [], page: [PageResource] = [],
-        journal: any Journal = MemoryJournal(),
+        journal: any Journal = MemoryJournal(), authenticator: (any Authenticator)? = nil,
         adapt: (FeatureRegistry, SessionLimits, [any CommonMiddleware]) -> SessionEnvironment? = { _, _, _ in nil }
     ) throws {
-        let registry = try FeatureRegistry(try features.map { try $0.define(logger) })
+        let registry = try FeatureRegistry(try content.features.map { try $0.definition(logger) })
         let logging = LoggingMiddleware(logger: logger, valueLength: settings.logValueBytes)
         let environment =
             adapt(registry, settings.sessionLimits, [logging] + middleware)
@@ -38,7 +38,10 @@ struct Assembly: Sendable {
         hasPage = page.contains { $0.path == "/" }
         let parts = ServerParts(sessions)
         monitor = parts.monitor
-        application = try Application(sessions, settings, page: page, monitor: monitor, logger: logger)
+        application = try Application(
+            sessions, settings, page: page, endpoints: content.endpoints,
+            authenticator: authenticator ?? settings.identityHeader.map { HeaderAuthenticator(field: $0) },
+            monitor: monitor, logger: logger)
         http = HTTPServer(
             configuration: settings.http, logger: logger,
             handler: application)

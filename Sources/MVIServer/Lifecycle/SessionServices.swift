@@ -15,6 +15,15 @@ struct JournalService: Service {
     }
 }
 
+/// Fires reminders when they are due.
+struct ReminderService: Service {
+    let sessions: SessionTable
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await sessions.runReminders() }
+    }
+}
+
 /// Ends sessions whose time is over, a bounded number at a time, and logs what stores missed meanwhile.
 struct SessionSweeper: Service {
     private static let interval: Duration = .seconds(5)

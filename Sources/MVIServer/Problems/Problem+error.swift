@@ -55,6 +55,11 @@ extension Problem {
             ErrorAnswer(.preconditionFailed, .about { "The state of \"\($0)\" has none of the tags in `If-Match`." })
         case .forbidden: ErrorAnswer(.forbidden, .own)
         case .refused: ErrorAnswer(.intentRefused, .own)
+        case .notFound: ErrorAnswer(.targetNotFound, .own)
+        case .conflict: ErrorAnswer(.intentConflict, .own)
+        case .checkTimeout: ErrorAnswer(.checkTimeout, .own, retryAfter: .seconds(2))
+        case .noStore: ErrorAnswer(.featureNotFound, .own)
+        case .otherIdentity: ErrorAnswer(.otherIdentity, .own)
         case .tooMany: ErrorAnswer(.tooManyRequests, .own, retryAfter: .seconds(1))
         case .tooLarge: ErrorAnswer(.stateTooLarge, .own)
         case .notEncodable, .invalid:
@@ -115,7 +120,7 @@ extension Problem {
         let answer = Self.answer(to: error.code)
         var detail: String
         switch answer.text {
-        case .own: detail = error.detail
+        case .own: detail = error.detail.isEmpty ? "\(answer.type.title)." : error.detail
         case .about(let text): detail = text(feature ?? Self.several)
         }
         if error.code == .unknownIntent, let feature, let definition = features?.definition(for: feature) {
@@ -134,6 +139,7 @@ extension Problem {
         } else {
             self.init(answer.type, detail)
         }
+        code = error.refusalCode
         issues = error.issues.map { Issue(pointer: $0.pointer, detail: $0.detail) }
         if let expected = error.expectedNumber { fields.append(ResponseField("Expected-Seq", "\(expected)")) }
     }

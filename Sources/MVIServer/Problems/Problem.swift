@@ -15,6 +15,8 @@ package struct Problem: Error, Sendable {
     /// What happened to this request, for the client's author: no name of a Swift type, no path of a file, no stack.
     let detail: String
     var issues: [Issue] = []
+    /// A refusal's name for clients to switch over; nil if it has none.
+    var code: String?
     /// What the answer's head says beside the usual, such as `Retry-After`.
     var fields: [ResponseField] = []
 
@@ -53,6 +55,7 @@ package struct Problem: Error, Sendable {
         object.add("title", type.title)
         object.add("status", type.status)
         object.add("detail", detail)
+        if let code { object.add("code", code) }
         if let instance { object.add("instance", PercentEncoding.reference(instance)) }
         if !issues.isEmpty {
             object.add(

@@ -53,12 +53,29 @@ extension ProblemType {
     static let intentRefused = ProblemType(
         "intent-refused", 422, "The feature refused the intent",
         meaning: "The intent was understood, and a rule of the feature says that it makes no sense now.",
-        remedy: "Read the detail, which the feature's author wrote.")
+        remedy: "Read the detail and the `code`, which the feature's author wrote.")
 
     static let forbidden = ProblemType(
         "forbidden", 403, "The feature does not allow this",
-        meaning: "The intent was understood, and a rule of the feature says that its sender may not do this.",
+        meaning: "A rule of the feature says that who asks may not do this, or may not use the feature at all.",
         remedy: "Read the detail, which the feature's author wrote.")
+
+    static let targetNotFound = ProblemType(
+        "target-not-found", 404, "What the intent is about is not there",
+        meaning: "The intent was understood, and a rule of the feature says that what it is about does not exist.",
+        remedy: "Read the detail and the `code`, which the feature's author wrote.")
+
+    static let intentConflict = ProblemType(
+        "intent-conflict", 409, "The intent does not fit what has happened",
+        meaning: "The intent was understood, and a rule of the feature says that something else has happened "
+            + "meanwhile. It did not run.",
+        remedy: "Read the state and the `code`, which the feature's author wrote, and let the user decide anew.")
+
+    static let checkTimeout = ProblemType(
+        "check-timeout", 503, "What the feature had to ask elsewhere was not answered in time",
+        meaning: "Before the intent could run, the feature asked another service, which did not answer in time. The "
+            + "intent did not run.",
+        remedy: "Wait as long as `Retry-After` says and send the intent again, with its `Idempotency-Key`.")
 
     static let intentFailed = ProblemType(
         "intent-failed", 500, "The feature failed at the intent",

@@ -48,6 +48,17 @@ extension ProblemType {
         remedy: "Send fewer or shorter fields, usually fewer cookies; or start the server with a larger "
             + "`--head-limit`.")
 
+    static let invalidBody = ProblemType(
+        "invalid-body", 422, "The body is not what the endpoint takes",
+        meaning: "The body is JSON, but not of the form that this endpoint takes. `errors` says what is wrong at which "
+            + "place.",
+        remedy: "Correct the body.")
+
+    static let endpointFailed = ProblemType(
+        "endpoint-failed", 500, "The endpoint failed",
+        meaning: "The code of an endpoint that the server's author added threw.",
+        remedy: "Look into the server's log.")
+
     static let unknownTransferCoding = ProblemType(
         "unknown-transfer-coding", 501, "The transfer coding is not known",
         meaning: "The body comes in a `Transfer-Encoding` other than `chunked`.",
@@ -61,6 +72,33 @@ extension ProblemType {
         meaning: "The request carries no credential, or one that no session could ever have had.",
         remedy: "Make a session with `POST /sessions` and send its token as `Authorization: Bearer <token>`, or let "
             + "the browser send the cookie.")
+
+    static let identityRejected = ProblemType(
+        "identity-rejected", 401, "The identity is not accepted",
+        meaning:
+            "The proof of who the client is, such as a JWT, is missing or not good; or a trusted proxy names another "
+            + "subject than the session's.",
+        remedy: "Sign in at the issuer again and send what it gives.")
+
+    static let identityExpired = ProblemType(
+        "identity-expired", 401, "The identity's time is over",
+        meaning: "Somebody is signed in to the session, and the proof of it has expired. Nothing is lost.",
+        remedy: "Get a new proof from the issuer and send it with `PUT /sessions/current/identity`.")
+
+    static let identityRequired = ProblemType(
+        "identity-required", 401, "Somebody has to be signed in",
+        meaning: "The server has no anonymous sessions.",
+        remedy: "Send an `identity` with `POST /sessions`, or with `PUT /sessions/current/identity`.")
+
+    static let otherIdentity = ProblemType(
+        "other-identity", 409, "Another subject is signed in",
+        meaning: "The session belongs to another subject than the one of the identity.",
+        remedy: "End the session, or forget its credential, and make another with `POST /sessions`.")
+
+    static let identityUnavailable = ProblemType(
+        "identity-unavailable", 503, "The identity cannot be checked now",
+        meaning: "What tells whether an identity is good, such as its issuer's keys, cannot be had now.",
+        remedy: "Wait as long as `Retry-After` says and try again.")
 
     static let crossSite = ProblemType(
         "cross-site", 403, "Pages of other sites may not do this",

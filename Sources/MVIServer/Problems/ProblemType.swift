@@ -35,13 +35,16 @@ extension ProblemType: Hashable {
 extension ProblemType {
     /// Every type, by status.
     static let all: [ProblemType] = [
-        badRequest, invalidJSON, unauthorized, crossSite, forbidden, notFound, featureNotFound, sessionNotFound,
-        sessionEnded, methodNotAllowed, notAcceptable, requestTimeout, intentInProgress, outOfSequence,
-        receiptExpired, storeDisposed, preconditionFailed, bodyTooLarge, unsupportedMediaType, invalidIntent,
-        idempotencyKeyReused, intentRefused,
+        badRequest, invalidJSON, unauthorized, identityRejected, identityExpired, identityRequired, crossSite,
+        forbidden,
+        notFound, featureNotFound, targetNotFound, sessionNotFound, sessionEnded, methodNotAllowed, notAcceptable,
+        requestTimeout, intentInProgress, outOfSequence, receiptExpired, intentConflict, otherIdentity, storeDisposed,
+        preconditionFailed, bodyTooLarge, unsupportedMediaType, invalidIntent,
+        idempotencyKeyReused, intentRefused, invalidBody,
         tooManyRequests, tooManyConnections, tooManyStores, tooManyReceipts,
-        tooManyWaits, headTooLarge, intentFailed, stateUnavailable,
-        unknownTransferCoding, tooManySessions, tooManyStreams, busy, draining, notReady, journalUnavailable,
+        tooManyWaits, headTooLarge, intentFailed, stateUnavailable, endpointFailed,
+        unknownTransferCoding, tooManySessions, tooManyStreams, busy, draining, notReady, checkTimeout,
+        identityUnavailable, journalUnavailable,
         storageFull, stateTooLarge,
     ]
 }

@@ -10,7 +10,7 @@ struct Incoming: Sendable {
     var fields: HeaderFields { head.fields }
 
     /// Whether only the head of a `GET`'s answer is wanted.
-    var isHead: Bool { head.method == Endpoint.Method.head.rawValue }
+    var isHead: Bool { head.method == Route.Method.head.rawValue }
 
     /// The parameter's text; nil if its encoding is broken, so that it names nothing.
     var parameterText: String? { PercentEncoding.decode(head.path[parameter]) }
@@ -43,7 +43,7 @@ struct Incoming: Sendable {
     }
 
     /// Refuses a path whose parameter is no feature instance that the server could have.
-    static func checkFeature(_ features: FeatureRegistry) -> Endpoint.PathCheck {
+    static func checkFeature(_ features: FeatureRegistry) -> Route.PathCheck {
         { incoming throws(Problem) in _ = try incoming.feature(features) }
     }
 

@@ -30,6 +30,13 @@ extension ServerSettings {
             "Proxies in front, with commas between them, such as 127.0.0.1 or 10.0.0.0/8: what they say in Forwarded or "
                 + "X-Forwarded-For of where a request came from counts.",
             \.trustedProxies, .addresses),
+        setting(
+            "require-identity", .callers, "true",
+            "Refuse anonymous sessions: somebody has to be signed in.", \.requireIdentity, .flag),
+        setting(
+            "identity-header", .callers, "field",
+            "Header field by which a trusted proxy names who is signed in, such as X-Remote-User.",
+            \.identityHeader, SettingFormat.text.orNone),
     ]
 
     private static let keeping: [Setting<ServerSettings>] = [

@@ -22,6 +22,11 @@ public struct ServerSettings: Sendable {
     /// Origins of other sites' pages that may use the server.
     public var allowedOrigins: [Origin] = []
 
+    /// Whether every session has to be somebody's: anonymous ones are refused.
+    public var requireIdentity = false
+    /// The header field by which trusted proxies name who is signed in; nil for none.
+    public var identityHeader: String?
+
     /// Proxies in front, whose word is taken on where a request came from.
     public var trustedProxies: [AddressRange] = []
 

@@ -145,3 +145,9 @@ extension Substring {
         return head.lastIndex { $0 != " " }.map { head[...$0] } ?? ""
     }
 }
+
+extension SettingFormat where Value == Bool {
+    package static var flag: SettingFormat {
+        SettingFormat("true or false", parse: { Bool($0) }, print: { "\($0)" })
+    }
+}

@@ -3,7 +3,7 @@
 /// What a client may see of an operation. `openapi.yaml` says the same for people and generators; tests hold the two
 /// against each other, and every answer of the tests against this table.
 struct Declared: Sendable {
-    var method: Endpoint.Method
+    var method: Route.Method
     let path: String
     let operation: Operation
     var hasSession = false

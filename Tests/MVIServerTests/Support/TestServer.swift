@@ -27,11 +27,18 @@ struct TestServer: Sendable {
         PageResource(path: "/style.css", contentType: "text/css; charset=utf-8", bytes: Array("p {}".utf8)),
     ]
 
+    @FeatureBuilder
+    static func probes(_ gate: Gate) -> ServerContent {
+        Probe(gate: gate)
+        Keyed { try Item(id: $0) }
+    }
+
     /// Runs a test on a server of its own, and stops it after. Over a socket it listens on a free port.
     ///
     /// - Parameter world: what outlives the server; one that is given again is a server that was started again.
     static func run<Result>(
-        _ depth: Depth, in world: World = World(), _ change: (inout ServerSettings) -> Void = { _ in },
+        _ depth: Depth, in world: World = World(), authenticator: (any Authenticator)? = nil,
+        content: (Gate) throws -> ServerContent = Self.probes, _ change: (inout ServerSettings) -> Void = { _ in },
         _ test: (TestServer) async throws -> Result
     ) async throws -> Result {
         var settings = ServerSettings()
@@ -41,8 +48,9 @@ struct TestServer: Sendable {
         let (journal, time, clock, gate) = (HeldJournal(world.kept), world.time, ManualClock(), Gate())
         let source = world.start()
         let assembly = try Assembly(
-            [ServedFeature(Probe(gate: gate)), ServedFeature(Keyed { try Item(id: $0) })], settings: settings,
+            try content(gate), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), page: page,
+            authenticator: authenticator,
             adapt: { features, limits, middleware in
                 SessionEnvironment(
                     features: features, limits: limits, journal: journal, time: source, clock: clock,
@@ -111,7 +119,7 @@ struct TestServer: Sendable {
         // The journal in memory answers at once.
         let found = Lock<SessionLookup?>(nil)
         sessions.find(token) { lookup in found.withLock { $0 = lookup } }
-        guard case .live(let live) = found.withLock({ $0 }) else { throw Gone() }
+        guard case .live(let live, _) = found.withLock({ $0 }) else { throw Gone() }
         return live
     }
 

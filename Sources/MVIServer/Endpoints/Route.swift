@@ -3,13 +3,15 @@ import MicroHTTP
 /// One endpoint, whole: where it is, who may ask, what it takes and what answers. Another one is added in the file of its
 /// resource beside this one, in `openapi.yaml` and `docs/http.md`, and in the tests' own tables: `Operation` and
 /// `Declared+table.swift` in `Tests/MVIServerTests/Support`, whose tests then say which `RefusalCase` is missing.
-final class Endpoint: Sendable {
+final class Route: Sendable {
     /// The methods of this server. Their case matters (RFC 9110 section 9.1).
     enum Method: String, Sendable, CaseIterable {
         /// `HEAD` is answered by the same endpoint, which looks at `Incoming.isHead`.
         case get = "GET"
         case head = "HEAD"
         case post = "POST"
+        case put = "PUT"
+        case patch = "PATCH"
         case delete = "DELETE"
         /// Answered for every path by the application.
         case options = "OPTIONS"
@@ -39,6 +41,8 @@ final class Endpoint: Sendable {
     let access: Access
     /// Whether it takes a session of which the journal has damaged rows; others answer 503.
     let takesDamaged: Bool
+    /// Whether it takes somebody whose principal's time is over, and credentials that a sign-in has replaced.
+    let takesExpired: Bool
     /// How many bytes of body it takes.
     let bodyLimit: Int
     /// What a refusal depends on, beside the path; nil where no session is behind it.
@@ -50,7 +54,7 @@ final class Endpoint: Sendable {
 
     init(
         _ name: String, _ method: Method, _ path: String, checkPath: PathCheck? = nil, bodyLimit: Int = 0,
-        takesDamaged: Bool = false, refusalsVary: String? = nil,
+        takesDamaged: Bool = false, takesExpired: Bool = false, refusalsVary: String? = nil,
         insteadOf: (@Sendable (Problem, Incoming) throws(Problem) -> Response)? = nil,
         cutOff: (@Sendable (Incoming, Problem) -> Problem)? = nil, _ access: Access
     ) {
@@ -61,6 +65,7 @@ final class Endpoint: Sendable {
         self.access = access
         self.bodyLimit = bodyLimit
         self.takesDamaged = takesDamaged
+        self.takesExpired = takesExpired
         if case .session = access {
             self.refusalsVary = refusalsVary ?? AnswerFields.sessionVary
         } else {
@@ -68,11 +73,6 @@ final class Endpoint: Sendable {
         }
         self.insteadOf = insteadOf
         self.cutOff = cutOff
-    }
-
-    /// Refuses a session that this endpoint cannot use.
-    func check(_ caller: Caller) throws(Problem) {
-        if let damage = caller.damage, !takesDamaged { throw Problem(damage) }
     }
 
     /// An endpoint that answers everyone the same way, whatever the head says.

@@ -1,0 +1,61 @@
+import MVI
+
+/// What a server serves: features, and endpoints beside them.
+public struct ServerContent: Sendable {
+    /// In order.
+    public let features: [ServedFeature]
+    /// In order.
+    public let endpoints: [Endpoint]
+
+    /// Content of its parts.
+    public init(features: [ServedFeature] = [], endpoints: [Endpoint] = []) {
+        (self.features, self.endpoints) = (features, endpoints)
+    }
+
+    fileprivate init(_ parts: [ServerContent]) {
+        self.init(features: parts.flatMap(\.features), endpoints: parts.flatMap(\.endpoints))
+    }
+}
+
+/// Collects the content of a `FeatureServer`: features by value, keyed ones in `Keyed { … }`, endpoints, with `if` and
+/// `for`.
+@resultBuilder
+public enum FeatureBuilder {
+    /// A feature with one instance for each session.
+    @inlinable
+    public static func buildExpression(_ feature: some Feature) -> ServerContent {
+        ServerContent(features: [ServedFeature(feature)])
+    }
+
+    /// A feature with one instance for each key.
+    @inlinable
+    public static func buildExpression<F: Feature>(_ keyed: Keyed<F>) -> ServerContent {
+        ServerContent(features: [ServedFeature(keyed)])
+    }
+
+    /// A feature with an access rule.
+    public static func buildExpression(_ feature: ServedFeature) -> ServerContent {
+        ServerContent(features: [feature])
+    }
+
+    /// A handler of the author's.
+    public static func buildExpression(_ endpoint: Endpoint) -> ServerContent { ServerContent(endpoints: [endpoint]) }
+
+    /// Content made elsewhere.
+    public static func buildExpression(_ content: ServerContent) -> ServerContent { content }
+
+    /// The statements of a block, in order.
+    public static func buildBlock(_ parts: ServerContent...) -> ServerContent { ServerContent(parts) }
+
+    /// `if` without `else`.
+    public static func buildOptional(_ part: ServerContent?) -> ServerContent { part ?? ServerContent() }
+
+    /// `if`.
+    public static func buildEither(first part: ServerContent) -> ServerContent { part }
+
+    /// `else`.
+    public static func buildEither(second part: ServerContent) -> ServerContent { part }
+
+    /// `for`.
+    public static func buildArray(_ parts: [ServerContent]) -> ServerContent { ServerContent(parts) }
+}

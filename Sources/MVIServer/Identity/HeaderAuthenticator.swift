@@ -1,0 +1,26 @@
+import MVI
+
+/// Takes a trusted proxy's word for who a client is: a header field that the proxy sets on every request after it has
+/// signed the client in, such as `X-Remote-User`. The proxy has to be one of `--trusted-proxy`, and has to remove the
+/// field from what clients send.
+public struct HeaderAuthenticator: Authenticator {
+    /// The field's name.
+    public let subjectField: String?
+    private let issuer: String
+
+    /// - Parameters:
+    ///   - field: the header field that names the subject.
+    ///   - issuer: what subjects are told apart by from those of another proxy.
+    public init(field: String, issuer: String = "proxy") {
+        subjectField = field.lowercased()
+        self.issuer = issuer
+    }
+
+    public func authenticate(_ proof: IdentityProof) async throws -> Principal {
+        guard let name = subjectField, let subject = proof.field(name) else {
+            throw AuthenticationError(
+                .rejected, "No trusted proxy says who asks: the field \"\(subjectField ?? "")\" is missing.")
+        }
+        return Principal(issuer: issuer, subject: subject)
+    }
+}

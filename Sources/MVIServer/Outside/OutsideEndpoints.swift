@@ -1,0 +1,83 @@
+import Logging
+import MVI
+import MicroHTTP
+import Sessions
+import WireJSON
+
+/// The endpoints of a server's author, as routes.
+struct OutsideEndpoints: Sendable {
+    private let endpoints: [Endpoint]
+    private let directory: SessionDirectory
+    private let logger: Logger?
+
+    init(_ endpoints: [Endpoint], _ directory: SessionDirectory, _ logger: Logger?) {
+        (self.endpoints, self.directory, self.logger) = (endpoints, directory, logger)
+    }
+
+    var all: [Route] {
+        endpoints.map { endpoint in
+            Route(
+                "custom", Route.Method(endpoint.method), endpoint.path, bodyLimit: endpoint.bodyLimit,
+                .everyone { incoming throws(Problem) in
+                    try incoming.checkSize(limit: endpoint.bodyLimit)
+                    return { body, reply in answer(endpoint, EndpointRequest(incoming, body: body), reply) }
+                })
+        }
+    }
+
+    private func answer(_ endpoint: Endpoint, _ request: EndpointRequest, _ reply: Reply) {
+        Task {
+            do {
+                reply.answer(Response(try await endpoint.handler(request, directory)))
+            } catch let refusal as Refusal {
+                reply.refuse(Problem(StoreError(refusal)))
+            } catch let error as WireDecodingError {
+                reply.refuse(Problem(error))
+            } catch let error as StoreError {
+                reply.refuse(Problem(error))
+            } catch {
+                logger?.error(
+                    "An endpoint failed",
+                    metadata: ["endpoint": "\(endpoint.method.rawValue) \(endpoint.path)", "error": "\(error)"])
+                reply.refuse(Problem(.endpointFailed, "The endpoint failed; the server's log says why."))
+            }
+        }
+    }
+}
+
+extension Route.Method {
+    fileprivate init(_ method: Endpoint.Method) {
+        self =
+            switch method {
+            case .get: .get
+            case .post: .post
+            case .put: .put
+            case .patch: .patch
+            case .delete: .delete
+            }
+    }
+}
+
+extension Response {
+    fileprivate init(_ response: EndpointResponse) {
+        var fields = response.fields.map { ResponseField($0.name, $0.value) }
+        func has(_ name: String) -> Bool { fields.contains { $0.name.lowercased() == name } }
+        if !has("cache-control") { fields.append(ResponseField("Cache-Control", "no-store")) }
+        if !has("x-content-type-options") { fields.append(AnswerFields.noSniff) }
+        let status = (200..<600).contains(response.status) ? response.status : 500
+        self.init(status: status, fields: fields, body: .bytes(response.body))
+    }
+}
+
+extension Problem {
+    /// A body that is not what an endpoint takes.
+    fileprivate init(_ error: WireDecodingError) {
+        switch error {
+        case .malformed(let offset, let reason):
+            self.init(.invalidJSON, "The body is not JSON at byte \(offset): \(reason).")
+        case .mismatch(let issues):
+            self.init(.invalidBody, "The body is not what this endpoint takes. `errors` says what is wrong where.")
+            self.issues = issues.map { Issue(pointer: $0.pointer, detail: $0.detail) }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import MVI
+import SessionJournal
+import Sessions
+
+/// A server's sessions, for code that is outside the features: a payment's webhook, a job.
+///
+/// What it sends to a session is a turn as every other: the session's streams show it. There is no transaction over
+/// several sessions.
+public struct SessionDirectory: Sendable {
+    private let table: SessionTable
+
+    package init(_ table: SessionTable) { self.table = table }
+
+    /// What became of something that was sent.
+    public struct Outcome: Sendable {
+        /// The session's id.
+        public let session: String
+        /// The store's version after the turn, or why there was none: `noStore` where the session has no such store.
+        public let result: Result<UInt64, StoreError>
+        /// Whether it ran at an earlier call with the same `once`.
+        public let isRepeated: Bool
+    }
+
+    /// A session that is there.
+    public struct Entry: Sendable {
+        /// The id that clients see.
+        public let id: String
+        /// Whose it is; nil for nobody's.
+        public let subject: Subject?
+        /// Whether the subject's devices share it.
+        public let isShared: Bool
+        /// When it was made.
+        public let created: Timestamp
+        /// When it was last used, as far as that was noted: some minutes ago at most.
+        public let lastSeen: Timestamp
+    }
+
+    /// Sends an intent to a feature of a session; returns the store's version after its turn.
+    ///
+    /// - Parameters:
+    ///   - key: the instance of a keyed feature.
+    ///   - session: the id that clients see.
+    ///   - once: a name for this sending, kept for a day as receipts are: the same name again does not run again.
+    ///   - makesStore: whether a store that is not there is made. Without it the call fails with `noStore`.
+    /// - Throws: `gone` if there is no such session; what a turn may throw.
+    @discardableResult
+    public func send<F: Feature>(
+        _ intent: F.Intent, to feature: F.Type, key: String? = nil, session: String, once: String? = nil,
+        makesStore: Bool = false
+    ) async throws(StoreError) -> UInt64 {
+        try await deliver(.intent(intent, of: F.self), F.self, key, session, once, makesStore)
+    }
+
+    /// Has a feature of a session perform an action, which no client can send. See `send`.
+    @discardableResult
+    public func perform<F: Feature>(
+        _ action: F.Action, on feature: F.Type, key: String? = nil, session: String, once: String? = nil,
+        makesStore: Bool = false
+    ) async throws(StoreError) -> UInt64 {
+        try await deliver(.action(action, of: F.self), F.self, key, session, once, makesStore)
+    }
+
+    /// Sends an intent to a feature of all sessions that a subject has now, in memory or not; says what became of each.
+    @discardableResult
+    public func send<F: Feature>(
+        _ intent: F.Intent, to feature: F.Type, key: String? = nil, subject: Subject, once: String? = nil,
+        makesStore: Bool = false
+    ) async throws(StoreError) -> [Outcome] {
+        try await deliver(.intent(intent, of: F.self), F.self, key, subject, once, makesStore)
+    }
+
+    /// Has a feature of all sessions that a subject has now perform an action; says what became of each.
+    @discardableResult
+    public func perform<F: Feature>(
+        _ action: F.Action, on feature: F.Type, key: String? = nil, subject: Subject, once: String? = nil,
+        makesStore: Bool = false
+    ) async throws(StoreError) -> [Outcome] {
+        try await deliver(.action(action, of: F.self), F.self, key, subject, once, makesStore)
+    }
+
+    private func deliver<F: Feature>(
+        _ delivery: Delivery, _ feature: F.Type, _ key: String?, _ session: String, _ once: String?, _ makesStore: Bool
+    ) async throws(StoreError) -> UInt64 {
+        let id = try Self.feature(F.name, key)
+        guard let record = try await table.records(.id(session)).first else { throw .noSession }
+        return try await table.deliver(delivery, to: id, of: record, once: once, makesStore: makesStore).get().version
+    }
+
+    private func deliver<F: Feature>(
+        _ delivery: Delivery, _ feature: F.Type, _ key: String?, _ subject: Subject, _ once: String?,
+        _ makesStore: Bool
+    ) async throws(StoreError) -> [Outcome] {
+        let id = try Self.feature(F.name, key)
+        var outcomes: [Outcome] = []
+        for record in try await table.records(.subject(subject)) {
+            let result = await table.deliver(delivery, to: id, of: record, once: once, makesStore: makesStore)
+            outcomes.append(
+                Outcome(
+                    session: record.id, result: result.map(\.version),
+                    isRepeated: (try? result.get().isReplayed) ?? false))
+        }
+        return outcomes
+    }
+
+    private static func feature(_ name: String, _ key: String?) throws(StoreError) -> FeatureID {
+        guard let id = FeatureID(key.map { "\(name):\($0)" } ?? name) else {
+            throw StoreError(.featureNotFound, "\"\(key ?? "")\" is no key.")
+        }
+        return id
+    }
+
+    /// The sessions that a subject has now.
+    public func sessions(of subject: Subject) async throws(StoreError) -> [Entry] {
+        try await table.records(.subject(subject)).map { record in
+            Entry(
+                id: record.id, subject: record.subject, isShared: record.isShared,
+                created: Timestamp(sinceEpoch: record.created), lastSeen: Timestamp(sinceEpoch: record.lastSeen))
+        }
+    }
+
+    /// Ends a session: its work is cancelled, its streams end, and it is forgotten. Nothing happens if there is none.
+    public func end(session id: String) async throws(StoreError) {
+        guard let record = try await table.records(.id(id)).first else { return }
+        try await table.end(record)
+    }
+
+    /// Calls `action` whenever a session in memory has ended, with what was known of it; also one that expired there. Called
+    /// from any thread; must not block. Those that expire out of memory are not told of.
+    public func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) { table.environment.onEnd(action) }
+
+    /// Tests the streams of a subject anew, where an access rule depends on more than the principal's claims.
+    public func recheck(subject: Subject) { table.recheck(subject) }
+}
+
+extension StoreError.Code {
+    /// The session has no such store, and none was to be made.
+    public static let noStore = StoreError.Code("noStore")
+}
+
+extension StoreError {
+    fileprivate static let noSession = StoreError(.gone, "There is no such session.")
+}

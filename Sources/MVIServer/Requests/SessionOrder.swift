@@ -1,0 +1,44 @@
+import SessionJournal
+import Sessions
+import WireJSON
+
+/// What a client asks for when it makes a session or signs in: `{"credential":"cookie","identity":"…","shared":true}`.
+struct SessionOrder {
+    let credential: SessionCredential
+    /// What proves who the client is, such as a JWT.
+    let identity: String?
+    /// Whether the subject's devices are to share the session.
+    let shared: Bool
+
+    private struct Body: Decodable {
+        let credential: String?
+        let identity: String?
+        let shared: Bool?
+    }
+
+    /// Reads a body; an empty one asks for nothing.
+    init(_ bytes: [UInt8]) throws(Problem) {
+        guard !bytes.isEmpty else {
+            (credential, identity, shared) = (.bearer, nil, false)
+            return
+        }
+        let body: Body
+        do throws(WireDecodingError) {
+            body = try WireJSON.decode(Body.self, from: bytes)
+        } catch {
+            switch error {
+            case .malformed(let offset, let reason):
+                throw Problem(.invalidJSON, "The body is not JSON at byte \(offset): \(reason).")
+            case .mismatch:
+                throw Problem(.badRequest, "The body must be an object such as {\"credential\":\"cookie\"}.")
+            }
+        }
+        switch body.credential {
+        case nil, "bearer": credential = .bearer
+        case "cookie": credential = .cookie
+        default: throw Problem(.badRequest, "`credential` must be \"bearer\" or \"cookie\".")
+        }
+        identity = body.identity
+        shared = body.shared ?? false
+    }
+}
