@@ -104,6 +104,8 @@ public struct StoreDiagnostics: Sendable {
     public var droppedFailures = 0
     /// Intents, steps and labels that came after the end.
     public var droppedAfterEnd = 0
+    /// Messages, steps and other uses of parts that have left their list.
+    public var droppedForGoneParts = 0
     /// Observations that observers were too slow for.
     public var missedObservations = 0
     /// Throws of observers.
@@ -117,8 +119,8 @@ public struct StoreDiagnostics: Sendable {
     package mutating func add(_ other: StoreDiagnostics) {
         bootstrapFailure = bootstrapFailure ?? other.bootstrapFailure
         for count in [
-            \Self.slowTurns, \.failures, \.droppedFailures, \.droppedAfterEnd, \.missedObservations,
-            \.observerFailures, \.runningWork,
+            \Self.slowTurns, \.failures, \.droppedFailures, \.droppedAfterEnd, \.droppedForGoneParts,
+            \.missedObservations, \.observerFailures, \.runningWork,
         ] { self[keyPath: count] += other[keyPath: count] }
     }
 }

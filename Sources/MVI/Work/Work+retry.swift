@@ -16,6 +16,15 @@ extension Work {
         attempts: Int, backoff: Backoff = .exponential(), if isRetried: (any Error) -> Bool = { _ in true },
         _ operation: nonisolated(nonsending) () async throws -> Success
     ) async throws -> Success {
+        try await context.retry(attempts: attempts, backoff: backoff, if: isRetried, operation)
+    }
+}
+
+extension WorkContext {
+    nonisolated(nonsending) func retry<Success>(
+        attempts: Int, backoff: Backoff, if isRetried: (any Error) -> Bool,
+        _ operation: nonisolated(nonsending) () async throws -> Success
+    ) async throws -> Success {
         var failed = 0
         while true {
             do {
@@ -24,8 +33,7 @@ extension Work {
                 failed += 1
                 if failed >= attempts || Task.isCancelled || !isRetried(error) { throw error }
             }
-            let jitter = context.host.scope.environment.jitter
-            try await sleep(for: jitter(backoff.delay(afterAttempts: failed)))
+            try await sleep(for: host.scope.environment.jitter(backoff.delay(afterAttempts: failed)))
         }
     }
 }

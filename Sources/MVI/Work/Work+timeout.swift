@@ -1,11 +1,4 @@
 extension Work {
-    private enum Race<Success: Sendable>: Sendable {
-        case ended(Success)
-        case timeUp
-        /// The wait was cancelled, with all of the work.
-        case calledOff
-    }
-
     /// Runs `operation` in a child task and cancels it when it takes longer than `limit` on the store's clock.
     ///
     /// Returns or throws only when the operation has ended: one that ignores its cancellation is waited for, and keeps
@@ -16,11 +9,26 @@ extension Work {
     public func timeout<Success: Sendable>(
         after limit: Duration, _ operation: @escaping @Sendable () async throws -> Success
     ) async throws -> Success {
+        try await context.timeout(after: limit, operation)
+    }
+}
+
+extension WorkContext {
+    private enum Race<Success: Sendable>: Sendable {
+        case ended(Success)
+        case timeUp
+        /// The wait was cancelled, with all of the work.
+        case calledOff
+    }
+
+    func timeout<Success: Sendable>(
+        after limit: Duration, _ operation: @escaping @Sendable () async throws -> Success
+    ) async throws -> Success {
         try await withThrowingTaskGroup(of: Race<Success>.self) { group in
             group.addTask { .ended(try await operation()) }
-            group.addTask { [context] in
+            group.addTask {
                 do {
-                    try await context.sleep(for: limit)
+                    try await sleep(for: limit)
                     return .timeUp
                 } catch {
                     return .calledOff

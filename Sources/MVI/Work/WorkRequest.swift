@@ -2,15 +2,22 @@
 public struct WorkID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
     /// The name, as the author gave it.
     public let name: String
+    /// The part whose work it names; nil for work of the feature.
+    private let scope: Scope?
 
     /// An id with a name made at run time.
-    public init(_ name: String) { self.name = name }
+    public init(_ name: String) { self.init(name, in: nil) }
 
     /// The same with a name from the source.
-    public init(stringLiteral value: String) { name = value }
+    public init(stringLiteral value: String) { self.init(value, in: nil) }
 
-    /// The name.
-    public var description: String { name }
+    init(_ name: String, in scope: Scope?) {
+        self.name = name
+        self.scope = scope
+    }
+
+    /// The name, with the id of its part if that is in a list.
+    public var description: String { scope?.description.map { "\(name) of \($0)" } ?? name }
 }
 
 /// What happens when work is launched while work of the same id runs.

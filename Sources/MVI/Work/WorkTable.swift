@@ -52,7 +52,7 @@ struct WorkTable {
     var inProgress: [String] {
         running.filter { $0.value.window.map { throttled[$0]?.latest != nil } ?? true }
             .sorted { $0.key.number < $1.key.number }
-            .map { ($0.value.window ?? $0.value.request.id)?.name ?? "work without an id" }
+            .map { ($0.value.window ?? $0.value.request.id)?.description ?? "work without an id" }
     }
 
     /// Whether work of that id runs or waits.

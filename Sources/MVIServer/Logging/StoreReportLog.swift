@@ -55,6 +55,7 @@ struct DiagnosticsLog {
         log("Observers were too slow and missed what happened", \.missedObservations, now)
         log("Observers threw", \.observerFailures, now)
         log("Throws were too many to be handed to features", \.droppedFailures, now)
+        log("Messages were for parts that had left their list", \.droppedForGoneParts, now)
         last = now
     }
 

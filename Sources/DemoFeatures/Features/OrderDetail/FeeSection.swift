@@ -1,7 +1,7 @@
-/// What the order costs.
-struct FeeSection: OrderSection {
-    typealias Message = Loadable<OrderFee>.Event
+import MVI
 
+/// What the order costs.
+struct FeeSection: Part {
     struct Content: Codable, Equatable, Sendable {
         struct Line: Codable, Equatable, Sendable {
             var text: String
@@ -14,7 +14,7 @@ struct FeeSection: OrderSection {
 
     var fee = Loadable<OrderFee>()
 
-    mutating func reduce(_ message: Message) { fee.reduce(message) }
+    mutating func reduce(_ message: Loadable<OrderFee>.Message) { fee.reduce(message) }
 
     var view: SectionView<Content> {
         fee.view(error: "The fee could not be loaded.") { fee in

@@ -1,7 +1,7 @@
-/// Whom and what the order is for.
-struct InfoCardSection: OrderSection {
-    typealias Message = Loadable<OrderInfo>.Event
+import MVI
 
+/// Whom and what the order is for.
+struct InfoCardSection: Part {
     struct Content: Codable, Equatable, Sendable {
         var customer: String
         var phone: String
@@ -12,7 +12,7 @@ struct InfoCardSection: OrderSection {
 
     var info = Loadable<OrderInfo>()
 
-    mutating func reduce(_ message: Message) { info.reduce(message) }
+    mutating func reduce(_ message: Loadable<OrderInfo>.Message) { info.reduce(message) }
 
     var view: SectionView<Content> {
         info.view(error: "The customer's details could not be loaded.") { info in

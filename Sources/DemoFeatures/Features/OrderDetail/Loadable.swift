@@ -1,7 +1,9 @@
+import MVI
+
 /// Something that is loaded, perhaps again, perhaps in vain. What was loaded last stays.
-struct Loadable<Content: Codable & Equatable & Sendable>: Codable, Equatable, Sendable {
+struct Loadable<Content: Codable & Equatable & Sendable>: Part {
     /// What can happen to it.
-    enum Event: Codable, Equatable, Sendable {
+    enum Message: Codable, Equatable, Sendable {
         case started
         case loaded(Content)
         case failed
@@ -14,19 +16,10 @@ struct Loadable<Content: Codable & Equatable & Sendable>: Codable, Equatable, Se
     /// Whether it is still to come: on its way, or never asked for.
     var isOwed: Bool { isLoading || (content == nil && !hasFailed) }
 
-    mutating func reduce(_ event: Event) {
-        switch event {
-        case .started:
-            isLoading = true
-            hasFailed = false
-        case .loaded(let content):
-            self.content = content
-            isLoading = false
-            hasFailed = false
-        case .failed:
-            isLoading = false
-            hasFailed = true
-        }
+    mutating func reduce(_ message: Message) {
+        isLoading = message == .started
+        hasFailed = message == .failed
+        if case .loaded(let content) = message { self.content = content }
     }
 
     /// What a view sees of it: `error` where loading failed, and the content prepared by `prepare`.
@@ -34,6 +27,23 @@ struct Loadable<Content: Codable & Equatable & Sendable>: Codable, Equatable, Se
         SectionView(
             status: LoadStatus(isLoading: isLoading, hasFailed: hasFailed, isEmpty: content == nil),
             error: hasFailed ? error : nil, content: content.map(prepare))
+    }
+}
+
+extension PartTurn {
+    /// Loads the content; unless `always`, not if it was loaded or has failed.
+    mutating func load<Content>(
+        always: Bool, _ content: @escaping @Sendable () async throws -> Content
+    ) where P == Loadable<Content> {
+        guard always || state.isOwed else { return }
+        dispatch(.started)
+        launch(id: "load", policy: .cancelPrevious) { work in
+            do {
+                await work.dispatch(.loaded(try await content()))
+            } catch {
+                await work.dispatch(.failed)
+            }
+        }
     }
 }
 

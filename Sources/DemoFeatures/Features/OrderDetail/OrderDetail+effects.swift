@@ -1,18 +1,21 @@
 import MVI
 
 extension OrderDetail {
-    /// Loads one section: `content` asks the repository, `message` makes of each event what the section is told.
-    func load<Content: Codable & Equatable & Sendable>(
-        _ section: OrderSectionName, _ turn: inout Turn<Self>,
-        of content: @escaping @Sendable (any OrderRepository, String) async throws -> Content,
-        as message: @escaping @Sendable (Loadable<Content>.Event) -> Message
-    ) {
-        turn.dispatch(message(.started))
-        turn.launch(id: WorkID("load \(section.rawValue)"), policy: .cancelPrevious) { [id, orders] work in
-            do {
-                await work.dispatch(message(.loaded(try await content(orders, id))))
-            } catch {
-                await work.dispatch(message(.failed))
+    /// Loads one section; unless `always`, not if it was loaded or has failed.
+    func load(_ section: Section, always: Bool = true, _ turn: inout Turn<Self>) {
+        switch section {
+        // The step that is being taken brings the status.
+        case .status where turn.state.status.step != nil: break
+        case .status:
+            turn.part(\.status.status, { .status(.load($0)) }) {
+                $0.load(always: always) { try await orders.status(of: id) }
+            }
+        case .infoCard:
+            turn.part(\.infoCard.info, Message.infoCard) { $0.load(always: always) { try await orders.info(of: id) } }
+        case .fee: turn.part(\.fee.fee, Message.fee) { $0.load(always: always) { try await orders.fee(of: id) } }
+        case .scheduling:
+            turn.part(\.scheduling.scheduling, Message.scheduling) {
+                $0.load(always: always) { try await orders.scheduling(of: id) }
             }
         }
     }
@@ -20,13 +23,13 @@ extension OrderDetail {
     /// Takes a step in the order's life. It may change who comes and when, so that is loaded anew.
     func take(_ step: OrderStep, _ turn: inout Turn<Self>) {
         turn.dispatch(.status(.stepStarted(step)))
-        turn.launch(id: "step", policy: .keepPrevious) { [id, orders] work in
+        turn.launch(id: "step", policy: .keepPrevious) { work in
             do {
                 let status = try await orders.take(step, in: id)
                 await work.turn { turn in
                     turn.dispatch(.status(.stepTaken(status)))
                     turn.publish(.toast(text: Self.sentence(for: status)))
-                    turn.send(.load(.scheduling))
+                    load(.scheduling, &turn)
                 }
             } catch let refusal as OrderStepRefused {
                 await work.turn { turn in

@@ -2,35 +2,25 @@ import MVI
 
 /// One order in four sections that load on their own.
 ///
-/// A view can only raise events (the intents); they are routed to the sections as actions and messages, each section
-/// being a part of one state with its own reducer.
+/// A view can only raise events (the intents); they reach the sections as messages, each section being a part of one
+/// state with its own reducer and view. Who writes one section need not know the others.
 struct OrderDetail: Feature {
     struct State: Codable, Equatable, Sendable {
         var status = StatusSection()
         var infoCard = InfoCardSection()
         var fee = FeeSection()
         var scheduling = SchedulingSection()
+    }
 
-        /// Whether a section was to be loaded, and neither was nor failed.
-        func owes(_ section: OrderSectionName) -> Bool {
-            switch section {
-            case .status: status.status.isOwed
-            case .infoCard: infoCard.info.isOwed
-            case .fee: fee.fee.isOwed
-            case .scheduling: scheduling.scheduling.isOwed
-            }
-        }
+    /// The sections by name.
+    enum Section: String, Codable, CaseIterable {
+        case status, infoCard, fee, scheduling
     }
 
     enum Intent: Codable, Equatable, Sendable {
         case statusButton(actionId: String)
         case refreshAllData
-        case retrySection(section: OrderSectionName)
-    }
-
-    enum Action: Codable, Equatable, Sendable {
-        case load(OrderSectionName)
-        case take(OrderStep)
+        case retrySection(section: Section)
     }
 
     enum Message: Codable, Equatable, Sendable {
@@ -64,15 +54,13 @@ struct OrderDetail: Feature {
 
     func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
         // The work of an earlier life is gone: what its state says is loading is not. What it had loaded stays.
-        var sections = OrderSectionName.allCases.filter { turn.state.owes($0) }
-        if turn.state.status.step != nil {
+        let tookStep = turn.state.status.step != nil
+        if tookStep { turn.dispatch(.status(.stepFailed)) }
+        for section in Section.allCases {
             // Whether the step was taken before the end is what loading tells; it may have changed who comes and when.
-            turn.dispatch(.status(.stepFailed))
-            sections = OrderSectionName.allCases.filter {
-                sections.contains($0) || $0 == .status || $0 == .scheduling
-            }
+            let isInDoubt = tookStep && (section == .status || section == .scheduling)
+            load(section, always: isInDoubt, &turn)
         }
-        for section in sections { turn.send(.load(section)) }
     }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
@@ -88,24 +76,10 @@ struct OrderDetail: Feature {
                 turn.publish(.toast(text: "That cannot be done with this order now"))
                 return
             }
-            turn.send(.take(step))
+            take(step, &turn)
         case .refreshAllData:
-            for section in OrderSectionName.allCases { turn.send(.load(section)) }
-        case .retrySection(let section): turn.send(.load(section))
-        }
-    }
-
-    func perform(_ action: Action, _ turn: inout Turn<Self>) {
-        switch action {
-        case .load(.status):
-            // The step that is being taken brings the status.
-            guard turn.state.status.step == nil else { return }
-            load(.status, &turn, of: { try await $0.status(of: $1) }, as: { .status(.load($0)) })
-        case .load(.infoCard): load(.infoCard, &turn, of: { try await $0.info(of: $1) }, as: Message.infoCard)
-        case .load(.fee): load(.fee, &turn, of: { try await $0.fee(of: $1) }, as: Message.fee)
-        case .load(.scheduling):
-            load(.scheduling, &turn, of: { try await $0.scheduling(of: $1) }, as: Message.scheduling)
-        case .take(let step): take(step, &turn)
+            for section in Section.allCases { load(section, &turn) }
+        case .retrySection(let section): load(section, &turn)
         }
     }
 

@@ -1,7 +1,7 @@
-/// When the order is done, and by whom.
-struct SchedulingSection: OrderSection {
-    typealias Message = Loadable<OrderScheduling>.Event
+import MVI
 
+/// When the order is done, and by whom.
+struct SchedulingSection: Part {
     struct Content: Codable, Equatable, Sendable {
         var date: String
         var time: String
@@ -10,7 +10,7 @@ struct SchedulingSection: OrderSection {
 
     var scheduling = Loadable<OrderScheduling>()
 
-    mutating func reduce(_ message: Message) { scheduling.reduce(message) }
+    mutating func reduce(_ message: Loadable<OrderScheduling>.Message) { scheduling.reduce(message) }
 
     var view: SectionView<Content> {
         scheduling.view(error: "The appointment could not be loaded.") { scheduling in

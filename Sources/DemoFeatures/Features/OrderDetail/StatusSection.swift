@@ -1,7 +1,9 @@
+import MVI
+
 /// Where the order stands, with buttons for the steps that can be taken from there.
-struct StatusSection: OrderSection {
+struct StatusSection: Part {
     enum Message: Codable, Equatable, Sendable {
-        case load(Loadable<OrderStatus>.Event)
+        case load(Loadable<OrderStatus>.Message)
         case stepStarted(OrderStep)
         case stepTaken(OrderStatus)
         case stepFailed
@@ -31,7 +33,7 @@ struct StatusSection: OrderSection {
 
     mutating func reduce(_ message: Message) {
         switch message {
-        case .load(let event): status.reduce(event)
+        case .load(let message): status.reduce(message)
         case .stepStarted(let step): self.step = step
         case .stepTaken(let new):
             step = nil

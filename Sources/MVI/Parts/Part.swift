@@ -1,0 +1,32 @@
+/// A part of a feature's state with messages, a reducer and a view of its own: a section of a screen, a row of a list.
+///
+/// The part is its own state, so a feature holds it as a member, or many of them in a ``Parts`` list, and gives its
+/// messages a case:
+///
+/// ```swift
+/// struct State: Codable, Equatable, Sendable { var fee = FeeSection() }
+/// enum Message: Sendable { case fee(FeeSection.Message) }
+/// func reduce(_ state: inout State, _ message: Message) {
+///     switch message {
+///     case .fee(let message): state.fee.reduce(message)
+///     }
+/// }
+/// ```
+///
+/// `turn.part(\.fee, Message.fee) { … }` runs code that knows the part alone.
+public protocol Part: Codable, Equatable, Sendable {
+    /// What happened to it.
+    associatedtype Message: Sendable
+    /// What clients see of it. By default all of it.
+    associatedtype View: Codable & Equatable & Sendable = Self
+
+    /// Makes the next state. Pure, quick and total, as a feature's `reduce`.
+    mutating func reduce(_ message: Message)
+    /// What clients see. Pure.
+    var view: View { get }
+}
+
+extension Part where View == Self {
+    /// All of it.
+    public var view: Self { self }
+}

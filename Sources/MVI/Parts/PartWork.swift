@@ -1,0 +1,52 @@
+/// What launched work of a part holds: each step that it takes is a turn of its own, and returns when that is committed.
+///
+/// It may be used from any task. If the part has left its list, a step does nothing but to cancel the work; the store's
+/// diagnostics count it.
+public struct PartWork<P: Part>: Sendable {
+    private let context: WorkContext
+    private let read: @Sendable () -> P?
+    private let step: @Sendable (@escaping @Sendable (inout PartTurn<P>) -> Void) async -> Void
+
+    init<F: Feature>(_ work: Work<F>, at place: PartPlace<F, P>, id: WorkID?) {
+        context = work.context
+        read = { place.read(work.state) }
+        step = { body in
+            await work.turn { turn in
+                let isThere = turn.part(at: place) { part in body(&part) }
+                if !isThere, let id { turn.cancel(id) }
+            }
+        }
+    }
+
+    /// The intent that launched this work.
+    public var intentID: IntentID { context.origin.intentID }
+
+    /// The part's state now; nil if it has left its list.
+    public var state: P? { read() }
+
+    /// A step with one message.
+    public func dispatch(_ message: P.Message) async {
+        await turn { $0.dispatch(message) }
+    }
+
+    /// Several things in one step: all of them are kept, or none.
+    public func turn(_ body: @escaping @Sendable (inout PartTurn<P>) -> Void) async { await step(body) }
+
+    /// Waits on the store's clock, as `Work.sleep` does.
+    public func sleep(for duration: Duration) async throws { try await context.sleep(for: duration) }
+
+    /// Runs `operation` until it succeeds, as `Work.retry` does.
+    public nonisolated(nonsending) func retry<Success>(
+        attempts: Int, backoff: Backoff = .exponential(), if isRetried: (any Error) -> Bool = { _ in true },
+        _ operation: nonisolated(nonsending) () async throws -> Success
+    ) async throws -> Success {
+        try await context.retry(attempts: attempts, backoff: backoff, if: isRetried, operation)
+    }
+
+    /// Runs `operation` and cancels it when its time is up, as `Work.timeout` does.
+    public func timeout<Success: Sendable>(
+        after limit: Duration, _ operation: @escaping @Sendable () async throws -> Success
+    ) async throws -> Success {
+        try await context.timeout(after: limit, operation)
+    }
+}

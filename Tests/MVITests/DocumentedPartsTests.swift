@@ -1,0 +1,120 @@
+import FoundationEssentials
+import MVI
+import MVITesting
+import Testing
+
+// The code of "Sections and lists" in docs/writing-features.md. The last test holds the two together.
+
+struct Item: Part, Identifiable {
+    enum Message: Equatable, Sendable { case saveStarted(count: Int), saved, saveFailed }
+
+    let id: String
+    var count = 0
+    var isSaving = false
+
+    mutating func reduce(_ message: Message) {
+        switch message {
+        case .saveStarted(let count): (self.count, isSaving) = (count, true)
+        case .saved, .saveFailed: isSaving = false
+        }
+    }
+}
+
+extension PartTurn where P == Item {
+    mutating func set(_ count: Int, _ save: @escaping @Sendable (String, Int) async throws -> Void) {
+        dispatch(.saveStarted(count: count))
+        launch(id: "save", policy: .cancelPrevious) { [id = state.id] work in
+            do {
+                try await save(id, count)
+                await work.dispatch(.saved)
+            } catch {
+                await work.dispatch(.saveFailed)
+            }
+        }
+    }
+}
+
+struct Basket: Feature {
+    struct State: Codable, Equatable, Sendable {
+        var bags = Item(id: "bags")
+        var items = Item.List()
+    }
+    enum Intent: Codable, Sendable { case add(id: String), remove(id: String), set(id: String, count: Int), bags(Int) }
+    enum Message: Equatable, Sendable {
+        case added(Item)
+        case removed(id: String)
+        case bags(Item.Message)
+        case item(id: String, Item.Message)
+    }
+    static let examples: [Intent] = [.add(id: "tea"), .remove(id: "tea"), .set(id: "tea", count: 2), .bags(1)]
+    let initialState = State()
+    let save: @Sendable (String, Int) async throws -> Void
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        switch intent {
+        case .add(let id): turn.dispatch(.added(Item(id: id)))
+        case .remove(let id): turn.dispatch(.removed(id: id))
+        case .set(let id, let count): turn.part(id, in: \.items, Message.item) { $0.set(count, save) }
+        case .bags(let count): turn.part(\.bags, Message.bags) { $0.set(count, save) }
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .added(let item): state.items.append(item)
+        case .removed(let id): state.items.remove(id: id)
+        case .bags(let message): state.bags.reduce(message)
+        case .item(let id, let message): state.items.reduce(id, message)
+        }
+    }
+}
+
+@Suite struct DocumentedPartsTests {
+    @Test("the documented basket saves its bags and its items, each by itself, and leaves items that are gone alone")
+    func basket() async {
+        let gate = Gate()
+        let saved = Collected<String>()
+        let store = TestStore(
+            Basket { id, count in
+                try await gate.wait()
+                saved.append("\(id) \(count)")
+            })
+        await store.send(.add(id: "tea"))
+        await store.receive(.added(Item(id: "tea"))) { $0.items = [Item(id: "tea")] }
+        await store.send(.set(id: "tea", count: 2))
+        await store.receive(.item(id: "tea", .saveStarted(count: 2))) {
+            $0.items = [Item(id: "tea", count: 2, isSaving: true)]
+        }
+        await store.send(.bags(1))
+        await store.receive(.bags(.saveStarted(count: 1))) { $0.bags = Item(id: "bags", count: 1, isSaving: true) }
+        await store.send(.remove(id: "tea"))
+        await store.receive(.removed(id: "tea")) { $0.items = [] }
+        await store.send(.set(id: "tea", count: 3))
+        gate.open()
+        await store.receive(.bags(.saved)) { $0.bags.isSaving = false }
+        #expect(Set(saved.all) == ["bags 1", "tea 2"])
+        await store.finish()
+    }
+
+    @Test("the documentation shows this file's code")
+    func documented() throws {
+        let tests = URL(filePath: #filePath)
+        let page = tests.deletingLastPathComponent().appending(path: "../../docs/writing-features.md")
+        let text = String(decoding: try Data(contentsOf: page), as: UTF8.self)
+        let section = try #require(text.components(from: "## Sections and lists\n", to: "\n## "))
+        let source = String(decoding: try Data(contentsOf: tests), as: UTF8.self)
+        let blocks = section.split(separator: "```swift\n").dropFirst().map { $0.prefix { $0 != "`" } }
+        #expect(blocks.count == 3)
+        for block in blocks { #expect(source.contains(block), "\(block)") }
+    }
+}
+
+extension String {
+    /// What is between two texts; nil if either is missing.
+    fileprivate func components(from start: String, to end: String) -> Substring? {
+        guard let begin = firstRange(of: start)?.upperBound, let rest = self[begin...].firstRange(of: end) else {
+            return nil
+        }
+        return self[begin..<rest.lowerBound]
+    }
+}
