@@ -2,7 +2,7 @@ import Testing
 
 @testable import JWTAuthentication
 
-@Suite("Keys from an address")
+@Suite("Keys from an address", .timeLimit(.minutes(1)))
 struct KeyDownloadTests {
     private func outcome(_ address: String, timeout: Duration = .seconds(5)) async -> Result<[UInt8], KeyReadError> {
         do throws(KeyReadError) {
