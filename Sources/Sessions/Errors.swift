@@ -37,6 +37,12 @@ extension StoreError.Code {
 
 extension StoreError {
     static let featureNotFound = StoreError(.featureNotFound, "There is no such feature instance.")
+    /// The maker of a keyed feature said no: the sender may not use the instance, or there is none for them.
+    static func refusedInstance(_ refusal: Refusal) -> StoreError {
+        let code: Code = refusal.kind == .forbidden ? .forbidden : .featureNotFound
+        return StoreError(code, refusal.detail, refusalCode: refusal.code)
+    }
+
     static let sessionEnded = StoreError(.gone, "The session was ended while the request was under way.")
     static let evicted = StoreError(.evicted, "The session left memory while the request was under way.")
     static let storeDisposed = StoreError(.disposed, "The store was disposed meanwhile.")
@@ -58,7 +64,7 @@ extension StoreError {
 
     /// Whether a store cannot be had here, however often it is tried.
     var isLasting: Bool {
-        [.newerState, .featureNotFound, .notMade, .gone, .forbidden, .notFound, .refused, .conflict].contains(code)
+        [.newerState, .featureNotFound, .notMade, .gone, .forbidden].contains(code)
     }
 
     init(_ fault: WireDecodingError) {

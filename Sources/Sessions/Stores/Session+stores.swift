@@ -83,7 +83,7 @@ extension Session {
         } catch let error as StoreError {
             throw error
         } catch let refusal as Refusal {
-            throw StoreError(refusal)
+            throw .refusedInstance(refusal)
         } catch {
             let failure = Failure(stage: .bootstrap, intentID: .bootstrap, error: error)
             shared.report(.failure(failure, instance: feature.text))
@@ -246,7 +246,7 @@ private final class OpenJob: QueueJob {
             } catch {
                 // What is kept of a feature that is served no more, or of a newer version, is not shown with all others.
                 let isLeftOut =
-                    filter == .all && [.featureNotFound, .newerState, .forbidden, .notFound].contains(error.code)
+                    filter == .all && [.featureNotFound, .newerState, .forbidden].contains(error.code)
                 if !isLeftOut { self.error.withLock { $0 = error } }
             }
         }

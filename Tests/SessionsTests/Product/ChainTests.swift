@@ -1,0 +1,141 @@
+import MVI
+import MVITesting
+import SessionJournal
+import Sessions
+import TestSupport
+import Testing
+
+@Suite("58: a turn and the other stores of its session")
+struct ChainTests {
+    @Test("58: a turn reads another store, and what it sends there is committed with it")
+    func together() throws {
+        let fixture = try ProductFixture()
+        try fixture.send(#"{"type":"put","items":3}"#, to: fixture.basket)
+        let before = fixture.journal.appended
+        let outcome = try fixture.send(#"{"type":"order"}"#, to: fixture.till).get()
+        #expect(try fixture.orders == [3])
+        #expect(try fixture.items == 0)
+        // The store that was made, the order and the emptied basket: one append.
+        #expect(fixture.journal.appended == before + 1)
+        #expect(outcome.version < (try fixture.session.stateNow(of: fixture.basket)).version)
+    }
+
+    @Test("58: a store that is not there is made")
+    func made() throws {
+        let fixture = try ProductFixture()
+        let refused = try fixture.send(#"{"type":"order"}"#, to: fixture.till)
+        #expect(refused.code == .refused)
+        #expect(refused.refusalCode == "empty-basket")
+        #expect(fixture.session.hasStore(fixture.basket))
+        #expect(try fixture.orders.isEmpty)
+    }
+
+    @Test("58: a refusal in the chain undoes the chain, and is the answer")
+    func refused() throws {
+        let fixture = try ProductFixture()
+        try fixture.send(#"{"type":"put","items":2}"#, to: fixture.basket)
+        let refused = try fixture.send(#"{"type":"orderAndRefuse"}"#, to: fixture.till)
+        #expect(refused.code == .conflict)
+        #expect(refused.refusalCode == "not-now")
+        #expect(try fixture.orders.isEmpty)
+        #expect(try fixture.items == 2)
+        // Both stores go on where they were.
+        try fixture.send(#"{"type":"put","items":1}"#, to: fixture.basket)
+        try fixture.send(#"{"type":"order"}"#, to: fixture.till)
+        #expect(try fixture.orders == [3])
+    }
+
+    @Test("58: a throw in the chain undoes the chain, and is handed to the feature that threw")
+    func threw() throws {
+        let (ofBasket, ofTill) = (Collected<String>(), Collected<String>())
+        let fixture = try ProductFixture(till: Till(failures: ofTill), basket: Trolley(failures: ofBasket))
+        try fixture.send(#"{"type":"put","items":2}"#, to: fixture.basket)
+        #expect(try fixture.send(#"{"type":"orderAndJam"}"#, to: fixture.till).code == .failed)
+        #expect(try fixture.orders.isEmpty)
+        #expect(try fixture.items == 2)
+        #expect(ofBasket.all == ["execute"])
+        #expect(ofTill.all.isEmpty)
+    }
+
+    @Test("58: a chain is bounded")
+    func bounded() throws {
+        let fixture = try ProductFixture()
+        #expect(try fixture.send(#"{"type":"loop"}"#, to: fixture.till).code == .failed)
+        #expect(try fixture.send(#"{"type":"stamp"}"#, to: fixture.till).code == nil)
+    }
+
+    @Test("58: what cannot be committed leaves no store of the chain changed")
+    func failedCommit() throws {
+        let fixture = try ProductFixture()
+        try fixture.send(#"{"type":"put","items":2}"#, to: fixture.basket)
+        fixture.journal.fail(.full)
+        #expect(try fixture.send(#"{"type":"order"}"#, to: fixture.till).code == .full)
+        fixture.journal.fail(nil)
+        #expect(try fixture.items == 2)
+        try fixture.send(#"{"type":"order"}"#, to: fixture.till)
+        #expect(try fixture.orders == [2])
+        #expect(try fixture.items == 0)
+    }
+
+    @Test("58: a store that has left memory is loaded before the turn runs")
+    func passive() async throws {
+        let kept = MemoryJournal()
+        let first = try ProductFixture(kept: kept)
+        try first.send(#"{"type":"put","items":4}"#, to: first.basket)
+        try first.send(#"{"type":"stamp"}"#, to: first.till)
+        let second = try ProductFixture(kept: kept)
+        let session = try second.table.live(first.token)
+        second.journal.holdLoads()
+        let answer = Answer()
+        session.send(IntentRequest(body: Array(#"{"type":"order"}"#.utf8)), to: second.till) { answer.set($0) }
+        try await second.journal.untilLoadHeld()
+        second.journal.releaseLoads()
+        _ = try await answer.wait().get()
+        #expect(String(decoding: try session.stateNow(of: second.till).view, as: UTF8.self).contains(#""orders":[4]"#))
+    }
+
+    @Test("59: a turn that runs again after another writer was first has the same time and ids")
+    func inputsAgain() throws {
+        let kept = MemoryJournal()
+        let first = try ProductFixture(kept: kept)
+        try first.send(#"{"type":"stamp"}"#, to: first.till)
+        let second = try ProductFixture(kept: kept, time: first.time)
+        let other = try second.table.live(first.token)
+        _ = try other.stateNow(of: second.basket)
+        first.journal.hold()
+        let answer = first.post(#"{"type":"stamp"}"#, to: first.till)
+        let theirs = Answer()
+        other.send(IntentRequest(body: Array(#"{"type":"put","items":1}"#.utf8)), to: second.basket) { theirs.set($0) }
+        _ = try #require(theirs.value).get()
+        first.time.step(by: .seconds(100))
+        // Ours has lost, and runs again.
+        first.journal.releaseOne(.conflict)
+        first.journal.release()
+        _ = try #require(answer.value).get()
+        let state = try first.state(Till.State.self, first.till)
+        #expect(state.times.count == 2)
+        #expect(state.times[1] - state.times[0] < .seconds(100))
+        #expect(Set(state.ids).count == 2)
+        #expect(state.ids.allSatisfy { $0.count == 36 })
+    }
+
+    @Test("56: a turn knows who sent its intent, and in which session")
+    func whoAsks() throws {
+        let fixture = try ProductFixture()
+        let stream = TestStream(
+            try #require(
+                {
+                    let opened = Box<Result<SessionStream, StoreError>>()
+                    fixture.session.openStream(.all, from: .now) { opened.set($0) }
+                    return opened.value
+                }()
+            ).get())
+        let principal = Principal(issuer: "i", subject: "anna")
+        try fixture.send(#"{"type":"who"}"#, to: fixture.till, principal: principal)
+        try fixture.send(#"{"type":"who"}"#, to: fixture.till)
+        let labels = try stream.read().named("label").map { String(decoding: $0.data, as: UTF8.self) }
+        #expect(labels.count == 2)
+        #expect(labels[0].contains("anna in \(fixture.session.id)"))
+        #expect(labels[1].contains("nobody in \(fixture.session.id)"))
+    }
+}
