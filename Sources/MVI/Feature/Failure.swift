@@ -15,21 +15,32 @@ public struct Failure: Error, Sendable {
     }
 
     /// Where it was thrown.
-    public let stage: Stage
+    public var stage: Stage { content.stage }
     /// The intent that led to it.
-    public let intentID: IntentID
+    public var intentID: IntentID { content.intentID }
     /// That intent as it was executed, a value of the feature's `Intent`: with launched work the one that launched it,
     /// with the work's own launches too. Nil for bootstrap, and for what no intent led to.
-    public let intent: (any Sendable)?
+    public var intent: (any Sendable)? { content.intent }
     /// What was thrown.
-    public let error: any Error
+    public var error: any Error { content.error }
+
+    /// Beside the value: what holds a failure only now and then, as an observation does, stays small.
+    private final class Content: Sendable {
+        let stage: Stage
+        let intentID: IntentID
+        let intent: (any Sendable)?
+        let error: any Error
+
+        init(_ stage: Stage, _ intentID: IntentID, _ intent: (any Sendable)?, _ error: any Error) {
+            (self.stage, self.intentID, self.intent, self.error) = (stage, intentID, intent, error)
+        }
+    }
+
+    private let content: Content
 
     /// A failure of that stage.
     public init(stage: Stage, intentID: IntentID, intent: (any Sendable)? = nil, error: any Error) {
-        self.stage = stage
-        self.intentID = intentID
-        self.intent = intent
-        self.error = error
+        content = Content(stage, intentID, intent, error)
     }
 
     /// The name of the intent's case, without its values; nil without an intent, or if that is no enum.
