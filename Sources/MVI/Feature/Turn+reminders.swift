@@ -12,7 +12,7 @@ extension Turn where F.Action: Codable {
     /// The same at a time on the wall clock; at once if that is over.
     public mutating func remind(id: String, at time: Timestamp, _ action: F.Action) {
         guard runner.keepsReminders else { return remindInMemory(id, at: time, action) }
-        reminders.append(.set(id: id, due: time, action))
+        makeRare().reminders.append(.set(id: id, due: time, action))
     }
 }
 
@@ -20,7 +20,7 @@ extension Turn {
     /// Forgets a reminder; nothing happens if there is none.
     public mutating func cancelReminder(_ id: String) {
         guard runner.keepsReminders else { return cancel(.reminder(id)) }
-        reminders.append(.cancel(id: id))
+        makeRare().reminders.append(.cancel(id: id))
     }
 
     /// A store on its own keeps nothing: it sleeps on its clock.

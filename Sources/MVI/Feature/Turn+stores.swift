@@ -23,7 +23,7 @@ extension Turn {
     /// intent; its asynchronous check is not asked.
     @inlinable
     public mutating func send<Other: Feature>(_ intent: Other.Intent, to feature: Other.Type, key: String? = nil) {
-        sends.append(
+        makeRare().sends.append(
             SiblingIntent(instance: Other.instance(key)) { runner in
                 (runner as? TurnRunner<Other>)?.execute(intent)
             })
@@ -36,7 +36,8 @@ extension Turn {
             return try siblings.runner(of: instance, for: principal)
         } catch let absent as StoreIsAbsent {
             // Also where the handler catches it.
-            missing = missing ?? absent.instance
+            let rare = makeRare()
+            rare.missing = rare.missing ?? absent.instance
             throw absent
         }
     }

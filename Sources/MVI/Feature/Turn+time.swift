@@ -2,9 +2,9 @@ extension Turn {
     /// The time on the wall clock, the same throughout the turn, and when it runs again after another writer was first.
     public var now: Timestamp {
         mutating get {
-            if let now = inputs.now { return now }
-            let now = runner.environment.now()
-            inputs.now = now
+            let rare = makeRare()
+            let now = rare.now ?? runner.environment.now()
+            rare.now = now
             return now
         }
     }
@@ -12,29 +12,27 @@ extension Turn {
     /// A new UUID of version 4 (RFC 9562 section 5.4) as text, in lower case. A turn that runs again after another writer
     /// was first gets the same ones in the same order.
     public mutating func uuid() -> String {
-        defer { uuidCount += 1 }
-        if uuidCount == inputs.uuids.count { inputs.uuids.append(runner.environment.uuid()) }
-        return inputs.uuids[uuidCount]
+        let rare = makeRare()
+        defer { rare.uuidCount += 1 }
+        if rare.uuidCount == rare.uuids.count { rare.uuids.append(runner.environment.uuid()) }
+        return rare.uuids[rare.uuidCount]
     }
 }
 
 /// What a turn got of time and chance: it gets the same when it runs again.
 @usableFromInline
-package struct TurnInputs: Sendable {
-    @usableFromInline var now: Timestamp?
-    @usableFromInline var uuids: [String] = []
+package final class TurnInputs: Sendable {
+    package let now: Timestamp?
+    let uuids: [String]
     /// Those of the intents that it sent to other stores, in their order.
-    package var links: [TurnInputs] = []
+    package let links: [TurnInputs?]
 
-    @inlinable
-    package init() {}
+    package init(now: Timestamp?, uuids: [String] = [], links: [TurnInputs?] = []) {
+        (self.now, self.uuids, self.links) = (now, uuids, links)
+    }
 
-    /// For a turn of the same chain.
-    package init(now: Timestamp?) { self.now = now }
-
-    package var time: Timestamp? { now }
-
-    @inlinable var isEmpty: Bool { now == nil && uuids.isEmpty }
+    /// The same with those of a chain.
+    package func with(links: [TurnInputs?]) -> TurnInputs { TurnInputs(now: now, uuids: uuids, links: links) }
 }
 
 /// A UUID of version 4, from the system's random source.

@@ -15,13 +15,8 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline package var observations: [Observation<F>.Event] = []
     @usableFromInline var effects: [Effect] = []
     @usableFromInline var actions: [F.Action] = []
-    @usableFromInline package var reminders: [ReminderRequest<F>] = []
-    @usableFromInline var sends: [SiblingIntent] = []
-    /// The first store that the turn needs and that is not there yet.
-    @usableFromInline var missing: String?
-    @usableFromInline var inputs: TurnInputs
-    /// How many UUIDs the turn has got.
-    @usableFromInline var uuidCount = 0
+    /// What hardly any turn has.
+    @usableFromInline package var rare: RareRequests<F>?
 
     @inlinable
     init(runner: TurnRunner<F>, state: F.State, context: TurnContext, cause: F.Intent?, origin: WorkOrigin?) {
@@ -30,7 +25,6 @@ public struct Turn<F: Feature>: ~Copyable {
         self.context = context
         self.cause = cause
         self.origin = origin
-        inputs = context.inputs ?? TurnInputs()
     }
 
     /// The intent that led to this turn.

@@ -18,12 +18,12 @@ package final class JobResult: Sendable {
     package let followsPrevious: Bool
     package let isBootstrap: Bool
     /// The stores to which the turn, or one that follows it, sent intents.
-    package let links: [any StoreHost]
+    package let links: [any StoreHost]?
 
     package init(
         _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult?,
         error: StoreError? = nil, isKept: Bool, state: StateSnapshot, isOfKeptStore: Bool = false,
-        followsPrevious: Bool = false, isBootstrap: Bool = false, links: [any StoreHost] = []
+        followsPrevious: Bool = false, isBootstrap: Bool = false, links: [any StoreHost]? = nil
     ) {
         self.links = links
         (self.job, self.host, self.intentID, self.turn, self.error) = (job, host, intentID, turn, error)
@@ -50,22 +50,17 @@ package final class TurnResult: Sendable {
     package let observe: (@Sendable () -> Void)?
     /// Runs the intent again as interceptors left it; nil if there are none.
     package let judged: JudgedTurn?
-    /// Intents for other stores of the session, which run directly after it.
-    package let sends: [SiblingIntent]
-    /// What it got of time and chance; nil if nothing.
-    package let inputs: TurnInputs?
-    /// A store that the turn needs and that is not there: it is to run again when that is. Nothing else of it counts.
-    package let missing: String?
+    /// What follows from it besides; nil if nothing.
+    package let sequel: TurnSequel?
 
     @usableFromInline
     init(
-        _ trouble: TurnTrouble?, output: TurnOutput = TurnOutput(), effects: [Effect] = [],
-        observe: (@Sendable () -> Void)? = nil, judged: JudgedTurn? = nil, sends: [SiblingIntent] = [],
-        inputs: TurnInputs? = nil, missing: String? = nil
+        _ trouble: TurnTrouble?, output: consuming TurnOutput = TurnOutput(), effects: [Effect] = [],
+        observe: (@Sendable () -> Void)? = nil, judged: JudgedTurn? = nil, sequel: TurnSequel? = nil
     ) {
         (self.trouble, self.output, self.effects) = (trouble, output, effects)
         (self.observe, self.judged) = (observe, judged)
-        (self.sends, self.inputs, self.missing) = (sends, inputs, missing)
+        self.sequel = sequel
     }
 
     /// A job that led to nothing and has no observer to be told.
@@ -74,12 +69,16 @@ package final class TurnResult: Sendable {
     /// The same with what its chain got of time and chance.
     package func with(_ inputs: TurnInputs) -> TurnResult {
         TurnResult(
-            trouble, output: output, effects: effects, observe: observe, judged: judged, sends: sends, inputs: inputs)
+            trouble, output: output, effects: effects, observe: observe, judged: judged,
+            sequel: TurnSequel(sends: sequel?.sends ?? [], inputs: inputs))
     }
+
+    /// What it got of time and chance; nil if nothing.
+    package var inputs: TurnInputs? { sequel?.inputs }
 
     /// The turn of a chain that failed: nothing of it is kept.
     package func undone(by error: StoreError) -> TurnResult {
-        TurnResult(TurnTrouble(error: error, stepError: error), judged: judged, inputs: inputs)
+        TurnResult(TurnTrouble(error: error, stepError: error), judged: judged, sequel: TurnSequel(inputs: inputs))
     }
 
     /// A job that led to nothing but an error.
@@ -110,8 +109,8 @@ package struct TurnOutput: Sendable {
     @usableFromInline package var view: [UInt8]?
     /// In order.
     @usableFromInline package var labels: [EncodedLabel] = []
-    /// Reminders to set and to forget, in order.
-    @usableFromInline package var reminders: [EncodedReminder] = []
+    /// Reminders to set and to forget, in order; nil if there are none.
+    @usableFromInline package var reminders: [EncodedReminder]?
     /// What happened in it as JSON; nil unless that is recorded.
     @usableFromInline package var recording: [UInt8]?
 
@@ -152,12 +151,8 @@ package struct TurnContext: Sendable {
     @usableFromInline let scope: StoreScope
     /// What the batch's earlier turns of the store ask for.
     @usableFromInline let earlier: [Effect]
-    /// Who sent the intent that led to the turn.
-    @usableFromInline let principal: Principal?
-    /// What the turn got of time and chance when it ran before; nil if it did not.
-    @usableFromInline let inputs: TurnInputs?
-    /// The other stores of the session; nil for a store on its own.
-    @usableFromInline let siblings: (any Siblings)?
+    /// What hardly any turn has.
+    @usableFromInline let extras: TurnExtras?
 
     package init(
         _ intentID: IntentID, _ scope: StoreScope, earlier: [Effect], principal: Principal? = nil,
@@ -166,6 +161,27 @@ package struct TurnContext: Sendable {
         self.intentID = intentID
         self.scope = scope
         self.earlier = earlier
+        let isPlain = principal == nil && inputs == nil && siblings == nil
+        extras = isPlain ? nil : TurnExtras(principal, inputs, siblings)
+    }
+
+    /// Who sent the intent that led to the turn.
+    @inlinable var principal: Principal? { extras?.principal }
+
+    /// The other stores of the session; nil for a store on its own.
+    @usableFromInline var siblings: (any Siblings)? { extras?.siblings ?? scope.siblings }
+}
+
+/// What hardly any turn runs in. A class, so that other turns have one empty reference to pass on.
+@usableFromInline
+package final class TurnExtras: Sendable {
+    @usableFromInline let principal: Principal?
+    /// What the turn got of time and chance when it ran before; nil if it did not.
+    let inputs: TurnInputs?
+    /// The other stores of the session, where they are others than the store's scope says.
+    let siblings: (any Siblings)?
+
+    init(_ principal: Principal?, _ inputs: TurnInputs?, _ siblings: (any Siblings)?) {
         (self.principal, self.inputs, self.siblings) = (principal, inputs, siblings)
     }
 }

@@ -118,7 +118,9 @@ extension TurnQueueOwner {
         var settled: [@Sendable () -> Void] = []
         for result in results {
             var isSettled = result.host?.scope.isSettled(result.intentID, &settled) ?? true
-            for link in result.links where !link.scope.isSettled(result.intentID, &settled) { isSettled = false }
+            if let links = result.links {
+                for link in links where !link.scope.isSettled(result.intentID, &settled) { isSettled = false }
+            }
             result.job.finished(result, isSettled: isSettled)
         }
         for action in settled { action() }

@@ -160,11 +160,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             if !turn.effects.isEmpty { try context.scope.check(turn.effects, after: context.earlier) }
         } catch {
             checkDuration(since: start, context)
-            if let missing = turn.missing { return abandoned(missing, turn.inputs) }
-            return threw(
-                error, context, stage: stage, cause: cause, intent: intent, inputs: turn.inputs, judged: judged)
+            return threw(error, context, stage: stage, cause: cause, intent: intent, rare: turn.rare, judged: judged)
         }
-        if let missing = turn.missing { return abandoned(missing, turn.inputs) }
+        if let rare = turn.rare, rare.missing != nil { return abandoned(rare) }
         var after = (state: turn.state, view: before.view)
         var isViewChanged = false
         if turn.hasMessages {
@@ -179,20 +177,16 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             return TurnResult(TurnTrouble(error: error, stepError: error), judged: judged)
         }
         checkDuration(since: start, context)
-        if !turn.sends.isEmpty, context.siblings == nil {
-            let error = StoreError.notServed(turn.sends[0].instance)
-            return threw(
-                error, context, stage: stage, cause: cause, intent: intent, inputs: turn.inputs, judged: judged)
+        if let rare = turn.rare {
+            if let error = fault(of: rare, output.reminders, context) {
+                return threw(error, context, stage: stage, cause: cause, intent: intent, rare: rare, judged: judged)
+            }
+            if !rare.sends.isEmpty { beginChain() }
         }
-        if !output.reminders.isEmpty, let error = fault(of: output.reminders, context) {
-            return threw(
-                error, context, stage: stage, cause: cause, intent: intent, inputs: turn.inputs, judged: judged)
-        }
-        if !turn.sends.isEmpty { beginChain() }
         if turn.hasMessages { setWorking(after) }
         return TurnResult(
-            nil, output: output, effects: turn.effects, observe: telling(turn.observations, context),
-            judged: judged, sends: turn.sends, inputs: turn.inputs.isEmpty ? nil : turn.inputs)
+            nil, output: consume output, effects: turn.effects, observe: telling(turn.observations, context),
+            judged: judged, sequel: turn.rare.map { TurnSequel($0) })
     }
 
     @inlinable
@@ -248,37 +242,45 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     func threw(
         _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event?,
-        intent: F.Intent?, inputs: TurnInputs, judged: JudgedTurn?
+        intent: F.Intent?, rare: RareRequests<F>?, judged: JudgedTurn?
     ) -> TurnResult {
-        guard let stage else { return TurnResult(TurnTrouble(stepError: error), inputs: inputs) }
+        if let rare, rare.missing != nil { return abandoned(rare) }
+        let sequel = rare.map { TurnSequel(inputs: $0.inputs) }
+        guard let stage else { return TurnResult(TurnTrouble(stepError: error), sequel: sequel) }
         if stage == .execute, let refusal = error as? Refusal {
             var events: [Observation<F>.Event] = []
             if case .intent(let intent)? = cause { events = [.refused(intent, refusal)] }
             return TurnResult(
                 TurnTrouble(error: StoreError(refusal), stepError: refusal), observe: telling(events, context),
-                judged: judged, inputs: inputs)
+                judged: judged, sequel: sequel)
         }
         // Another store that cannot be had now: no fault of the feature's.
         if let error = error as? StoreError {
-            return TurnResult(TurnTrouble(error: error, stepError: error), judged: judged, inputs: inputs)
+            return TurnResult(TurnTrouble(error: error, stepError: error), judged: judged, sequel: sequel)
         }
         let failure = Failure(stage: stage, intentID: context.intentID, intent: intent, error: error)
         return TurnResult(
             TurnTrouble(error: StoreError(failure), failure: failure, isHandedToFeature: true),
             observe: telling((cause.map { [$0] } ?? []) + [.failed(failure)], context), judged: judged,
-            inputs: inputs)
+            sequel: sequel)
     }
 
     /// A turn that needs a store which is not there.
     @usableFromInline
-    func abandoned(_ missing: String, _ inputs: TurnInputs) -> TurnResult {
-        TurnResult(TurnTrouble(), inputs: inputs, missing: missing)
+    func abandoned(_ rare: RareRequests<F>) -> TurnResult {
+        TurnResult(TurnTrouble(), sequel: TurnSequel(inputs: rare.inputs, missing: rare.missing))
     }
 
+    /// Why a turn that ran cannot be kept with what it asks for.
     @usableFromInline
-    func fault(of reminders: [EncodedReminder], _ context: TurnContext) -> (any Error)? {
+    func fault(
+        of rare: RareRequests<F>, _ reminders: [EncodedReminder]?, _ context: TurnContext
+    ) -> (any Error)? {
+        let siblings = context.siblings
+        if let first = rare.sends.first, siblings == nil { return StoreError.notServed(first.instance) }
+        guard let reminders else { return nil }
         do {
-            try context.siblings?.check(reminders, of: environment.instance)
+            try siblings?.check(reminders, of: environment.instance)
             return nil
         } catch {
             return error

@@ -24,8 +24,13 @@ package final class StoreScope: Sendable {
     @usableFromInline package let environment: StoreEnvironment
     private let state = Lock(State())
 
+    /// The other stores of the session; nil for a store on its own.
+    let siblings: (any Siblings)?
+
     @usableFromInline
-    package init(_ environment: StoreEnvironment) { self.environment = environment }
+    package init(_ environment: StoreEnvironment, siblings: (any Siblings)? = nil) {
+        (self.environment, self.siblings) = (environment, siblings)
+    }
 
     /// Changes the work under the lock, and does all that follows after it but to begin what was started.
     private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {

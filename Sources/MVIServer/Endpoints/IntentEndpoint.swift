@@ -13,12 +13,15 @@ final class IntentEndpoint: Sendable {
     private let bodyLimit: Int
     /// The longest wait in seconds.
     private let cap: Int
+    /// Whether not everybody may use every feature.
+    private let hasRules: Bool
 
     init(
         _ sessions: SessionTable, _ credentials: Credentials, _ crossSite: CrossSiteRule, _ identity: IdentityRule,
         bodyLimit: Int
     ) {
         self.identity = identity
+        hasRules = !sessions.environment.features.ruled.isEmpty
         self.sessions = sessions
         self.credentials = credentials
         self.crossSite = crossSite
@@ -43,7 +46,7 @@ final class IntentEndpoint: Sendable {
         // body.
         try crossSite.check(fields)
         let feature = try incoming.feature(sessions.environment.features)
-        try sessions.environment.features.checkAccess(to: feature, caller.principal)
+        if hasRules { try sessions.environment.features.checkAccess(to: feature, caller.principal) }
         try checkInstance(feature, caller)
         try caller.checkRate()
         do throws(Problem) { try incoming.checkSize(limit: bodyLimit) } catch {
@@ -205,14 +208,17 @@ final class IntentEndpoint: Sendable {
 private final class PostedIntent: Sendable {
     private let endpoint: IntentEndpoint
     private let feature: FeatureID
-    private let caller: Caller
+    private let session: Session
+    /// For what it waits for; nil if it does not wait.
+    private let caller: Caller?
     private let preferences: Preferences
     private let reply: Reply
 
     init(
         _ endpoint: IntentEndpoint, _ feature: FeatureID, _ caller: Caller, _ preferences: Preferences, _ reply: Reply
     ) {
-        (self.endpoint, self.feature, self.caller) = (endpoint, feature, caller)
+        (self.endpoint, self.feature, session) = (endpoint, feature, caller.session)
+        self.caller = preferences.wait == nil ? nil : caller
         (self.preferences, self.reply) = (preferences, reply)
     }
 
@@ -223,11 +229,11 @@ private final class PostedIntent: Sendable {
         switch result {
         case .success(let outcome):
             // While it waited, its sender may have lost what it had.
-            if preferences.wait != nil, let problem = endpoint.problem(of: caller, feature) {
+            if let caller, let problem = endpoint.problem(of: caller, feature) {
                 return reply.refuse(problem)
             }
-            reply.answer(endpoint.answer(outcome, feature, caller.session, preferences))
-        case .failure(let error): endpoint.refuse(error, feature, caller.session, reply)
+            reply.answer(endpoint.answer(outcome, feature, session, preferences))
+        case .failure(let error): endpoint.refuse(error, feature, session, reply)
         }
     }
 }

@@ -132,7 +132,7 @@ struct ErasedStore: Sendable {
             if !turn.labels.isEmpty {
                 output.labels = try labels(of: turn.labels, feature, limit: outboxLimit)
             }
-            if !turn.reminders.isEmpty { output.reminders = try reminders(turn.reminders) }
+            if let rare = turn.rare, !rare.reminders.isEmpty { output.reminders = try reminders(rare.reminders) }
             if isRecording { output.recording = record(TurnRecording(turn)) }
             return output
         }

@@ -16,8 +16,6 @@ final class IntentJob: QueueJob {
     let inputs: TurnInputs?
     /// Whether it has passed its asynchronous check, or was refused by it.
     private let isChecked: Bool
-    /// The check to run, found at its turn.
-    private let check = Lock<(check: PendingCheck, store: SessionStore)?>(nil)
     private let record: (@Sendable (StoreError) -> RecordedRefusal?)?
     private let completion: @Sendable (IntentResult) -> Void
     /// The intent as interceptors left it: they judge it once, however often it has to run.
@@ -102,8 +100,7 @@ final class IntentJob: QueueJob {
             try request.check(version: version)
             return session.run(self, run, on: store, after: effects)
         case .check(let check):
-            self.check.withLock { $0 = (check, store) }
-            session.drop(self)
+            session.drop(CheckStart(self, check, store))
             return true
         case .fault(let fault): try request.refuse(fault, version: version)
         }
@@ -140,7 +137,6 @@ final class IntentJob: QueueJob {
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([feature], resume) }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        if let (check, store) = check.withLock({ $0.take() }) { return session.check(self, check, on: store) }
         defer { if isChecked { session.checkEnded(receipt) } }
         if let error = result.error ?? result.turn?.trouble?.error {
             release()
@@ -157,7 +153,7 @@ final class IntentJob: QueueJob {
         if request.wantsState { outcome.state = result.state }
         guard let wait = request.wait, let host = result.host else { return completion(.success(outcome)) }
         session.answerWhenSettled(
-            outcome, wait, feature, [host.scope] + result.links.map(\.scope), request.credential, completion)
+            outcome, wait, feature, [host.scope] + (result.links ?? []).map(\.scope), request.credential, completion)
     }
 
     func end(_ error: StoreError) {

@@ -43,3 +43,19 @@ extension StoreError {
         .checkTimeout, "What the feature had to ask elsewhere was not answered in time.", retryAfter: .seconds(2))
     static let tooManyChecks = StoreError(.busy, "Too many intents are being checked.")
 }
+
+/// Begins the check of an intent whose store was not in memory when it came, after its turn in the queue.
+final class CheckStart: QueueJob {
+    private let job: IntentJob
+    private let check: PendingCheck
+    private let store: SessionStore
+
+    init(_ job: IntentJob, _ check: PendingCheck, _ store: SessionStore) {
+        (self.job, self.check, self.store) = (job, check, store)
+    }
+
+    func run() -> Bool { job.run() }
+    func again(after result: JobResult) -> any QueueJob { job }
+    func finished(_ result: JobResult, isSettled: Bool) { job.session.check(job, check, on: store) }
+    func end(_ error: StoreError) { job.end(error) }
+}

@@ -61,7 +61,7 @@ extension Session: Siblings {
         var (call, turn) = (call, first)
         var failures: [String: StoreError] = [:]
         for _ in 0..<Self.chainLimit {
-            guard let instance = turn.missing else { return turn }
+            guard let instance = turn.sequel?.missing else { return turn }
             switch bring(instance, for: call.principal) {
             case .success(nil): return nil
             case .success: break
@@ -70,7 +70,8 @@ extension Session: Siblings {
             call.inputs = turn.inputs ?? call.inputs
             turn = call.run(call.context(after: effects, SiblingsWithFailures(self, failures)))
         }
-        return turn.missing == nil ? turn : .refused(StoreError(.failed, "The turn needs too many other stores."))
+        return turn.sequel?.missing == nil
+            ? turn : .refused(StoreError(.failed, "The turn needs too many other stores."))
     }
 
     /// Has a store in memory and started, made if there is none; nil if it has to be loaded first.
@@ -110,9 +111,9 @@ extension Session: Siblings {
         var isKept = false
         defer { for store in stores { store.runner.endChain(isKept: isKept) } }
         var links: [ChainLink] = []
-        var inputs = first.inputs ?? TurnInputs()
+        var inputs: [TurnInputs?] = []
         let known = call.inputs?.links ?? []
-        var waiting = first.sends[...]
+        var waiting = first.sequel?.sends[...] ?? []
         while let next = waiting.popFirst() {
             guard links.count < Self.chainLimit else {
                 return (first.undone(by: .chainTooLong(Self.chainLimit)), [])
@@ -128,12 +129,13 @@ extension Session: Siblings {
             guard let run = next.run(store.runner) else { return (first.undone(by: .featureNotFound), []) }
             let link = TurnCall(
                 job: call.job, store: store, intentID: call.intentID, principal: call.principal,
-                inputs: known.count > links.count ? known[links.count] : TurnInputs(now: inputs.time), run: run)
+                inputs: known.count > links.count ? known[links.count] : first.inputs.map { TurnInputs(now: $0.now) },
+                run: run)
             var earlier = core.withLock { core in core.work(on: store).map { core.batch.stores[$0].effects } ?? [] }
             if store === call.store { earlier += first.effects }
             for link in links where link.store === store { earlier += link.turn.effects }
-            var turn = run(link.context(after: earlier, self))
-            if turn.missing != nil {
+            var turn = run(link.context(after: earlier))
+            if turn.sequel?.missing != nil {
                 guard let complete = runAgain(link, after: earlier, turn) else { return nil }
                 turn = complete
             }
@@ -142,11 +144,12 @@ extension Session: Siblings {
                 // Its own observers, and its own `onFailure`, are told of a throw.
                 return (first.undone(by: trouble.error ?? .storeDisposed), [links[links.count - 1]])
             }
-            inputs.links.append(turn.inputs ?? TurnInputs())
-            waiting += turn.sends
+            inputs.append(turn.inputs)
+            waiting += turn.sequel?.sends ?? []
         }
         isKept = true
-        return (first.with(inputs), links)
+        let all = (first.inputs ?? TurnInputs(now: nil)).with(links: inputs)
+        return (first.with(all), links)
     }
 }
 
@@ -186,6 +189,6 @@ extension SessionCore {
         let call = TurnCall(
             job: job, store: link.store, intentID: call.intentID, principal: call.principal, run: call.run,
             follows: true)
-        join(call, link.turn, at: index, refusal: nil, links: [], now: now)
+        join(call, link.turn, at: index, refusal: nil, links: nil, now: now)
     }
 }

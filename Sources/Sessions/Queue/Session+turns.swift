@@ -10,8 +10,6 @@ struct TurnCall {
     let principal: Principal?
     var inputs: TurnInputs?
     let run: RunTurn
-    /// The request that it is the turn of.
-    var intent: IntentJob?
     /// The reminder that it is the turn of.
     var reminder: StoredReminder?
     /// The name of what it is the turn of, as its receipt will have it.
@@ -21,7 +19,8 @@ struct TurnCall {
     /// Whether it is the turn of a failure of the turn before.
     var follows = false
 
-    func context(after effects: [Effect], _ siblings: any Siblings) -> TurnContext {
+    /// - Parameter siblings: others than the session's stores as they are; nil for these.
+    func context(after effects: [Effect], _ siblings: (any Siblings)? = nil) -> TurnContext {
         TurnContext(
             intentID, store.scope, earlier: effects, principal: principal, inputs: inputs, siblings: siblings)
     }
@@ -65,7 +64,7 @@ extension Session {
     func run(_ job: IntentJob, _ intent: @escaping RunTurn, on store: SessionStore, after effects: [Effect]?) -> Bool {
         let call = TurnCall(
             job: job, store: store, intentID: job.intentID, principal: job.request.principal, inputs: job.inputs,
-            run: intent, intent: job, receipt: job.receipt)
+            run: intent, receipt: job.receipt)
         if let effects { return run(call, after: effects) }
         return run(call)
     }
@@ -120,13 +119,13 @@ extension Session {
     /// Runs one turn with the intents that it sends to other stores, and that of its failure if it throws. False, and
     /// nothing is kept of it, if it has to wait for another store.
     private func run(_ call: TurnCall, after effects: [Effect]) -> Bool {
-        var turn = call.run(call.context(after: effects, self))
-        if turn.missing != nil {
+        var turn = call.run(call.context(after: effects))
+        var chain: [ChainLink]?
+        if turn.sequel?.missing != nil {
             guard let complete = runAgain(call, after: effects, turn) else { return false }
             turn = complete
         }
-        var chain: [ChainLink] = []
-        if !turn.sends.isEmpty {
+        if turn.sequel?.sends.isEmpty == false {
             guard let end = runChain(call, turn) else { return false }
             (turn, chain) = end
         }
@@ -149,18 +148,19 @@ extension Session {
     }
 
     /// Adds a turn that ran, and its chain's, to the batch.
-    private func join(_ call: TurnCall, _ turn: TurnResult, _ chain: [ChainLink]) {
-        let refusal = turn.trouble?.error.flatMap { call.intent?.recorded($0) }
+    private func join(_ call: TurnCall, _ turn: TurnResult, _ chain: [ChainLink]?) {
+        let refusal = turn.trouble?.error.flatMap { (call.job as? IntentJob)?.recorded($0) }
         // Mostly nothing of a turn has a time.
         let hasTimes =
-            call.receipt != nil || turn.output.hasTimes || chain.contains { $0.turn.output.hasTimes }
+            call.receipt != nil || turn.output.hasTimes || chain?.contains { $0.turn.output.hasTimes } == true
         let now = hasTimes ? shared.time.sinceEpoch() : .zero
         core.withLock { core in
             guard let index = core.work(on: call.store) else { return core.joinOther(call.job, isKept: false) }
-            core.join(call, turn, at: index, refusal: refusal, links: chain.map(\.store), now: now)
-            for link in chain { core.join(link, call, now: now) }
+            core.join(call, turn, at: index, refusal: refusal, links: chain?.map(\.store), now: now)
+            for link in chain ?? [] { core.join(link, call, now: now) }
         }
-        guard let trouble = chain.last?.turn.trouble, trouble.isHandedToFeature, let failure = trouble.failure,
+        guard let chain, let trouble = chain.last?.turn.trouble, trouble.isHandedToFeature,
+            let failure = trouble.failure,
             let store = chain.last?.store
         else { return }
         runFailure(failure, on: store, call.principal)

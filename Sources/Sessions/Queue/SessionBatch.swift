@@ -32,7 +32,8 @@ struct SessionBatch {
     var labels: [StoredLabel] = []
     var receipts: [StoredReceipt] = []
     var recordings: [RecordedTurn] = []
-    var reminders: [ReminderChange] = []
+    /// Nil if there are none, as there mostly are.
+    var reminders: [ReminderChange]?
     var results: ShortList<JobResult> = []
 
     /// Adds a store that is kept; returns its place.
@@ -165,14 +166,14 @@ extension SessionCore {
 
     /// Adds a turn that ran. One of which no trace would be left takes no number.
     mutating func join(
-        _ call: TurnCall, _ turn: TurnResult, at index: Int, refusal: RecordedRefusal?, links: [SessionStore],
+        _ call: TurnCall, _ turn: TurnResult, at index: Int, refusal: RecordedRefusal?, links: [SessionStore]?,
         now: Duration
     ) {
         let (intentID, receipt) = (call.intentID, call.receipt)
         var isKept = turn.trouble == nil || call.start != nil
         if call.start != nil { batch.stores[index].hasStarted = true }
         if let reminder = call.reminder, isUsedUp(reminder, by: turn) {
-            batch.reminders.append(.forgotten(reminder.feature, id: reminder.id))
+            note(.forgotten(reminder.feature, id: reminder.id))
             // A turn that did nothing else takes a number for it.
             if !isKept { batch.count += 1 }
             isKept = isKept || turn.trouble != nil
@@ -210,7 +211,7 @@ extension SessionCore {
         }
         guard
             kind == .made || output.isStateChanged || view != nil || !output.labels.isEmpty
-                || output.recording != nil || receipt != nil || !output.reminders.isEmpty || call.reminder != nil
+                || output.recording != nil || receipt != nil || output.reminders != nil || call.reminder != nil
         else { return }
         batch.count += 1
         let number = lastNumber
@@ -241,7 +242,7 @@ extension SessionCore {
                     RecordedTurn(number: number, feature: feature, time: now, recording: recording))
             }
         }
-        if !output.reminders.isEmpty { keep(output.reminders, at: index) }
+        if let reminders = output.reminders { keep(reminders, at: index) }
         if let receipt { add(receipt, intentID, .ran(version: version), now: now) }
     }
 
@@ -249,13 +250,15 @@ extension SessionCore {
         let feature = batch.stores[index].feature
         for reminder in reminders {
             if let (due, json) = reminder.action {
-                batch.reminders.append(
+                note(
                     .set(StoredReminder(feature: feature, id: reminder.id, due: due, number: lastNumber, action: json)))
             } else {
-                batch.reminders.append(.forgotten(feature, id: reminder.id))
+                note(.forgotten(feature, id: reminder.id))
             }
         }
     }
+
+    mutating func note(_ change: ReminderChange) { batch.reminders = (batch.reminders ?? []) + [change] }
 
     /// The place of a store's change, which begins now if there is none yet, or anew with a store that is made.
     private mutating func change(
@@ -324,7 +327,7 @@ extension SessionCore {
             batch.stores[index].change = nil
         }
         for reminder in currentReminders where reminder.feature == feature {
-            batch.reminders.append(.forgotten(feature, id: reminder.id))
+            note(.forgotten(feature, id: reminder.id))
         }
         batch.stores[index].store = nil
         batch.stores[index].isDisposed = true
@@ -377,7 +380,7 @@ extension SessionCore {
             session: key ?? SessionKey(0), expecting: head,
             head: SessionHead(number: head.number + working.count, nonce: nonces.next()), time: now,
             stores: working.changes, labels: working.labels, receipts: working.receipts,
-            reminders: working.reminders, recordings: working.recordings,
+            reminders: working.reminders ?? [], recordings: working.recordings,
             recordingLimit: session.shared.limits.recordedTurns,
             forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
             lostLabels: outbox.lostIsNews ? outbox.lost : nil, epoch: epochIsNews ? epoch : nil)

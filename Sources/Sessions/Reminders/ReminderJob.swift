@@ -33,7 +33,7 @@ final class ReminderJob: QueueJob {
         case .absent:
             session.core.withLock { core in
                 core.batch.count += 1
-                core.batch.reminders.append(.forgotten(reminder.feature, id: reminder.id))
+                core.note(.forgotten(reminder.feature, id: reminder.id))
                 core.joinOther(self, isKept: true)
             }
             return true

@@ -43,7 +43,7 @@ extension [StoredReminder] {
 extension SessionCore {
     /// The reminders with those of the batch's turns.
     var currentReminders: [StoredReminder] {
-        batch.reminders.isEmpty ? reminders : reminders.applying(batch.reminders)
+        batch.reminders.map { reminders.applying($0) } ?? reminders
     }
 
     /// How many reminders the session would have after these changes of a feature instance's.

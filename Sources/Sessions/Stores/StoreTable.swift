@@ -163,7 +163,7 @@ final class SessionStore: StoreHost {
         self.session = session
         self.feature = feature
         self.erased = erased
-        scope = StoreScope(environment)
+        scope = StoreScope(environment, siblings: session)
     }
 
     var runner: any StoreRunner { erased.runner }

@@ -1,0 +1,51 @@
+/// What hardly any turn asks for. A class that is made when it is needed first, so that other turns have one empty
+/// reference to pass on.
+@usableFromInline
+package final class RareRequests<F: Feature> {
+    @usableFromInline package var reminders: [ReminderRequest<F>] = []
+    @usableFromInline var sends: [SiblingIntent] = []
+    /// The first store that the turn needs and that is not there yet.
+    @usableFromInline var missing: String?
+    var now: Timestamp?
+    var uuids: [String]
+    /// How many UUIDs the turn has got.
+    var uuidCount = 0
+
+    /// - Parameter inputs: what the turn got of time and chance when it ran before.
+    @usableFromInline
+    init(_ inputs: TurnInputs?) { (now, uuids) = (inputs?.now, inputs?.uuids ?? []) }
+
+    /// What the turn got of time and chance; nil if nothing.
+    var inputs: TurnInputs? { now == nil && uuids.isEmpty ? nil : TurnInputs(now: now, uuids: uuids) }
+}
+
+extension Turn {
+    /// The rare requests, which there are from now on.
+    @usableFromInline
+    mutating func makeRare() -> RareRequests<F> {
+        if let rare { return rare }
+        let made = RareRequests<F>(context.extras?.inputs)
+        rare = made
+        return made
+    }
+}
+
+/// What follows from a turn beside its output and its effects.
+@usableFromInline
+package final class TurnSequel: Sendable {
+    /// Intents for other stores of the session, which run directly after it.
+    package let sends: [SiblingIntent]
+    /// What it got of time and chance; nil if nothing.
+    package let inputs: TurnInputs?
+    /// A store that the turn needs and that is not there: it is to run again when that is. Nothing else of it counts.
+    package let missing: String?
+
+    init(sends: [SiblingIntent] = [], inputs: TurnInputs?, missing: String? = nil) {
+        (self.sends, self.inputs, self.missing) = (sends, inputs, missing)
+    }
+
+    @usableFromInline
+    convenience init<F: Feature>(_ rare: RareRequests<F>) {
+        self.init(sends: rare.sends, inputs: rare.inputs, missing: rare.missing)
+    }
+}
