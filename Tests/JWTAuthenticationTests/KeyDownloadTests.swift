@@ -2,9 +2,9 @@ import Testing
 
 @testable import JWTAuthentication
 
-@Suite("Keys from an address", .timeLimit(.minutes(1)))
+@Suite("Keys from an address", .timeLimit(.minutes(2)))
 struct KeyDownloadTests {
-    private func outcome(_ address: String, timeout: Duration = .seconds(5)) async -> Result<[UInt8], KeyReadError> {
+    private func outcome(_ address: String, timeout: Duration = .seconds(50)) async -> Result<[UInt8], KeyReadError> {
         do throws(KeyReadError) {
             return .success(try await KeyDownload(timeout: timeout)(address))
         } catch {
@@ -12,7 +12,7 @@ struct KeyDownloadTests {
         }
     }
 
-    private func failure(_ address: String, timeout: Duration = .seconds(5)) async -> String? {
+    private func failure(_ address: String, timeout: Duration = .seconds(50)) async -> String? {
         if case .failure(let error) = await outcome(address, timeout: timeout) { error.description } else { nil }
     }
 
