@@ -55,7 +55,6 @@ struct SessionEndpoints: Sendable {
                     throw Problem(
                         .badRequest, "`shared` needs an `identity`: only a subject's devices share a session.")
                 }
-                if identity.isRequired { throw IdentityRule.required }
                 guard order.credential == .cookie, let token = credentials.tokenOfCookie(incoming.fields) else {
                     return createAnonymous(order.credential, incoming.head, reply)
                 }
@@ -66,12 +65,13 @@ struct SessionEndpoints: Sendable {
         }
     }
 
-    /// A live cookie: its session again, whoever is signed in there.
+    /// A live cookie: its session again, whoever is signed in there; where somebody has to be, not an anonymous one.
     private func answer(
         _ order: SessionOrder, _ found: SessionLookup, _ token: SessionToken, _ head: RequestHead, _ reply: Reply
     ) {
         switch found {
-        case .live(let session, let credential) where credential?.isRevoked != true:
+        case .live(let session, let credential)
+        where credential.map { !$0.isRevoked } ?? !identity.isRequired:
             reply.answer(response(200, session, credential, token: token))
         // It may be there: another one in its place would take the client's away for good.
         case .failed(let refusal): reply.refuse(Problem(refusal))
@@ -84,14 +84,22 @@ struct SessionEndpoints: Sendable {
         guard !sessions.isDraining else {
             throw Problem(.draining, "The server is stopping and makes no new sessions.", retryAfter: .seconds(2))
         }
+        try checkRate(head)
+    }
+
+    /// Counts a session that an address makes, or an identity that it wants checked.
+    private func checkRate(_ head: RequestHead) throws(Problem) {
         if let rate = quotas.sessionRate,
             let wait = quotas.takeSession(head, now: sessions.environment.time.monotonic())
         {
-            throw Problem("sessions", rate, wait, "Your address makes sessions faster than \(rate.perSecond) a second.")
+            throw Problem(
+                "sessions", rate, wait,
+                "Your address makes sessions, or signs in, faster than \(rate.perSecond) a second.")
         }
     }
 
     private func createAnonymous(_ credential: SessionCredential, _ head: RequestHead, _ reply: Reply) {
+        if identity.isRequired { return reply.refuse(IdentityRule.required) }
         do throws(Problem) { try checkRoom(head) } catch { return reply.refuse(error) }
         sessions.create(credential) { result in
             switch result {
@@ -110,12 +118,17 @@ struct SessionEndpoints: Sendable {
                 if let known = try await renewed(order, principal, proof, head) { return reply.answer(known) }
                 switch await sessions.create(order.credential, for: principal, isShared: order.shared) {
                 case .success(let (made, session)): reply.answer(response(201, made, session, principal))
-                case .failure(let error): throw Problem(error)
+                case .failure(let error): throw problem(error)
                 }
             } catch {
                 reply.refuse(error)
             }
         }
+    }
+
+    /// Why somebody could not sign in.
+    private func problem(_ error: StoreError) -> Problem {
+        error.code == .refused ? Problem(.identityRejected, error.detail) : Problem(error)
     }
 
     /// A live cookie of the same subject is kept, and its principal renewed.
@@ -132,7 +145,7 @@ struct SessionEndpoints: Sendable {
         else { return nil }
         switch await sessions.identify(session, credential, as: principal, proof: proof) {
         case .success: return response(200, session, credential, token: token)
-        case .failure(let error): throw Problem(error)
+        case .failure(let error): throw problem(error)
         }
     }
 
@@ -146,6 +159,7 @@ struct SessionEndpoints: Sendable {
             Task(executorPreference: sessions.environment.executor) {
                 do throws(Problem) {
                     let order = try read(body)
+                    try checkRate(incoming.head)
                     let (principal, proof) = try await identity.principal(order.identity, incoming.head)
                     reply.answer(try await signIn(caller, principal, proof))
                 } catch {
@@ -163,7 +177,7 @@ struct SessionEndpoints: Sendable {
         case .success(.signedIn(let session, let credential, let token)):
             return response(200, session, credential, token: token)
         case .failure(let error) where error.code == .gone: throw credentials.ended(caller.isByCookie)
-        case .failure(let error): throw Problem(error)
+        case .failure(let error): throw problem(error)
         }
     }
 

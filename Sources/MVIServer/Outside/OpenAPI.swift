@@ -25,7 +25,7 @@ enum OpenAPI {
         let summary = endpoint.summary.isEmpty ? "An endpoint of this server's own." : endpoint.summary
         var lines = [
             "    \(endpoint.method.rawValue.lowercased()):",
-            "      tags: [Custom]",
+            "      tags: [custom]",
             "      summary: \(quoted(summary))",
             "      security: []",
         ]

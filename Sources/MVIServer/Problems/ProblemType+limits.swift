@@ -2,8 +2,9 @@
 extension ProblemType {
     static let tooManyRequests = ProblemType(
         "too-many-requests", 429, "Too often",
-        meaning: "The session has sent intents, or its address made sessions, faster than the server allows, which "
-            + "`RateLimit-Policy` then says; or a rule of the feature says that the intent comes too soon after others.",
+        meaning:
+            "The session has sent intents, or its address made sessions or signed in, faster than the server allows, "
+            + "which `RateLimit-Policy` then says; or a rule of the feature says that the intent comes too soon after others.",
         remedy: "Wait as long as `Retry-After` says.")
 
     static let tooManyConnections = ProblemType(
