@@ -16,7 +16,7 @@ struct ExampleTests {
         ] {
             if let range = target.firstRange(of: parameter) { target.replaceSubrange(range, with: value) }
         }
-        try await TestServer.run(.memory) { server in
+        try await TestServer.run(.memory, authenticator: WordAuthenticator()) { server in
             for body in operation.exampleBodies.isEmpty ? [""] : operation.exampleBodies {
                 var request = TestRequest(
                     route.method.rawValue, target, operation.exampleFields.map { (name: $0.key, value: $0.value) },

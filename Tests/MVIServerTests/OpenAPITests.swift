@@ -77,6 +77,12 @@ struct OpenAPITests {
         #expect(try description.problems(of: refused) == Set(Declared.Everywhere.problems.map(\.reference)))
     }
 
+    @Test("what holds for custom endpoints is the same")
+    func customEndpoints() throws {
+        let problems = try #require(description.root["x-custom-endpoints"]?["problems"]?.sequence)
+        #expect(Set(problems.compactMap(\.string)) == Set(Declared.CustomEndpoints.problems.map(\.name)))
+    }
+
     @Test("every link leads to an operation, and gives it parameters that it has")
     func links() throws {
         var sources: Set<String> = []
@@ -115,7 +121,8 @@ struct OpenAPITests {
 
     @Test("every problem type is used by some route, and every one used has a page")
     func problemTypes() {
-        let used = Set(Declared.table.flatMap(\.problems) + Declared.Everywhere.problems)
+        let used = Set(
+            Declared.table.flatMap(\.problems) + Declared.Everywhere.problems + Declared.CustomEndpoints.problems)
         // These are answers to paths and methods that no route has.
         #expect(used.union([.notFound, .methodNotAllowed]) == Set(ProblemType.all))
     }

@@ -7,10 +7,13 @@ struct RefusalTests {
     static let cases =
         RefusalCase.intents + RefusalCase.credentials + RefusalCase.ended + RefusalCase.crossSite
         + RefusalCase.sessions + RefusalCase.states + RefusalCase.streams + RefusalCase.kept + RefusalCase.others
+        + RefusalCase.identity + RefusalCase.rules
 
     @Test("is refused", arguments: cases, Depth.allCases)
     func refusal(_ refusal: RefusalCase, depth: Depth) async throws {
-        try await TestServer.run(depth, refusal.settings) { server in
+        try await TestServer.run(
+            depth, authenticator: refusal.authenticator, content: refusal.content, refusal.settings
+        ) { server in
             let response = try await refusal.ask(server)
             #expect(response.status == refusal.type.status)
             #expect(response.problem == refusal.type.name)

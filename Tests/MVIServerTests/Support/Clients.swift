@@ -28,7 +28,7 @@ struct MemoryClient: Client {
         if !request.body.isEmpty { fields.append(("Content-Length", "\(request.body.count)")) }
         let head = RequestHead(
             method: request.method, path: Array(parts[0].utf8), query: parts.count > 1 ? Array(parts[1].utf8) : nil,
-            fields: HeaderFields(fields))
+            fields: HeaderFields(fields), peer: PeerAddress("127.0.0.1") ?? .unknown)
         let response: Response
         switch application.receive(head) {
         case .refuse(let refusal): response = refusal

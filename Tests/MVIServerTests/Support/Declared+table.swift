@@ -6,6 +6,8 @@ extension Declared {
 
     private static let sessionGone: [ProblemType] =
         [.unauthorized, .sessionNotFound, .sessionEnded, .tooManySessions] + notKept
+    /// What stands between a session and whoever is signed in.
+    private static let notSignedIn: [ProblemType] = [.identityRejected, .identityExpired, .identityRequired]
     /// A session, or a store, cannot be read or written now.
     private static let notKept: [ProblemType] = [.journalUnavailable, .storageFull]
     private static let whoAsks = ["Sec-Fetch-Site", "Cookie"]
@@ -17,9 +19,9 @@ extension Declared {
         successes: [200, 204],
         // A session that has ended is no problem of a stream: it gets 204.
         problems: [
-            .unauthorized, .sessionNotFound, .crossSite, .featureNotFound, .notAcceptable, .tooManyStores,
+            .unauthorized, .sessionNotFound, .crossSite, .forbidden, .featureNotFound, .notAcceptable, .tooManyStores,
             .stateUnavailable, .tooManyStreams, .tooManyConnections, .tooManySessions, .draining,
-        ] + notKept,
+        ] + notSignedIn + notKept,
         responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied"])
 
     private static let declared: [Declared] = [
@@ -29,20 +31,31 @@ extension Declared {
             successes: [201, 200],
             problems: [
                 .invalidJSON, .badRequest, .crossSite, .bodyTooLarge, .unsupportedMediaType, .draining,
-                .tooManySessions, .tooManyRequests,
-            ] + notKept,
-            responseFields: [
-                "Content-Type", "Location", "Set-Cookie", "Retry-After", "RateLimit", "RateLimit-Policy",
-            ]),
+                .tooManySessions, .tooManyRequests, .identityUnavailable,
+            ] + notSignedIn + notKept,
+            responseFields: ofSession + ["Content-Type", "Location", "RateLimit", "RateLimit-Policy"]),
         Declared(
             method: .get, path: "/sessions/current", operation: .describeSession, hasSession: true,
-            requestFields: whoAsks, successes: [200], problems: sessionGone,
+            requestFields: whoAsks, successes: [200], problems: sessionGone + notSignedIn,
             responseFields: ofSession + ["Content-Type"]),
+        // An identity that has expired can be renewed, and its session ended.
         Declared(
-            method: .delete, path: "/sessions/current", operation: .endSession, hasSession: true,
+            method: .delete, path: "/sessions/current", operation: .endSession, hasSession: true, query: ["everywhere"],
             requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite], responseFields: ofSession),
         Declared(
-            method: .get, path: "/features", operation: .listFeatures, successes: [200],
+            method: .put, path: "/sessions/current/identity", operation: .signIn, hasSession: true,
+            requestFields: whoAsks + ["Content-Type", "Content-Encoding"], successes: [200],
+            problems: sessionGone + [
+                .invalidJSON, .badRequest, .identityRejected, .identityExpired, .crossSite, .otherIdentity,
+                .bodyTooLarge, .unsupportedMediaType, .tooManyRequests, .identityUnavailable,
+            ],
+            responseFields: ofSession + ["Content-Type", "RateLimit", "RateLimit-Policy"]),
+        Declared(
+            method: .delete, path: "/sessions/current/identity", operation: .signOut, hasSession: true,
+            query: ["everywhere"], requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite],
+            responseFields: ofSession),
+        Declared(
+            method: .get, path: "/features", operation: .listFeatures, requestFields: ["Cookie"], successes: [200],
             responseFields: ["Content-Type"]),
         Declared(
             method: .get, path: "/features/{name}", operation: .describeFeature, successes: [200],
@@ -50,14 +63,14 @@ extension Declared {
         Declared(
             method: .get, path: "/features/{id}/state", operation: .readState, hasSession: true,
             requestFields: whoAsks + ["If-None-Match", "Prefer"], successes: [200, 304],
-            problems: sessionGone + [
-                .crossSite, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable,
+            problems: sessionGone + notSignedIn + [
+                .crossSite, .forbidden, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable,
             ],
             responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied"]),
         Declared(
             method: .delete, path: "/features/{id}/state", operation: .disposeStore, hasSession: true,
             requestFields: whoAsks, successes: [204],
-            problems: sessionGone + [.crossSite, .featureNotFound, .tooManyRequests],
+            problems: sessionGone + notSignedIn + [.crossSite, .forbidden, .featureNotFound, .tooManyRequests],
             responseFields: ofSession + ["RateLimit", "RateLimit-Policy"]),
         Declared(
             method: .post, path: "/features/{id}/intents", operation: .sendIntent, hasSession: true,
@@ -66,12 +79,12 @@ extension Declared {
                 "Prefer",
             ],
             successes: [202, 200, 204],
-            problems: sessionGone + [
-                .badRequest, .invalidJSON, .crossSite, .forbidden, .featureNotFound, .intentInProgress,
-                .outOfSequence, .receiptExpired, .storeDisposed, .preconditionFailed, .bodyTooLarge,
+            problems: sessionGone + notSignedIn + [
+                .badRequest, .invalidJSON, .crossSite, .forbidden, .featureNotFound, .targetNotFound, .intentInProgress,
+                .outOfSequence, .receiptExpired, .intentConflict, .storeDisposed, .preconditionFailed, .bodyTooLarge,
                 .unsupportedMediaType, .invalidIntent,
                 .idempotencyKeyReused, .intentRefused, .tooManyRequests, .tooManyStores, .tooManyReceipts,
-                .intentFailed, .stateUnavailable, .busy, .draining, .stateTooLarge,
+                .intentFailed, .stateUnavailable, .busy, .draining, .checkTimeout, .stateTooLarge,
             ],
             responseFields: ofSession + [
                 "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Expected-Seq", "RateLimit",

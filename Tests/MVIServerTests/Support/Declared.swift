@@ -43,4 +43,12 @@ struct Declared: Sendable {
         ]
         static let requestFields = ["Origin"]
     }
+
+    /// What holds for the endpoints of a server's author, beside `Everywhere`.
+    enum CustomEndpoints {
+        static let problems: [ProblemType] = [
+            .invalidJSON, .forbidden, .featureNotFound, .targetNotFound, .sessionEnded, .intentConflict, .invalidBody,
+            .intentRefused, .tooManyRequests, .endpointFailed, .journalUnavailable, .storageFull,
+        ]
+    }
 }

@@ -54,7 +54,9 @@ struct OpenAPIDescription {
     private func describe(_ node: Node, _ shared: [Node]) throws -> Operation {
         var operation = Operation()
         operation.id = node["operationId"]?.string
-        operation.hasSession = node["security"] != nil
+        // One that takes no credential as well is everyone's.
+        operation.hasSession =
+            node["security"]?.sequence.map { $0.allSatisfy { $0.mapping?.isEmpty == false } } ?? false
         for parameter in shared + (node["parameters"]?.sequence.map(Array.init) ?? []) {
             let parameter = try follow(parameter)
             let name = try #require(parameter["name"]?.string)
@@ -106,7 +108,9 @@ struct OpenAPIDescription {
 
     /// A flat value as JSON.
     private func json(_ node: Node) -> String {
-        guard let members = node.mapping else { return node.int.map { "\($0)" } ?? "\"\(node.string ?? "")\"" }
+        guard let members = node.mapping else {
+            return node.bool.map { "\($0)" } ?? node.int.map { "\($0)" } ?? "\"\(node.string ?? "")\""
+        }
         return "{" + members.map { "\(json($0.key)):\(json($0.value))" }.joined(separator: ",") + "}"
     }
 

@@ -4,6 +4,8 @@ enum Operation: String, Sendable, CaseIterable {
     case createSession
     case describeSession
     case endSession
+    case signIn
+    case signOut
     case listFeatures
     case describeFeature
     case readState

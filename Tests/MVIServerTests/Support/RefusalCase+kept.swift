@@ -13,6 +13,8 @@ extension RefusalCase {
     static let ofSession: [Asked] = [
         (.describeSession, "GET", "/sessions/current", [], ""),
         (.endSession, "DELETE", "/sessions/current", [], ""),
+        (.signIn, "PUT", "/sessions/current/identity", [json], #"{"identity":"anna"}"#),
+        (.signOut, "DELETE", "/sessions/current/identity", [], ""),
         (.readState, "GET", "/features/probe/state", [], ""),
         (.disposeStore, "DELETE", "/features/probe/state", [], ""),
         (.sendIntent, "POST", "/features/probe/intents", [json], #"{"type":"increment"}"#),

@@ -8,6 +8,7 @@ extension RefusalCase {
     /// What can be wrong with any request of a session: its credential.
     static let credentials: [RefusalCase] = [
         (Operation.describeSession, "GET", "/sessions/current"), (.endSession, "DELETE", "/sessions/current"),
+        (.signIn, "PUT", "/sessions/current/identity"), (.signOut, "DELETE", "/sessions/current/identity"),
         (.readState, "GET", "/features/probe/state"), (.disposeStore, "DELETE", "/features/probe/state"),
         (.streamFeature, "GET", "/features/probe/events"), (.streamSession, "GET", "/events"),
     ].flatMap { operation, method, target in
@@ -34,6 +35,7 @@ extension RefusalCase {
     /// Deleted sessions: streams get 204, which is no refusal.
     static let ended: [RefusalCase] = [
         (Operation.describeSession, "GET", "/sessions/current"), (.endSession, "DELETE", "/sessions/current"),
+        (.signIn, "PUT", "/sessions/current/identity"), (.signOut, "DELETE", "/sessions/current/identity"),
         (.readState, "GET", "/features/probe/state"), (.disposeStore, "DELETE", "/features/probe/state"),
     ].map { operation, method, target in
         RefusalCase(operation, .sessionEnded, when: "the session was deleted") { server in
@@ -250,11 +252,9 @@ extension TestServer {
     func holdingStream<Result>(
         of session: Credential, _ body: () async throws -> Result
     ) async throws -> Result {
-        let addresses = [.unknown, try #require(PeerAddress("127.0.0.1"))]
-        let places = addresses.map {
-            assembly.application.quotas.takeStream(RequestHead(method: "GET", path: [], peer: $0))
-        }
-        defer { withExtendedLifetime(places) {} }
+        let address = try #require(PeerAddress("127.0.0.1"))
+        let place = assembly.application.quotas.takeStream(RequestHead(method: "GET", path: [], peer: address))
+        defer { withExtendedLifetime(place) {} }
         return try await body()
     }
 

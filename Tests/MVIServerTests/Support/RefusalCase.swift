@@ -1,3 +1,4 @@
+import MVITesting
 import Testing
 
 @testable import MVIServer
@@ -9,6 +10,8 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
     /// What is wrong, as the end of "… is refused when".
     let when: String
     var settings: @Sendable (inout ServerSettings) -> Void = { _ in }
+    var authenticator: (any Authenticator)?
+    var content: @Sendable (Gate) throws -> ServerContent = { TestServer.probes($0) }
     let ask: @Sendable (TestServer) async throws -> TestResponse
 
     var testDescription: String { "\(operation.rawValue): \(type.status) \(type.name) when \(when)" }
@@ -16,12 +19,16 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
     init(
         _ operation: Operation, _ type: ProblemType, when: String,
         settings: @escaping @Sendable (inout ServerSettings) -> Void = { _ in },
+        authenticator: (any Authenticator)? = nil,
+        content: @escaping @Sendable (Gate) throws -> ServerContent = { TestServer.probes($0) },
         ask: @escaping @Sendable (TestServer) async throws -> TestResponse
     ) {
         self.operation = operation
         self.type = type
         self.when = when
         self.settings = settings
+        self.authenticator = authenticator
+        self.content = content
         self.ask = ask
     }
 

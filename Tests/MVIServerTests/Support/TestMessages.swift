@@ -35,6 +35,7 @@ struct TestResponse: Sendable {
         var title: String
         var status: Int
         var detail: String
+        var code: String?
         var instance: String?
         var errors: [Issue]?
     }

@@ -184,13 +184,17 @@ struct World: Sendable {
 
 /// A time that a test moves.
 final class ManualTime: Sendable {
-    private let now = Lock(Duration.seconds(1_000))
+    /// What a clock says at first that counts from the computer's start.
+    private static let start: Duration = .seconds(1_000)
+    /// When every test begins: time since 1970.
+    static let beginning: Duration = .seconds(1_767_313_000)
+    private let now = Lock(start)
 
     func advance(by duration: Duration) { now.withLock { $0 += duration } }
 
     func source(monotonicStart: Duration) -> TimeSource {
         TimeSource(
             monotonic: { [self] in monotonicStart + now.withLock { $0 } },
-            sinceEpoch: { [self] in .seconds(1_767_312_000) + now.withLock { $0 } })
+            sinceEpoch: { [self] in Self.beginning - Self.start + now.withLock { $0 } })
     }
 }
