@@ -24,7 +24,8 @@ package final class Application: RequestHandler {
         let credentials = Credentials(sessions: sessions, cookies: cookies)
         let identity = IdentityRule(
             authenticator: authenticator, isRequired: settings.requireIdentity, credentials: credentials,
-            addresses: ClientAddress(trusted: settings.trustedProxies), time: sessions.environment.time, logger: logger)
+            addresses: ClientAddress(trusted: settings.trustedProxies), time: sessions.environment.time,
+            clock: sessions.environment.clock, logger: logger)
         let quotas = AddressQuotas(
             sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreamsPerAddress,
             trusted: settings.trustedProxies, logger: logger)

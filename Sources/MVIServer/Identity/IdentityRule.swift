@@ -11,6 +11,8 @@ struct IdentityRule: Sendable {
     let credentials: Credentials
     let addresses: ClientAddress
     let time: TimeSource
+    /// What the patience with the authenticator is measured by.
+    let clock: any Clock<Duration>
     let logger: Logger?
 
     /// How long an authenticator may take.
@@ -101,10 +103,10 @@ struct IdentityRule: Sendable {
     private func answer(
         within patience: Duration, _ body: @escaping @Sendable () async throws -> Principal
     ) async throws -> Principal {
-        try await withThrowingTaskGroup(of: Principal.self) { group in
+        try await withThrowingTaskGroup(of: Principal.self) { [clock] group in
             group.addTask(operation: body)
             group.addTask {
-                try await Task.sleep(for: patience)
+                try await clock.sleep(for: patience)
                 throw AuthenticationError(.unavailable, "The identity could not be checked in time; try again.")
             }
             defer { group.cancelAll() }

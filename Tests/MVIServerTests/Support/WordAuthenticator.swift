@@ -33,7 +33,7 @@ extension TestServer {
         let response = try await send(
             TestRequest(
                 "POST", "/sessions", [RefusalCase.json], body: #"{"identity":"\#(identity)","shared":\#(shared)}"#))
-        guard response.status == 201 else { throw Gone() }
+        guard response.status == 201 else { throw NotMade(answer: "\(response.status) \(response.text)") }
         struct Made: Decodable {
             var id: String
             var token: String
@@ -41,6 +41,9 @@ extension TestServer {
         let made = try response.json(Made.self)
         return Credential(id: made.id, field: ("Authorization", "Bearer \(made.token)"), secret: made.token)
     }
+
+    /// No session was made; what was answered instead.
+    struct NotMade: Error { let answer: String }
 
     /// An anonymous session, also where clients cannot make one any more.
     func anonymousSession() async throws -> Credential {
