@@ -14,6 +14,7 @@ import SessionJournal
 /// ```
 public struct FeatureServer: Sendable {
     private let content: ServerContent
+    private let directory: SessionDirectory
     private let authenticator: (any Authenticator)?
     private let settings: ServerSettings?
     private let logger: Logger?
@@ -47,6 +48,33 @@ public struct FeatureServer: Sendable {
         self.journal = journal
         self.services = services
         self.content = try content()
+        directory = SessionDirectory()
+    }
+
+    /// The same for features that reach the server's sessions, such as an administrator's list of them.
+    ///
+    /// ```swift
+    /// try await FeatureServer { sessions in
+    ///     SessionList(sessions: sessions).requires { $0.claim("role") == "admin" }
+    /// }.run()
+    /// ```
+    ///
+    /// They use the directory in launched work.
+    public init(
+        settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
+        page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
+        services: [any Service] = [],
+        @FeatureBuilder content: (_ sessions: SessionDirectory) throws -> ServerContent
+    ) rethrows {
+        self.authenticator = authenticator
+        self.settings = settings
+        self.logger = logger
+        self.middleware = middleware
+        self.page = page
+        self.journal = journal
+        self.services = services
+        directory = SessionDirectory()
+        self.content = try content(directory)
     }
 
     /// Serves until the process gets SIGTERM or SIGINT: then it is not ready any more, streams are told to go and
@@ -62,7 +90,7 @@ public struct FeatureServer: Sendable {
         let journal = try await openJournal(settings, logger)
         let assembly = try Assembly(
             content, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
-            authenticator: authenticator)
+            authenticator: authenticator, directory: directory)
         let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }
         var configuration = ServiceGroupConfiguration(
             services: services.map { .init(service: watchdog.watched($0, "\(type(of: $0))")) } + [

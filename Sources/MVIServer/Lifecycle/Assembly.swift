@@ -17,11 +17,14 @@ struct Assembly: Sendable {
     let monitor: PartsMonitor
     let hasPage: Bool
 
-    /// - Parameter adapt: lets a test give the sessions its own time, clock and journal.
+    /// - Parameters:
+    ///   - directory: what the features reach the sessions by.
+    ///   - adapt: lets a test give the sessions its own time, clock and journal.
     init(
         _ content: ServerContent, settings: ServerSettings, logger: Logger,
         middleware: [any CommonMiddleware] = [], page: [PageResource] = [],
         journal: any Journal = MemoryJournal(), authenticator: (any Authenticator)? = nil,
+        directory: SessionDirectory = SessionDirectory(),
         adapt: (FeatureRegistry, SessionLimits, [any CommonMiddleware]) -> SessionEnvironment? = { _, _, _ in nil }
     ) throws {
         let registry = try FeatureRegistry(try content.features.map { try $0.definition(logger) })
@@ -35,6 +38,7 @@ struct Assembly: Sendable {
         self.settings = settings
         self.logger = logger
         sessions = SessionTable(environment: environment)
+        directory.connect(sessions)
         hasPage = page.contains { $0.path == "/" }
         let parts = ServerParts(sessions)
         monitor = parts.monitor

@@ -1,15 +1,26 @@
+import Locking
 import MVI
 import SessionJournal
 import Sessions
 
-/// A server's sessions, for code that is outside the features: a payment's webhook, a job.
+/// A server's sessions, for code that is outside of them: a payment's webhook, a job, the work of an administrator's
+/// feature.
 ///
 /// What it sends to a session is a turn as every other: the session's streams show it. There is no transaction over
-/// several sessions.
+/// several sessions. As long as the server does not run, and after its end, calls throw `unavailable`.
 public struct SessionDirectory: Sendable {
-    private let table: SessionTable
+    private let link: Link
 
-    package init(_ table: SessionTable) { self.table = table }
+    /// The sessions of a server that is yet to be made.
+    package init() { link = Link() }
+
+    package init(_ table: SessionTable) {
+        self.init()
+        connect(table)
+    }
+
+    /// The server was made. Called once.
+    package func connect(_ table: SessionTable) { link.connect(table) }
 
     /// What became of something that was sent.
     public struct Outcome: Sendable {
@@ -22,7 +33,7 @@ public struct SessionDirectory: Sendable {
     }
 
     /// A session that is there.
-    public struct Entry: Sendable {
+    public struct Entry: Codable, Hashable, Sendable {
         /// The id that clients see.
         public let id: String
         /// Whose it is; nil for nobody's.
@@ -82,6 +93,7 @@ public struct SessionDirectory: Sendable {
         _ delivery: Delivery, _ feature: F.Type, _ key: String?, _ session: String, _ once: String?, _ makesStore: Bool
     ) async throws(StoreError) -> UInt64 {
         let id = try Self.feature(F.name, key)
+        let table = try link.table
         guard let record = try await table.records(.id(session)).first else { throw .noSession }
         return try await table.deliver(delivery, to: id, of: record, once: once, makesStore: makesStore).get().version
     }
@@ -91,6 +103,7 @@ public struct SessionDirectory: Sendable {
         _ makesStore: Bool
     ) async throws(StoreError) -> [Outcome] {
         let id = try Self.feature(F.name, key)
+        let table = try link.table
         var outcomes: [Outcome] = []
         for record in try await table.records(.subject(subject)) {
             let result = await table.deliver(delivery, to: id, of: record, once: once, makesStore: makesStore)
@@ -111,7 +124,7 @@ public struct SessionDirectory: Sendable {
 
     /// The sessions that a subject has now.
     public func sessions(of subject: Subject) async throws(StoreError) -> [Entry] {
-        try await table.records(.subject(subject)).map { record in
+        try await link.table.records(.subject(subject)).map { record in
             Entry(
                 id: record.id, subject: record.subject, isShared: record.isShared,
                 created: Timestamp(sinceEpoch: record.created), lastSeen: Timestamp(sinceEpoch: record.lastSeen))
@@ -120,16 +133,53 @@ public struct SessionDirectory: Sendable {
 
     /// Ends a session: its work is cancelled, its streams end, and it is forgotten. Nothing happens if there is none.
     public func end(session id: String) async throws(StoreError) {
+        let table = try link.table
         guard let record = try await table.records(.id(id)).first else { return }
         try await table.end(record)
     }
 
     /// Calls `action` whenever a session in memory has ended, with what was known of it; also one that expired there. Called
     /// from any thread; must not block. Those that expire out of memory are not told of.
-    public func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) { table.environment.onEnd(action) }
+    public func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) { link.onEnd(action) }
 
     /// Tests the streams of a subject anew, where an access rule depends on more than the principal's claims.
-    public func recheck(subject: Subject) { table.recheck(subject) }
+    public func recheck(subject: Subject) { try? link.table.recheck(subject) }
+}
+
+/// The way from a directory to the sessions, which are made after the features that hold it.
+private final class Link: Sendable {
+    private struct State {
+        /// The server's own: it holds the features, and so this.
+        weak var table: SessionTable?
+        /// What came before there were sessions.
+        var endActions: [@Sendable (SessionInfo) -> Void] = []
+    }
+
+    private let state = Lock(State())
+
+    var table: SessionTable {
+        get throws(StoreError) {
+            guard let table = state.withLock({ $0.table }) else { throw .notRunning }
+            return table
+        }
+    }
+
+    func connect(_ table: SessionTable) {
+        let actions = state.withLock { state in
+            state.table = table
+            defer { state.endActions = [] }
+            return state.endActions
+        }
+        for action in actions { table.environment.onEnd(action) }
+    }
+
+    func onEnd(_ action: @escaping @Sendable (SessionInfo) -> Void) {
+        let table = state.withLock { state in
+            if state.table == nil { state.endActions.append(action) }
+            return state.table
+        }
+        table?.environment.onEnd(action)
+    }
 }
 
 extension StoreError.Code {
@@ -138,5 +188,6 @@ extension StoreError.Code {
 }
 
 extension StoreError {
+    fileprivate static let notRunning = StoreError(.unavailable, "The server does not run.")
     fileprivate static let noSession = StoreError(.gone, "There is no such session.")
 }

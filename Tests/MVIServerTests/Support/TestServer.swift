@@ -37,7 +37,8 @@ struct TestServer: Sendable {
     ///
     /// - Parameter world: what outlives the server; one that is given again is a server that was started again.
     static func run<Result>(
-        _ depth: Depth, in world: World = World(), authenticator: (any Authenticator)? = nil,
+        _ depth: Depth, in world: World = World(), directory: SessionDirectory = SessionDirectory(),
+        authenticator: (any Authenticator)? = nil,
         content: (Gate) throws -> ServerContent = Self.probes, _ change: (inout ServerSettings) -> Void = { _ in },
         _ test: (TestServer) async throws -> Result
     ) async throws -> Result {
@@ -50,7 +51,7 @@ struct TestServer: Sendable {
         let assembly = try Assembly(
             try content(gate), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), page: page,
-            authenticator: authenticator,
+            authenticator: authenticator, directory: directory,
             adapt: { features, limits, middleware in
                 SessionEnvironment(
                     features: features, limits: limits, journal: journal, time: source, clock: clock,
