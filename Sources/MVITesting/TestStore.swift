@@ -97,13 +97,15 @@ public final class TestStore<F: Feature>: Sendable {
 
     /// Sends an intent and lets everything run that it leads to, up to where that waits for time or for others. Fails
     /// the test if the intent is refused or throws; `sendRejected` is for those.
+    ///
+    /// - Parameter principal: who sends it; nil for somebody who is not signed in.
     @discardableResult
     public func send(
-        _ intent: F.Intent, sourceLocation: SourceLocation = #_sourceLocation
+        _ intent: F.Intent, as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> IntentOutcome? {
         await settle()
         do throws(StoreError) {
-            let outcome = try await store.send(intent)
+            let outcome = try await store.send(intent, principal: principal)
             await settle()
             return outcome
         } catch {
@@ -118,11 +120,11 @@ public final class TestStore<F: Feature>: Sendable {
     /// Sends an intent that must be refused or throw, and returns why. Fails the test if it is executed.
     @discardableResult
     public func sendRejected(
-        _ intent: F.Intent, sourceLocation: SourceLocation = #_sourceLocation
+        _ intent: F.Intent, as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> StoreError? {
         await settle()
         do throws(StoreError) {
-            _ = try await store.send(intent)
+            _ = try await store.send(intent, principal: principal)
             fail("The intent \(describe(intent)) was to be rejected, but it was executed.", sourceLocation)
             return nil
         } catch {

@@ -22,6 +22,17 @@ struct TestStoreTests {
         await store.finish()
     }
 
+    @Test("53, 56: a test says who sends an intent")
+    func principal() async {
+        let store = TestStore(Visitors())
+        let ann = Principal(subject: "ann", claims: ["tier": "premium"])
+        await store.send(.enter, as: ann)
+        await store.receive(.entered("ann")) { $0.names = ["ann"] }
+        let refusal = await store.sendRejected(.enter)
+        #expect(refusal?.code == .forbidden)
+        await store.finish()
+    }
+
     @Test("53: time moves when the test says so")
     func time() async {
         let store = TestStore(Counter())
@@ -297,4 +308,25 @@ private struct Restoring: Feature {
         if life == .restored, turn.state.isLoading { turn.dispatch(.interrupted) }
     }
     func reduce(_ state: inout State, _ message: Intent) { state.isLoading = false }
+}
+
+/// Lets in only those who are signed in.
+private struct Visitors: Feature {
+    struct State: Codable, Equatable, Sendable { var names: [String] = [] }
+    enum Intent: Codable, Sendable { case enter }
+    enum Message: Equatable, Sendable { case entered(String) }
+
+    static let examples: [Intent] = [.enter]
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        guard let name = turn.principal?.subject else { throw Refusal(.forbidden) }
+        turn.dispatch(.entered(name))
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .entered(let name): state.names.append(name)
+        }
+    }
 }
