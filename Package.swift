@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "JournalConformance", targets: ["JournalConformance"]),
         .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
+        .executable(name: "shop", targets: ["shop"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -121,6 +122,19 @@ let package = Package(
             ],
             swiftSettings: settings),
 
+        // An example: all that a product needs, by what the products above have alone.
+        .executableTarget(
+            name: "shop",
+            dependencies: [
+                "JWTAuthentication", "MVI", "MVIServer",
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Examples/Shop/Sources", resources: [.embedInCode("Page")], packageAccess: false,
+            swiftSettings: settings),
+
         // For script/bench: the server with states of any size, and pieces of the hot path to count instructions of.
         .executableTarget(
             name: "sized-server", dependencies: ["MVI", "MVIServer"], path: "Benchmarks/Sources/sized",
@@ -203,6 +217,16 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "ShopTests",
+            dependencies: [
+                "shop", "EventStream", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal",
+                "Sessions", "TestSupport", "WireJSON",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Examples/Shop/Tests", swiftSettings: settings),
         .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], swiftSettings: settings),
         .testTarget(
             name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting", "WireJSON"],

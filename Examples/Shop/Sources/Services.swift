@@ -1,0 +1,77 @@
+import MVI
+
+/// Something that a shop sells.
+struct Product: Codable, Equatable, Sendable, Identifiable {
+    let id: String
+    let name: String
+    let shop: String
+    /// In cents.
+    let price: Int
+}
+
+/// A part of the price that is not asked for, until a day.
+struct Coupon: Codable, Equatable, Sendable {
+    let code: String
+    let percent: Int
+    let expires: Timestamp
+}
+
+/// What the features ask of other programs: a test or another company gives them others.
+struct Services: Sendable {
+    /// The products by their ids, by shop. Known without waiting.
+    var shops: [String: [String: Product]]
+    /// The products whose name has a text in it.
+    var search: @Sendable (_ text: String) async throws -> [Product]
+    /// Keeps a line of a cart in its owner's account.
+    var save: @Sendable (_ line: Line, _ shop: String, _ owner: Subject) async throws -> Void
+    /// A coupon by its code, good or not; nil if there is none.
+    var coupon: @Sendable (_ code: String) async throws -> Coupon?
+    /// The offers of the day, again each time they change.
+    var offers: @Sendable () -> AsyncStream<[Offer]>
+}
+
+extension Services {
+    func products(of shop: String) throws(Refusal) -> [String: Product] {
+        guard let products = shops[shop] else {
+            throw Refusal(.notFound, code: "no-such-shop", "There is no shop \"\(shop)\".")
+        }
+        return products
+    }
+
+    /// Two shops in memory; accounts that take ten of a product at most.
+    static let demo: Services = {
+        let products = [
+            Product(id: "assam", name: "Assam", shop: "tea", price: 690),
+            Product(id: "sencha", name: "Sencha", shop: "tea", price: 1_250),
+            Product(id: "rooibos", name: "Rooibos", shop: "tea", price: 480),
+            Product(id: "atlas", name: "An atlas", shop: "books", price: 4_900),
+            Product(id: "cookbook", name: "Tea in the kitchen", shop: "books", price: 2_400),
+        ]
+        let shops = Dictionary(grouping: products, by: \.shop).mapValues { products in
+            Dictionary(uniqueKeysWithValues: products.map { ($0.id, $0) })
+        }
+        let coupons = ["TEA10": "2099-12-31T23:59:59Z", "SPRING": "2026-03-31T23:59:59Z"].compactMapValues {
+            Timestamp($0)
+        }
+        return Services(
+            shops: shops,
+            search: { text in
+                products.filter { text.isEmpty || $0.name.lowercased().contains(text.lowercased()) }
+            },
+            save: { line, _, _ in
+                try await Task.sleep(for: .milliseconds(200))
+                if line.count > 10 { throw SoldOut() }
+            },
+            coupon: { code in coupons[code].map { Coupon(code: code, percent: 10, expires: $0) } },
+            offers: {
+                let texts = ["Ten percent off all teas", "Today no more than ten of each tea"]
+                return AsyncStream { offers in
+                    offers.yield(texts.map { Offer(text: $0, coupon: "TEA10") })
+                    offers.finish()
+                }
+            })
+    }()
+}
+
+/// There is not so much of a product.
+struct SoldOut: Error {}

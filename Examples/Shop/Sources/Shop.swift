@@ -1,0 +1,28 @@
+import MVI
+import MVIServer
+
+/// What the shop serves.
+struct Shop: Sendable {
+    var services = Services.demo
+    var reservation: Duration = .seconds(600)
+    /// What the payment's provider signs its events with.
+    var paymentSecret: String
+    var development: Development?
+
+    @FeatureBuilder
+    func content(_ sessions: SessionDirectory) -> ServerContent {
+        Catalogue(search: services.search)
+        Keyed { try Cart(shop: $0, services) }
+        Keyed { try Checkout(shop: $0, reservation: reservation, services) }
+        Offers(today: services.offers).requires { $0.claim("tier") == "premium" }
+        SessionList(sessions: sessions).requires { $0.claim("role") == "admin" }
+        Payment.webhook(secret: paymentSecret)
+        if let development { development.content }
+    }
+
+    static let page = [
+        PageResource(path: "/", contentType: "text/html; charset=utf-8", bytes: PackageResources.index_html),
+        PageResource(path: "/shop.js", contentType: "text/javascript; charset=utf-8", bytes: PackageResources.shop_js),
+        PageResource(path: "/shop.css", contentType: "text/css; charset=utf-8", bytes: PackageResources.shop_css),
+    ]
+}

@@ -1,0 +1,148 @@
+import Locking
+import MVI
+import MVITesting
+import Testing
+
+@testable import shop
+
+private let ann = Subject(issuer: "test", id: "ann")
+
+extension Services {
+    /// The shops of the demo; the rest as a test wants it.
+    static func test(
+        search: @escaping @Sendable (String) async throws -> [Product] = { _ in [] },
+        save: @escaping @Sendable (Line, String, Subject) async throws -> Void = { _, _, _ in },
+        coupon: @escaping @Sendable (String) async throws -> Coupon? = { _ in nil }
+    ) -> Services {
+        var services = Services.demo
+        (services.search, services.save, services.coupon) = (search, save, coupon)
+        return services
+    }
+}
+
+@Suite("The catalogue")
+struct CatalogueTests {
+    private let assam = Product(id: "assam", name: "Assam", shop: "tea", price: 690)
+
+    @Test func `it searches once for what was typed quickly`() async {
+        let searches = Collected<String>()
+        let store = TestStore(
+            Catalogue { text in
+                searches.append(text)
+                return [assam]
+            })
+        await store.advance(by: .zero)
+        await store.receive(.searchStarted(text: "")) { $0.isSearching = true }
+        await store.receive(.found([assam])) { ($0.products, $0.isSearching) = ([assam], false) }
+        for text in ["a", "as"] {
+            await store.send(.search(text: text))
+            await store.receive(.searchStarted(text: text)) { ($0.text, $0.isSearching) = (text, true) }
+            await store.advance(by: .milliseconds(200))
+        }
+        await store.advance(by: .milliseconds(100))
+        await store.receive(.found([assam])) { $0.isSearching = false }
+        #expect(searches.all == ["", "as"])
+        await store.finish()
+    }
+
+    @Test func `it tries three times, then says that it failed`() async {
+        struct Down: Error {}
+        let tries = Lock(0)
+        let store = TestStore(
+            Catalogue { _ in
+                tries.withLock { $0 += 1 }
+                throw Down()
+            })
+        await store.receive(.searchStarted(text: "")) { $0.isSearching = true }
+        await store.advance(by: .seconds(60))
+        await store.expectFailure()
+        await store.receive(.failed) { ($0.isSearching, $0.hasFailed) = (false, true) }
+        #expect(tries.withLock { $0 } == 3)
+        await store.finish()
+    }
+
+    @Test func `a long text is refused`() async {
+        let store = TestStore(Catalogue { _ in [] }, exhaustive: false)
+        let refusal = await store.sendRejected(.search(text: String(repeating: "a", count: 101)))
+        #expect(refusal?.refusalCode == "text-too-long" && refusal?.issues.map(\.pointer) == ["/text"])
+    }
+}
+
+@Suite("The cart")
+struct CartTests {
+    private func environment(_ subject: Subject?) -> StoreEnvironment {
+        StoreEnvironment(
+            session: SessionInfo(id: "s", subject: subject), now: { Timestamp(sinceEpoch: .seconds(1_795_300_000)) })
+    }
+
+    @Test func `a change is shown at once, and saved`() async throws {
+        let gate = Gate()
+        let store = TestStore(
+            try Cart(shop: "tea", .test(save: { _, _, _ in try await gate.wait() })), exhaustive: false,
+            environment: environment(ann))
+        await store.send(.add(product: "assam", count: 2))
+        #expect(store.view.total == 1_380 && store.view.lines.map(\.isSaving) == [true])
+        gate.open()
+        await store.receive(.line(id: "assam", .saved(count: 2)))
+        #expect(store.view.lines.map(\.isSaving) == [false] && store.view.lines.map(\.savedCount) == [2])
+    }
+
+    @Test func `a change that the account does not take is taken back`() async throws {
+        let store = TestStore(
+            try Cart(shop: "tea", .test(save: { line, _, _ in if line.count > 10 { throw SoldOut() } })),
+            exhaustive: false, environment: environment(ann))
+        await store.send(.set(product: "assam", count: 3))
+        await store.receive(.line(id: "assam", .saved(count: 3)))
+        await store.send(.set(product: "assam", count: 11))
+        await store.receive(.line(id: "assam", .saveFailed))
+        #expect(store.view.lines.map(\.count) == [3] && store.view.lines.map(\.hasFailed) == [true])
+    }
+
+    @Test func `a coupon is looked up before it counts`() async throws {
+        let coupons = ["TEA10": "2099-01-01T00:00:00Z", "SPRING": "2026-03-31T23:59:59Z"]
+        let store = TestStore(
+            try Cart(
+                shop: "tea",
+                .test(coupon: { code in
+                    coupons[code].flatMap { Timestamp($0) }.map { Coupon(code: code, percent: 10, expires: $0) }
+                })), exhaustive: false, environment: environment(nil))
+        await store.send(.add(product: "assam", count: 1))
+        for (code, refusal) in [("NONE", "coupon-unknown"), ("SPRING", "coupon-expired")] {
+            let error = await store.sendRejected(.coupon(code: code))
+            #expect(error?.code == .refused && error?.refusalCode == refusal)
+            #expect(error?.issues.map(\.pointer) == ["/code"])
+        }
+        #expect(store.view.total == 690)
+        await store.send(.coupon(code: "TEA10"))
+        #expect(store.view.total == 621)
+    }
+
+    @Test func `what was being saved when the server ended is saved again`() async throws {
+        let saved = Collected<Int>()
+        let cart = try Cart(shop: "tea", .test(save: { line, _, _ in saved.append(line.count) }))
+        var state = Cart.State()
+        var line = Line(try #require(cart.products["assam"]))
+        (line.count, line.isSaving) = (4, true)
+        state.lines.append(line)
+        let store = TestStore(cart, state: state, exhaustive: false, environment: environment(ann))
+        await store.receive(.line(id: "assam", .saved(count: 4)))
+        #expect(saved.all == [4])
+    }
+
+    @Test func `an unknown shop and an unknown product are refused`() async throws {
+        #expect(throws: Refusal.self) { try Cart(shop: "cars", .demo) }
+        let store = TestStore(try Cart(shop: "tea", .demo), exhaustive: false)
+        #expect(await store.sendRejected(.add(product: "atlas", count: 1))?.refusalCode == "no-such-product")
+    }
+}
+
+@Suite("All features of the shop")
+struct ExampleTests {
+    @Test func `every intent and label has an example`() {
+        checkExamples(of: Catalogue.self)
+        checkExamples(of: Cart.self)
+        checkExamples(of: Checkout.self)
+        checkExamples(of: Offers.self)
+        checkExamples(of: SessionList.self)
+    }
+}
