@@ -158,7 +158,10 @@ let package = Package(
             path: "Fuzzing/Sources/FuzzTargets", swiftSettings: settings),
         .executableTarget(
             name: "fuzz", dependencies: ["FuzzTargets"], path: "Fuzzing/Sources/fuzz", swiftSettings: settings),
-        // For script/trial exit: a feature whose handler does not return.
+        // For script/trial reminders: a feature that rings; and for script/trial exit, one whose handler does not return.
+        .executableTarget(
+            name: "reminding-server", dependencies: ["MVI", "MVIServer"], path: "Trials/Sources/reminding",
+            swiftSettings: settings),
         .executableTarget(
             name: "blocking-server", dependencies: ["MVI", "MVIServer"], path: "Trials/Sources/blocking",
             swiftSettings: settings),

@@ -1,0 +1,52 @@
+import MVI
+import MVIServer
+import Synchronization
+
+/// How many reminders have fired and are committed, for the trial to ask.
+private final class Fired: Sendable {
+    let count = Atomic<Int>(0)
+}
+
+/// Rings at a time that a client names.
+private struct Alarm: Feature {
+    struct State: Codable, Equatable, Sendable { var rings = 0 }
+    enum Intent: Codable, Sendable {
+        /// Seconds since 1970.
+        case set(at: Int)
+        case tap
+    }
+    enum Action: Codable, Sendable { case ring }
+    enum Message: Equatable, Sendable { case rang, tapped }
+
+    static let summary = "Rings once at a time, to try what many reminders cost."
+    static let examples: [Intent] = [.set(at: 0), .tap]
+    let initialState = State()
+    let fired: Fired
+
+    var middleware: Middleware<Alarm> {
+        .observing { [fired] observation in
+            if case .message(.rang, _, _) = observation.event { fired.count.add(1, ordering: .relaxed) }
+        }
+    }
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        switch intent {
+        case .set(let time): turn.remind(id: "ring", at: Timestamp(sinceEpoch: .seconds(time)), .ring)
+        case .tap: turn.dispatch(.tapped)
+        }
+    }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) { turn.dispatch(.rang) }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        if message == .rang { state.rings += 1 }
+    }
+}
+
+private let fired = Fired()
+try await FeatureServer {
+    Alarm(fired: fired)
+    Endpoint(.get, "/fired", summary: "How many reminders have fired.") { _, _ in
+        .text("\(fired.count.load(ordering: .relaxed))\n")
+    }
+}.run()
