@@ -278,6 +278,7 @@ extension SessionCore {
     /// Whether nothing of the session is in use.
     fileprivate var isUnused: Bool {
         streams.isEmpty && waits.isEmpty && !stores.hasLoads && !receipts.hasPending && firing.isEmpty
+            && checks?.isIdle != false
             && stores.allSatisfy { $0.store == nil }
     }
 

@@ -7,6 +7,9 @@ struct RunningChecks {
     private var heldCount = 0
     private var count = 0
 
+    /// Whether no check runs, so that no intent waits for one.
+    var isIdle: Bool { count == 0 }
+
     /// Begins a check; false if too many run.
     mutating func begin(_ name: ReceiptName?, limit: Int) -> Bool {
         guard count < limit else { return false }
