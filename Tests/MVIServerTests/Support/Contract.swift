@@ -8,7 +8,7 @@ import Testing
 enum Contract {
     private static let router = Router.ofTests(TestServer.page)
     /// The fields that an answer must have, by operation and status.
-    private static let requiredFields = ((try? OpenAPIDescription())?.operations ?? [:]).mapValues(\.requiredFields)
+    private static let requiredFields = ((try? OpenAPIDescription.operations.get()) ?? [:]).mapValues(\.requiredFields)
     /// Fields of HTTP itself.
     private static let transport: Set<String> = [
         "date", "content-length", "transfer-encoding", "connection",

@@ -4,7 +4,7 @@ import Yams
 
 /// `openapi.yaml` as far as the tests look: every operation with its parts, references followed.
 struct OpenAPIDescription {
-    struct Operation: Equatable {
+    struct Operation: Equatable, Sendable {
         var id: String?
         var hasSession = false
         var query: Set<String> = []
@@ -25,12 +25,15 @@ struct OpenAPIDescription {
     }
 
     /// Where an answer leads to.
-    struct Link: Equatable {
+    struct Link: Equatable, Sendable {
         /// The `operationId` of what comes next.
         var operation: String
         /// The names of what it is given.
         var parameters: [String]
     }
+
+    /// Read once: that takes as long as hundreds of requests.
+    static let operations = Result { try OpenAPIDescription().operations }
 
     let root: Node
     /// By method and path, as in `GET /features`.

@@ -56,6 +56,16 @@ extension RefusalCase {
         order(.identityExpired, when: "the identity's time is over", #"{"identity":"anna basic 0"}"#),
         order(.identityUnavailable, when: "the identity cannot be checked now", #"{"identity":"down"}"#),
         RefusalCase(
+            .createSession, .identityUnavailable, when: "the authenticator does not answer",
+            authenticator: WordAuthenticator(),
+            ask: { server in
+                async let answer = server.send(
+                    TestRequest("POST", "/sessions", [json], body: #"{"identity":"silent"}"#))
+                await server.clock.sleepers(atLeast: 1)
+                server.clock.advance(by: .seconds(10))
+                return try await answer
+            }),
+        RefusalCase(
             .createSession, .identityRequired, when: "nobody signs in, and somebody has to",
             settings: { $0.requireIdentity = true }, authenticator: WordAuthenticator(),
             ask: { server in try await server.send(TestRequest("POST", "/sessions")) }),

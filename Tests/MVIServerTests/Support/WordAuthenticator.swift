@@ -1,10 +1,11 @@
 import MVI
 import MVIServer
+import MVITesting
 import Sessions
 
 /// Believes what a client says: `anna premium 600` is the subject, the tier and the seconds from the test's beginning after
-/// which the identity expires; the last two may be missing. `bad` is rejected, `down` cannot be checked, and the tier `odd`
-/// makes a claim that cannot be kept.
+/// which the identity expires; the last two may be missing. `bad` is rejected, `down` cannot be checked, `silent` is never
+/// answered, and the tier `odd` makes a claim that cannot be kept.
 struct WordAuthenticator: Authenticator {
     static let issuer = "tests"
     var subjectField: String?
@@ -17,6 +18,9 @@ struct WordAuthenticator: Authenticator {
         switch words.first {
         case nil, "bad": throw AuthenticationError(.rejected, "The identity is not good.")
         case "down": throw AuthenticationError(.unavailable, "The identity cannot be checked now.")
+        case "silent":
+            try await Gate().wait()
+            throw CancellationError()
         case let subject?:
             let tier: ClaimValue = words.count > 1 ? (words[1] == "odd" ? .number(.nan) : .string(words[1])) : "basic"
             let seconds = words.count > 2 ? Int(words[2]) : nil
