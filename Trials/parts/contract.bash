@@ -39,8 +39,11 @@ trial_contract() {
     local operations=none cases=0 failures=0
     echo "seed                     $seed"
     "$root/script/bootstrap" contract
-    # Nothing depends on how long a wait is.
-    start_server --demo-latency 20ms --max-wait-seconds 1s --log-level warning
+    # Nothing depends on how long a wait is. hooks.py signs in with JWTs of its own.
+    export CONTRACT_ISSUER=https://login.example.com/ CONTRACT_AUDIENCE=contract
+    export CONTRACT_SECRET=a-secret-of-this-trial-and-of-nothing-else
+    start_server --demo-latency 20ms --max-wait-seconds 1s --log-level warning --jwt-issuer "$CONTRACT_ISSUER" \
+        --jwt-audience "$CONTRACT_AUDIENCE" --jwt-secret "$CONTRACT_SECRET"
     curl --silent --fail --max-time 10 --output "$work/openapi.yaml" "http://127.0.0.1:$port/openapi.yaml" \
         || die "the server hands out no openapi.yaml"
     run_schemathesis --phases examples,coverage,fuzzing --max-examples "$1"
