@@ -177,7 +177,8 @@ struct MiddlewareTests {
                 }
             ]))
         let store = Store(
-            script, environment: StoreEnvironment(session: SessionInfo(id: "session")), middleware: [Common(name: "1", seen: seen)])
+            script, environment: StoreEnvironment(session: SessionInfo(id: "session")),
+            middleware: [Common(name: "1", seen: seen)])
         store.start()
         try await store.send("a")
         try await store.send("b")

@@ -154,7 +154,6 @@ struct SessionEndpoints: Sendable {
     @Sendable
     private func signIn(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         let read = try order(incoming)
-        if caller.damage != nil { try identity.check(caller, incoming) }
         return { body, reply in
             Task(executorPreference: sessions.environment.executor) {
                 do throws(Problem) {
