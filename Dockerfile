@@ -16,6 +16,7 @@ COPY Tests Tests
 COPY Benchmarks/Sources Benchmarks/Sources
 COPY Fuzzing/Sources Fuzzing/Sources
 COPY Trials/Sources Trials/Sources
+COPY Examples Examples
 # Swift's own libraries go into the binary, so the image below needs none of them.
 RUN swift build -c release --product mvi-server --static-swift-stdlib \
  && install -D "$(swift build -c release --static-swift-stdlib --show-bin-path)/mvi-server" /out/mvi-server \
