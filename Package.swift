@@ -223,8 +223,8 @@ let package = Package(
         .testTarget(
             name: "ShopTests",
             dependencies: [
-                "shop", "EventStream", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal",
-                "Sessions", "TestSupport", "WireJSON",
+                "shop", "EventStream", "JWTAuthentication", "Locking", "MVI", "MVIServer", "MVITesting",
+                "SessionJournal", "Sessions", "TestSupport", "WireJSON",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),

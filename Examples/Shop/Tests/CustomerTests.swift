@@ -1,3 +1,4 @@
+import JWTAuthentication
 import MVI
 import MVITesting
 import Testing
@@ -100,6 +101,27 @@ struct CustomerTests {
             let jwt = try await server.send("POST", "/development/jwt", #"{"subject":"ann"}"#)
             let payment = try await server.send("POST", "/development/payment", "{}")
             #expect(jwt.status == 404 && payment.status == 404)
+        }
+    }
+
+    @Test func `in development anybody signs in and pays`() async throws {
+        let (issuer, secret) = ("https://login.example.com/", "0123456789abcdef0123456789abcdef")
+        let jwt = JWTSettings(issuer: issuer, audiences: ["shop"], secret: JWTSecret(secret))
+        try await ShopServer.run(
+            development: Development(issuer: issuer, audience: "shop", secret: secret),
+            authenticator: try await JWTAuthenticator(jwt)
+        ) { server in
+            struct Token: Decodable { let jwt: String }
+            let answer = try await server.send(
+                "POST", "/development/jwt", #"{"subject":"ann","tier":"premium","seconds":1000000000}"#)
+            let ann = try await server.device(answer.read(Token.self).jwt)
+            #expect(try await ann.state(of: "offers").status == 200)
+            try await ann.send(#"{"type":"add","product":"assam","count":1}"#, to: "cart:tea")
+            try await ann.send(#"{"type":"place"}"#, to: "checkout:tea")
+            let order = try #require(try await ann.orders().first).id
+            let event = #"{"id":"1","session":"\#(ann.session.id)","shop":"tea","order":"\#(order)"}"#
+            #expect(try await server.send("POST", "/development/payment", event).status == 204)
+            #expect(try await ann.orders().map(\.status) == [.paid])
         }
     }
 

@@ -136,6 +136,35 @@ struct CartTests {
     }
 }
 
+@Suite("The offers")
+struct OffersTests {
+    @Test func `they are asked for while somebody looks, and again every five seconds at most`() async {
+        let asked = Lock(0)
+        let store = TestStore(
+            Offers(today: {
+                let count = asked.withLock { asked in
+                    asked += 1
+                    return asked
+                }
+                return AsyncStream { offers in
+                    offers.yield([Offer(text: "Number \(count)", coupon: "TEA10")])
+                    offers.finish()
+                }
+            }), exhaustive: false)
+        await store.advance(by: .zero)
+        #expect(asked.withLock { $0 } == 0)
+        store.store.beginWatching()
+        await store.receive(where: { $0 == .shown([Offer(text: "Number 1", coupon: "TEA10")]) })
+        for _ in 0..<3 { await store.send(.refresh) }
+        await store.receive(where: { $0 == .shown([Offer(text: "Number 2", coupon: "TEA10")]) })
+        await store.advance(by: .milliseconds(4_999))
+        #expect(asked.withLock { $0 } == 2)
+        await store.advance(by: .milliseconds(1))
+        await store.receive(where: { $0 == .shown([Offer(text: "Number 3", coupon: "TEA10")]) })
+        store.store.endWatching()
+    }
+}
+
 @Suite("All features of the shop")
 struct ExampleTests {
     @Test func `every intent and label has an example`() {

@@ -28,7 +28,7 @@ struct ShopServer: Sendable {
     }
 
     /// Takes `ann` and `ann premium` and `ada admin`.
-    private struct Words: Authenticator {
+    struct Words: Authenticator {
         func authenticate(_ proof: IdentityProof) async throws -> Principal {
             let words = (proof.identity ?? "").split(separator: " ").map(String.init)
             guard let name = words.first else { throw AuthenticationError(.rejected, "There is no name.") }
@@ -47,16 +47,17 @@ struct ShopServer: Sendable {
 
     /// Runs a test on a server, and stops it after. A world that is given again is a server that was started again.
     static func run(
-        in world: World = World(), services: Services = .test(), _ test: (ShopServer) async throws -> Void
+        in world: World = World(), services: Services = .test(), development: Development? = nil,
+        authenticator: any Authenticator = Words(), _ test: (ShopServer) async throws -> Void
     ) async throws {
         var settings = ServerSettings()
         settings.port = 0
         let (journal, directory) = (HeldJournal(world.journal), SessionDirectory())
-        let shop = Shop(services: services, paymentSecret: paymentSecret)
+        let shop = Shop(services: services, paymentSecret: paymentSecret, development: development)
         let assembly = try Assembly(
             shop.content(directory), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
-            middleware: [Analytics { world.analytics.append($0) }], page: Shop.page, authenticator: Words(),
+            middleware: [Analytics { world.analytics.append($0) }], page: Shop.page, authenticator: authenticator,
             directory: directory,
             adapt: { features, limits, middleware in
                 SessionEnvironment(
