@@ -145,6 +145,8 @@ struct SessionEndpoints: Sendable {
         else { return nil }
         switch await sessions.identify(session, credential, as: principal, proof: proof) {
         case .success: return response(200, session, credential, token: token)
+        // It ended just now: another one takes its place.
+        case .failure(let error) where error.code == .gone: return nil
         case .failure(let error): throw problem(error)
         }
     }
