@@ -44,24 +44,22 @@ package enum StreamEvents {
         append("reset", id: nil, data, to: &bytes)
     }
 
-    static func end(_ feature: FeatureID, into bytes: inout [UInt8]) {
+    static func end(_ feature: FeatureID, into bytes: inout [UInt8]) { append("end", about: feature, to: &bytes) }
+
+    static func denied(_ feature: FeatureID, into bytes: inout [UInt8]) {
+        append("denied", about: feature, to: &bytes)
+    }
+
+    private static func append(_ name: String, about feature: FeatureID, to bytes: inout [UInt8]) {
         var data: [UInt8] = []
         data.append(literal: "{\"feature\":")
         WireJSON.appendString(feature.text, to: &data)
         data.append(literal: "}")
-        append("end", id: nil, data, to: &bytes)
+        append(name, id: nil, data, to: &bytes)
     }
 
     static func identity(expiresIn seconds: Int, into bytes: inout [UInt8]) {
         append("identity", id: nil, Array("{\"expiresIn\":\(seconds)}".utf8), to: &bytes)
-    }
-
-    static func denied(_ feature: FeatureID, into bytes: inout [UInt8]) {
-        var data: [UInt8] = []
-        data.append(literal: "{\"feature\":")
-        WireJSON.appendString(feature.text, to: &data)
-        data.append(literal: "}")
-        append("denied", id: nil, data, to: &bytes)
     }
 
     static func ping(milliseconds: UInt64) -> [UInt8] {

@@ -7,6 +7,14 @@ import Testing
 
 @Suite("57: asynchronous checks")
 struct CheckTests {
+    /// A till that knows a price when the gate is open.
+    private func waitingTill(_ gate: Gate) -> Till {
+        Till(prices: { _ in
+            try await gate.wait()
+            return 5
+        })
+    }
+
     @Test("57: a check adds what it found by an action, which no client can send")
     func found() async throws {
         let fixture = try ProductFixture(till: Till(prices: { $0 == "tea anna" ? 7 : 1 }))
@@ -40,11 +48,7 @@ struct CheckTests {
     @Test("57: while a check runs other intents go on")
     func notWaiting() async throws {
         let gate = Gate()
-        let fixture = try ProductFixture(
-            till: Till(prices: { _ in
-                try await gate.wait()
-                return 5
-            }))
+        let fixture = try ProductFixture(till: waitingTill(gate))
         try fixture.send(#"{"type":"stamp"}"#, to: fixture.till)
         let answer = fixture.post(#"{"type":"buy","item":"tea"}"#, to: fixture.till)
         #expect(try fixture.send(#"{"type":"put","items":1}"#, to: fixture.basket).code == nil)
@@ -58,11 +62,7 @@ struct CheckTests {
     @Test("57: a check that takes longer than 5 s fails the intent, and not the session")
     func slow() async throws {
         let gate = Gate()
-        let fixture = try ProductFixture(
-            till: Till(prices: { _ in
-                try await gate.wait()
-                return 5
-            }))
+        let fixture = try ProductFixture(till: waitingTill(gate))
         try fixture.send(#"{"type":"stamp"}"#, to: fixture.till)
         let answer = fixture.post(#"{"type":"buy","item":"tea"}"#, to: fixture.till)
         await fixture.clock.sleepers(atLeast: 1)
@@ -76,11 +76,7 @@ struct CheckTests {
     @Test("57: numbers behind one whose check runs wait for it, and are judged in their order")
     func numbers() async throws {
         let gate = Gate()
-        let fixture = try ProductFixture(
-            till: Till(prices: { _ in
-                try await gate.wait()
-                return 5
-            }))
+        let fixture = try ProductFixture(till: waitingTill(gate))
         try fixture.send(#"{"type":"stamp"}"#, to: fixture.till)
         let first = fixture.post(
             #"{"type":"buy","item":"tea"}"#, to: fixture.till, name: .sequence(1, epoch: "phone"))
@@ -121,11 +117,7 @@ struct CheckTests {
     @Test("57: a session that ends tells those that wait for a check")
     func ended() async throws {
         let gate = Gate()
-        let fixture = try ProductFixture(
-            till: Till(prices: { _ in
-                try await gate.wait()
-                return 5
-            }))
+        let fixture = try ProductFixture(till: waitingTill(gate))
         try fixture.send(#"{"type":"stamp"}"#, to: fixture.till)
         let first = fixture.post(
             #"{"type":"buy","item":"tea"}"#, to: fixture.till, name: .sequence(1, epoch: "phone"))
