@@ -81,6 +81,15 @@ package final class Credential: Sendable {
         watch?.cancel()
     }
 
+    /// Takes the principal that another process renewed; whether it is another one.
+    func adopt(_ stored: StoredCredential, now: Duration) -> Bool {
+        guard stored.revocation == nil, !isRevoked,
+            let newer = try? WireJSON.decode(Principal.self, from: stored.principal), newer != principal
+        else { return false }
+        renew(newer, now: now)
+        return true
+    }
+
     func revoke(_ revocation: StoredCredential.Revocation? = nil) {
         let watch = state.withLock { state in
             (state.isRevoked, state.revocation) = (true, revocation)

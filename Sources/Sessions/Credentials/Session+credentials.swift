@@ -35,6 +35,22 @@ extension Session {
         return added
     }
 
+    /// Takes what another process made of the credentials: who was signed out there is signed out here.
+    func adopt(_ stored: [StoredCredential], of subject: Subject?) {
+        let known = credentials
+        guard !(stored.isEmpty && known.isEmpty) else { return }
+        for credential in known {
+            guard let newer = stored.first(where: { $0.token == credential.hash }) else { continue }
+            if let revocation = newer.revocation, !credential.isRevoked { credential.revoke(revocation) }
+            if credential.adopt(newer, now: shared.time.sinceEpoch()) { identityChanged(of: credential) }
+        }
+        let removed = known.filter { credential in !stored.contains { $0.token == credential.hash } }
+        for credential in removed { credential.revoke() }
+        let isNews = info.subject == nil && subject != nil
+        // A token that is new here is found in the journal, and then registered.
+        _ = apply(stored, subject: isNews ? subject : nil, removed: removed)
+    }
+
     /// A credential's principal is another one: its streams show what that may see.
     package func identityChanged(of credential: Credential) {
         recheck { $0 === credential }

@@ -52,6 +52,25 @@ struct IdentityTests {
         #expect(good.principal?.subject == "anna")
     }
 
+    @Test("a sign-in by another process is noticed when the session catches up")
+    func elsewhere() async throws {
+        let kept = MemoryJournal()
+        let fixture = try ProductFixture(kept: kept)
+        try fixture.send(#"{"type":"put","items":3}"#, to: fixture.basket)
+        let second = try ProductFixture(kept: kept, time: fixture.time)
+        let there = try second.table.live(fixture.token)
+        let stream = try there.opened(.all, from: .now)
+        _ = try stream.read()
+        let (_, token) = try await signIn(fixture, as: principal())
+        there.catchUp()
+        #expect(try stream.read().last?.json.reason == "identity")
+        guard case .live(_, let old?) = try second.table.found(fixture.token) else { throw NotSignedIn() }
+        #expect(old.isRevoked)
+        guard case .live(let same, let new?) = try second.table.found(token) else { throw NotSignedIn() }
+        #expect(same === there && !new.isRevoked)
+        #expect(same.isSignedIn)
+    }
+
     @Test("streams opened before the sign-in end, and none can be opened with the old token")
     func oldStreamsEnd() async throws {
         let fixture = try ProductFixture()
