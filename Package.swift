@@ -42,6 +42,7 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "MVITesting", dependencies: ["MVI", "WireJSON", "Locking"], swiftSettings: settings),
         .target(name: "WireJSON", swiftSettings: settings),
+        .target(name: "JSONDelta", dependencies: ["WireJSON"], swiftSettings: settings),
         .target(name: "EventStream", swiftSettings: settings),
         .target(
             name: "SessionJournal",
@@ -55,7 +56,7 @@ let package = Package(
         .target(
             name: "Sessions",
             dependencies: [
-                "MVI", "WireJSON", "EventStream", "SessionJournal", "Locking",
+                "MVI", "WireJSON", "JSONDelta", "EventStream", "SessionJournal", "Locking",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
@@ -173,13 +174,17 @@ let package = Package(
 
         .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting", "WireJSON"], swiftSettings: settings),
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
+        .testTarget(
+            name: "JSONDeltaTests", dependencies: ["JSONDelta", "WireJSON"], swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
         .testTarget(
             name: "SessionJournalTests", dependencies: ["MVI", "SessionJournal", "JournalConformance", "Locking"],
             swiftSettings: settings),
         .testTarget(
             name: "SessionsTests",
-            dependencies: ["Sessions", "SessionJournal", "TestSupport", "EventStream", "WireJSON", "MVITesting"],
+            dependencies: [
+                "Sessions", "JSONDelta", "SessionJournal", "TestSupport", "EventStream", "WireJSON", "MVITesting",
+            ],
             swiftSettings: settings),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: settings),
@@ -196,7 +201,8 @@ let package = Package(
             name: "MVIServerTests",
             dependencies: [
                 "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream",
-                "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "SessionJournal", "Sessions", "WireJSON",
+                "JSONDelta", "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "SessionJournal", "Sessions",
+                "WireJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),

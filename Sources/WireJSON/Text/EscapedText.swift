@@ -2,10 +2,14 @@
 enum EscapedText {
     /// Appends a string in quotes. Escaped is what must be: quote, backslash, control characters.
     static func append(_ string: String, to output: inout [UInt8]) {
-        string.withUTF8Span { text in
-            let isAppended = text.count <= 64 ? appendShort(text, to: &output) : appendLong(text, to: &output)
-            if !isAppended { appendEscaped(text, to: &output) }
-        }
+        string.withUTF8Span { append($0, to: &output) }
+    }
+
+    /// The same of its UTF-8 bytes.
+    @inline(__always)
+    static func append(_ text: Span<UInt8>, to output: inout [UInt8]) {
+        let isAppended = text.count <= 64 ? appendShort(text, to: &output) : appendLong(text, to: &output)
+        if !isAppended { appendEscaped(text, to: &output) }
     }
 
     /// Looking at each byte on its way costs less than getting vector code ready. False: it must be escaped, and nothing

@@ -1,0 +1,145 @@
+import WireJSON
+
+/// A JSON value as a tree to change. One object for each value, so that a change deep inside copies nothing; used by one
+/// thread at a time.
+///
+/// Numbers keep their text: nothing is lost of one that no type of ours holds.
+final class JSONValue {
+    enum Content {
+        /// The text of a number, or of `null`, `true` or `false`.
+        case plain([UInt8])
+        /// Characters as UTF-8.
+        case string([UInt8])
+        case array([JSONValue])
+        case object([Member])
+    }
+
+    struct Member {
+        let name: [UInt8]
+        var value: JSONValue
+    }
+
+    var content: Content
+
+    init(_ content: Content) { self.content = content }
+
+    /// - Throws: ``DeltaError`` for what is no JSON text.
+    convenience init(_ bytes: [UInt8]) throws(DeltaError) {
+        do throws(WireDecodingError) {
+            self.init(try JSONDocument(bytes, limits: WireLimits(maximumDepth: JSONPatch.depthLimit)), at: 0)
+        } catch {
+            throw DeltaError("it is no JSON text that can be read: \(error)")
+        }
+    }
+
+    /// Recurses as deep as the document is nested, which its limits have bounded.
+    private init(_ document: JSONDocument, at place: Int) {
+        content =
+            switch document.kind(place) {
+            case .literal, .number: .plain(document.text(place))
+            case .string: .string(document.text(place))
+            case .array: .array(document.elements(of: place).map { JSONValue(document, at: $0) })
+            case .object:
+                .object(
+                    document.names(of: place).map {
+                        Member(name: document.text($0), value: JSONValue(document, at: $0 + 1))
+                    })
+            }
+    }
+
+    /// The value of an object's member; nil for any other value.
+    func member(_ name: String) -> JSONValue? {
+        guard case .object(let members) = content else { return nil }
+        return members.first { $0.name.elementsEqual(name.utf8) }?.value
+    }
+
+    var isNull: Bool {
+        if case .plain(let text) = content { text.first == UInt8(ascii: "n") } else { false }
+    }
+
+    /// How many arrays and objects lie inside each other; 0 for other values.
+    var depth: Int {
+        switch content {
+        case .plain, .string: 0
+        case .array(let elements): 1 + (elements.map(\.depth).max() ?? 0)
+        case .object(let members): 1 + (members.map(\.value.depth).max() ?? 0)
+        }
+    }
+
+    /// How many values it consists of.
+    var size: Int {
+        switch content {
+        case .plain, .string: 1
+        case .array(let elements): elements.reduce(1) { $0 + $1.size }
+        case .object(let members): members.reduce(1) { $0 + $1.value.size }
+        }
+    }
+
+    func copy() -> JSONValue {
+        switch content {
+        case .plain, .string: JSONValue(content)
+        case .array(let elements): JSONValue(.array(elements.map { $0.copy() }))
+        case .object(let members):
+            JSONValue(.object(members.map { Member(name: $0.name, value: $0.value.copy()) }))
+        }
+    }
+
+    /// Appends it as text without blanks.
+    func write(to output: inout [UInt8]) {
+        switch content {
+        case .plain(let text): output += text
+        case .string(let text): WireJSON.appendString(utf8: text, to: &output)
+        case .array(let elements):
+            output.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                element.write(to: &output)
+            }
+            output.append(UInt8(ascii: "]"))
+        case .object(let members):
+            output.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { output.append(UInt8(ascii: ",")) }
+                WireJSON.appendString(utf8: member.name, to: &output)
+                output.append(UInt8(ascii: ":"))
+                member.value.write(to: &output)
+            }
+            output.append(UInt8(ascii: "}"))
+        }
+    }
+
+    var bytes: [UInt8] {
+        var output: [UInt8] = []
+        write(to: &output)
+        return output
+    }
+}
+
+extension JSONValue {
+    /// Whether two values are the same (RFC 6902 section 4.6): the order of members does not matter, numbers go by their
+    /// value.
+    func isEqual(to other: JSONValue) -> Bool {
+        switch (content, other.content) {
+        case (.plain(let one), .plain(let two)): one == two || Self.isSameNumber(one, two)
+        case (.string(let one), .string(let two)): one == two
+        case (.array(let one), .array(let two)):
+            one.count == two.count && zip(one, two).allSatisfy { $0.isEqual(to: $1) }
+        case (.object(let one), .object(let two)):
+            one.count == two.count && Self.haveSameMembers(one, two)
+        default: false
+        }
+    }
+
+    private static func haveSameMembers(_ one: [Member], _ two: [Member]) -> Bool {
+        let values = Dictionary(two.map { ($0.name, $0.value) }) { first, _ in first }
+        return one.allSatisfy { member in values[member.name].map { member.value.isEqual(to: $0) } ?? false }
+    }
+
+    /// As numbers of 64 bits; integers beyond those only if they are written alike.
+    private static func isSameNumber(_ one: [UInt8], _ two: [UInt8]) -> Bool {
+        let (one, two) = (String(decoding: one, as: UTF8.self), String(decoding: two, as: UTF8.self))
+        guard let first = Double(one), let second = Double(two) else { return false }
+        if Int64(one) != nil, Int64(two) != nil { return Int64(one) == Int64(two) }
+        return first == second && first.magnitude <= 9_007_199_254_740_992
+    }
+}

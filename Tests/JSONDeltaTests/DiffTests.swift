@@ -1,0 +1,150 @@
+import JSONDelta
+import Testing
+import WireJSON
+
+@Suite struct DiffTests {
+    private func bytes(_ value: RandomDocument.Value) -> [UInt8] { Array(RandomDocument.text(value).utf8) }
+
+    /// Whether two texts are the same document; the order of members does not matter.
+    private func isSame(_ one: [UInt8], _ two: [UInt8]) throws -> Bool {
+        let test = Array(#"[{"op":"test","path":"","value":"#.utf8) + two + Array("}]".utf8)
+        return (try? JSONPatch.apply(test, to: one)) != nil
+    }
+
+    private func text(_ bytes: [UInt8]?) -> String? { bytes.map { String(decoding: $0, as: UTF8.self) } }
+
+    private func patch(_ old: String, _ new: String) -> String? {
+        text(JSONPatch.diff(from: Array(old.utf8), to: Array(new.utf8)))
+    }
+
+    private func merge(_ old: String, _ new: String) -> String? {
+        text(MergePatch.diff(from: Array(old.utf8), to: Array(new.utf8)))
+    }
+
+    @Test("A JSON Patch of two random documents makes the one of the other")
+    func randomPatches() throws {
+        for seed in 0..<3_000 {
+            var random = RandomDocument(seed: UInt64(seed))
+            let old = random.value(depth: 4)
+            let new = random.next(4) == 0 ? random.value(depth: 4) : random.changed(random.changed(old))
+            let (a, b) = (bytes(old), bytes(new))
+            let patch = try #require(JSONPatch.diff(from: a, to: b), "seed \(seed)")
+            let patched = try JSONPatch.apply(patch, to: a)
+            #expect(try isSame(patched, b), "seed \(seed): \(text(a)!) to \(text(b)!) by \(text(patch)!)")
+            let operations = text(patch)!
+            for other in ["move", "copy", "test"] { #expect(!operations.contains(#"{"op":"\#(other)"#)) }
+        }
+    }
+
+    @Test("A merge patch of two random documents makes the one of the other, or there is none for a null")
+    func randomMergePatches() throws {
+        var found = 0
+        for seed in 0..<3_000 {
+            var random = RandomDocument(seed: UInt64(seed))
+            let hasNulls = random.next(2) == 0
+            let old = random.value(depth: 4, nulls: hasNulls)
+            let new =
+                random.next(4) == 0 ? random.value(depth: 4, nulls: hasNulls) : random.changed(old, nulls: hasNulls)
+            let (a, b) = (bytes(old), bytes(new))
+            guard let patch = MergePatch.diff(from: a, to: b) else {
+                #expect(hasNulls, "seed \(seed): \(text(a)!) to \(text(b)!)")
+                continue
+            }
+            found += 1
+            let patched = try MergePatch.apply(patch, to: a)
+            #expect(try isSame(patched, b), "seed \(seed): \(text(a)!) to \(text(b)!) by \(text(patch)!)")
+        }
+        #expect(found > 2_000)
+    }
+
+    @Test("A JSON Patch names only what has changed")
+    func smallPatches() {
+        #expect(patch(#"{"a":1,"b":[1,2]}"#, #"{"a":1,"b":[1,2]}"#) == "[]")
+        #expect(patch(#"{"a":1,"b":2}"#, #"{"a":1,"b":3}"#) == #"[{"op":"replace","path":"/b","value":3}]"#)
+        #expect(
+            patch(#"{"a":1,"b":"a text that stays as it is"}"#, #"{"b":"a text that stays as it is","c":[]}"#)
+                == #"[{"op":"remove","path":"/a"},{"op":"add","path":"/c","value":[]}]"#)
+        #expect(
+            patch(
+                #"{"a/b":{"m~n":1,"x":"a long text that stays"}}"#, #"{"a/b":{"m~n":2,"x":"a long text that stays"}}"#)
+                == #"[{"op":"replace","path":"/a~1b/m~0n","value":2}]"#)
+        #expect(
+            patch(
+                #"{"q\"":"a text","s":"another text of some length"}"#,
+                #"{"q\"":"b","s":"another text of some length"}"#)
+                == #"[{"op":"replace","path":"/q\"","value":"b"}]"#)
+    }
+
+    @Test("An element that comes or goes leaves the others as they are")
+    func listPatches() {
+        let list = (0..<8).map { #"{"id":\#($0),"name":"the name of element \#($0)"}"# }
+        func text(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
+        #expect(patch(text(list), text(Array(list[1...]))) == #"[{"op":"remove","path":"/0"}]"#)
+        #expect(patch(text(list), text(list + ["1"])) == #"[{"op":"add","path":"/8","value":1}]"#)
+        var scattered = list
+        scattered.remove(at: 6)
+        scattered.insert("1", at: 4)
+        scattered.removeFirst()
+        #expect(
+            patch(text(list), text(scattered + ["2", "3"]))
+                == #"[{"op":"remove","path":"/0"},{"op":"add","path":"/3","value":1},"#
+                + #"{"op":"remove","path":"/6"},{"op":"add","path":"/7","value":2},{"op":"add","path":"/8","value":3}]"#
+        )
+        let removed = text(Array(list[0..<2] + list[3..<6] + list[7...]))
+        #expect(patch(text(list), removed) == #"[{"op":"remove","path":"/2"},{"op":"remove","path":"/5"}]"#)
+    }
+
+    @Test("What has changed more than it stayed is replaced as a whole")
+    func wholeValues() {
+        #expect(
+            patch(
+                #"{"k":"a text that stays","p":{"x":1,"y":2,"z":3}}"#,
+                #"{"k":"a text that stays","p":{"x":4,"y":5,"z":6}}"#)
+                == #"[{"op":"replace","path":"/p","value":{"x":4,"y":5,"z":6}}]"#)
+    }
+
+    @Test("There is no patch that is not shorter than the limit")
+    func limit() {
+        let (old, new) = (Array(#"{"count":1}"#.utf8), Array(#"{"count":2}"#.utf8))
+        #expect(JSONPatch.diff(from: old, to: new, below: new.count) == nil)
+        #expect(MergePatch.diff(from: old, to: new, below: new.count) == nil)
+        #expect(MergePatch.diff(from: old, to: new, below: new.count + 1) == new)
+    }
+
+    @Test("A merge patch names only what has changed")
+    func smallMergePatches() {
+        #expect(merge(#"{"a":1,"b":{"c":2,"d":[3]}}"#, #"{"a":1,"b":{"c":2,"d":[4]}}"#) == #"{"b":{"d":[4]}}"#)
+        #expect(merge(#"{"a":1,"b":2}"#, #"{"b":2}"#) == #"{"a":null}"#)
+        #expect(merge(#"{"a":1}"#, #"{"a":1}"#) == "{}")
+        #expect(merge(#"{"a":1}"#, #"{"a":null}"#) == nil)
+        #expect(merge(#"{"a":1}"#, #"{"a":{"b":null}}"#) == nil)
+        #expect(merge(#"{"a":1}"#, #"{"a":[{"b":null}]}"#) == #"{"a":[{"b":null}]}"#)
+        #expect(merge(#"{"a":{"x":1}}"#, #"{"a":{}}"#) == #"{"a":{"x":null}}"#)
+    }
+
+    @Test("A name that is escaped in another way is the same name")
+    func escapedNames() throws {
+        let (old, new) = (Array(#"{"\u0061":1,"b":2}"#.utf8), Array(#"{"a":1,"b":3}"#.utf8))
+        let patched = try JSONPatch.apply(try #require(JSONPatch.diff(from: old, to: new)), to: old)
+        #expect(try isSame(patched, new))
+        let merged = try MergePatch.apply(try #require(MergePatch.diff(from: old, to: new)), to: old)
+        #expect(try isSame(merged, new))
+    }
+
+    @Test("A text that is no JSON gives no patch or some patch, and nothing else happens")
+    func malformedTexts() {
+        let old = Array(#"{"a":[1,{"b":"c\"d"}],"e":null}"#.utf8)
+        for length in 0...old.count {
+            for byte in [UInt8(ascii: "\""), UInt8(ascii: "{"), UInt8(ascii: "]"), UInt8(ascii: "\\"), 0xFF] {
+                var broken = Array(old[..<length])
+                broken.append(byte)
+                _ = JSONPatch.diff(from: old, to: broken)
+                _ = JSONPatch.diff(from: broken, to: old)
+                _ = MergePatch.diff(from: old, to: broken)
+                _ = MergePatch.diff(from: broken, to: old)
+            }
+        }
+        #expect(JSONPatch.diff(from: [], to: old) == nil)
+        #expect(MergePatch.diff(from: old, to: []) == nil)
+    }
+}

@@ -1,0 +1,70 @@
+import JSONDelta
+import Testing
+
+@Suite struct JSONPatchTests {
+    private func apply(_ patch: String, to document: String) throws -> String {
+        String(decoding: try JSONPatch.apply(Array(patch.utf8), to: Array(document.utf8)), as: UTF8.self)
+    }
+
+    @Test(
+        "A patch that does not fit is refused with the reason",
+        arguments: [
+            ("{}", "an array"), ("[1]", "no \"op\""), (#"[{"op":"add","value":1}]"#, "no \"path\""),
+            (#"[{"op":"add","path":"/b"}]"#, "no \"value\""), (#"[{"op":"put","path":"/b"}]"#, "no operation 'put'"),
+            (#"[{"op":"add","path":"b","value":1}]"#, "begins with '/'"),
+            (#"[{"op":"add","path":"/~2","value":1}]"#, "'~'"),
+            (#"[{"op":"remove","path":"/none"}]"#, "nothing at 'none'"),
+            (#"[{"op":"remove","path":""}]"#, "whole document"),
+            (#"[{"op":"replace","path":"/none","value":1}]"#, "nothing at 'none'"),
+            (#"[{"op":"replace","path":"/list/01","value":1}]"#, "no place '01'"),
+            (#"[{"op":"replace","path":"/list/-","value":1}]"#, "no place '-'"),
+            (#"[{"op":"add","path":"/list/4","value":1}]"#, "no place '4'"),
+            (#"[{"op":"remove","path":"/list/3"}]"#, "no place '3'"),
+            (#"[{"op":"add","path":"/a/b","value":1}]"#, "nothing at 'b'"),
+            (#"[{"op":"move","from":"/list","path":"/list/0"}]"#, "into itself"),
+            (#"[{"op":"move","from":"/none","path":"/b"}]"#, "nothing at 'none'"),
+            (#"[{"op":"test","path":"/a","value":"1"}]"#, "test failed"),
+            (#"[{"op":"add","path":"/b","value":1}"#, "no JSON text"),
+        ])
+    func refused(_ patch: String, _ reason: String) {
+        let error = #expect(throws: DeltaError.self) { try apply(patch, to: #"{"a":1,"list":[1,2,3]}"#) }
+        #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
+    }
+
+    @Test("An operation that fails undoes those before it")
+    func allOrNone() {
+        #expect(throws: DeltaError.self) {
+            try apply(#"[{"op":"add","path":"/b","value":1},{"op":"remove","path":"/c"}]"#, to: "{}")
+        }
+    }
+
+    @Test("A copy is a value of its own")
+    func copies() throws {
+        let patch = #"[{"op":"copy","from":"/a","path":"/b"},{"op":"add","path":"/b/x","value":2}]"#
+        #expect(try apply(patch, to: #"{"a":{}}"#) == #"{"a":{},"b":{"x":2}}"#)
+    }
+
+    @Test("Numbers that no type holds stay as they are written")
+    func numbers() throws {
+        let document = #"{"n":123456789012345678901234567890,"m":0.10}"#
+        #expect(try apply("[]", to: document) == document)
+        let patch = #"[{"op":"test","path":"/m","value":1e-1},{"op":"test","path":"/n","value":0}]"#
+        #expect(throws: DeltaError("a test failed: another value is there")) { try apply(patch, to: document) }
+    }
+
+    @Test("The whole document can be replaced")
+    func wholeDocument() throws {
+        #expect(try apply(#"[{"op":"replace","path":"","value":[1]}]"#, to: "{}") == "[1]")
+        #expect(try apply(#"[{"op":"add","path":"","value":2}]"#, to: "{}") == "2")
+    }
+
+    @Test("A short patch cannot make a document without bound")
+    func doubling() {
+        let doubling = (0..<40).map { _ in #"{"op":"copy","from":"","path":"/-"}"# }.joined(separator: ",")
+        #expect(throws: DeltaError.self) { try apply("[\(doubling)]", to: "[[]]") }
+        let nesting = (0..<600).map {
+            "{\"op\":\"add\",\"path\":\"\(String(repeating: "/0", count: $0 + 1))\",\"value\":[]}"
+        }
+        #expect(throws: DeltaError.self) { try apply("[\(nesting.joined(separator: ","))]", to: "[]") }
+    }
+}
