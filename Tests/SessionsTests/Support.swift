@@ -145,10 +145,12 @@ struct Fixture {
         return try #require(answer.value, "the answer was to come at once")
     }
 
-    func stream(_ features: String..., from start: StreamStart = .unspecified) throws -> TestStream {
+    func stream(
+        _ features: String..., from start: StreamStart = .unspecified, delta: DeltaForm? = nil
+    ) throws -> TestStream {
         let filter: StreamFilter =
             features.isEmpty ? .all : .features(try features.map { try #require(FeatureID($0)) })
-        return try session.opened(filter, from: start)
+        return try session.opened(filter, from: start, delta: delta)
     }
 }
 
@@ -195,9 +197,9 @@ extension Session {
         return try #require(state.value, "the state was to come at once").get()
     }
 
-    func opened(_ filter: StreamFilter, from start: StreamStart) throws -> TestStream {
+    func opened(_ filter: StreamFilter, from start: StreamStart, delta: DeltaForm? = nil) throws -> TestStream {
         let stream = Box<Result<SessionStream, StoreError>>()
-        openStream(filter, from: start) { stream.set($0) }
+        openStream(filter, from: start, delta: delta) { stream.set($0) }
         return TestStream(try #require(stream.value, "the stream was to come at once").get())
     }
 

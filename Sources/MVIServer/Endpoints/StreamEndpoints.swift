@@ -48,6 +48,7 @@ struct StreamEndpoints: Sendable {
             throw Problem(.notAcceptable, "The request's `Accept` excludes text/event-stream.")
         }
         try checkAccess(filter, caller)
+        let delta = try delta(incoming)
         if incoming.isHead { return try head(filter, caller) }
         let start = StreamStart(lastEventID: lastEventID(incoming))
         let wantsProblem = Preferences(incoming.fields).problem
@@ -58,7 +59,7 @@ struct StreamEndpoints: Sendable {
                     retryAfter: .seconds(10))
                 return putOff(.busy, problem, wantsProblem, reply)
             }
-            open(filter, start, caller, place, wantsProblem: wantsProblem, reply)
+            open(filter, start, delta, caller, place, wantsProblem: wantsProblem, reply)
         }
     }
 
@@ -77,6 +78,18 @@ struct StreamEndpoints: Sendable {
         return QueryItems(incoming.head.query).values("last_event_id").first.map { $0 ?? "?" }
     }
 
+    /// How the client wants to be told of changes; nil for whole states.
+    private func delta(_ incoming: Incoming) throws(Problem) -> DeltaForm? {
+        guard let name = QueryItems(incoming.head.query).values("delta").first else { return nil }
+        guard let form = DeltaForm.allCases.first(where: { $0.name == name }) else {
+            throw Problem(
+                .badRequest,
+                "`delta` in the query is neither \(DeltaForm.allCases.map { "`\($0.name)`" }.joined(separator: " nor "))."
+            )
+        }
+        return form
+    }
+
     /// Takes no place and makes no store, and refuses what lasts.
     private func head(_ filter: StreamFilter, _ caller: Caller) throws(Problem) -> Route.Answer {
         if case .features(let named) = filter {
@@ -93,14 +106,16 @@ struct StreamEndpoints: Sendable {
     }
 
     private func open(
-        _ filter: StreamFilter, _ start: StreamStart, _ caller: Caller, _ place: AddressQuotas.StreamPlace,
-        wantsProblem: Bool, _ reply: Reply
+        _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?, _ caller: Caller,
+        _ place: AddressQuotas.StreamPlace, wantsProblem: Bool, _ reply: Reply
     ) {
         guard !sessions.isDraining else {
             let problem = Problem(.draining, "The server is stopping and opens no streams.", retryAfter: .seconds(2))
             return putOff(.drain, problem, wantsProblem, reply)
         }
-        caller.session.openStream(filter, from: start, for: caller.credential, holding: place) { result in
+        caller.session.openStream(
+            filter, from: start, delta: delta, for: caller.credential, holding: place
+        ) { result in
             switch result {
             case .success(let stream):
                 // Between the look above and now the server may have begun to stop, and this stream not have been told.

@@ -31,9 +31,11 @@ extension Session {
     /// later, on another thread. The stores that the filter names are made if the session has none yet. If the session
     /// has too many streams, the oldest goes.
     ///
-    /// - Parameter place: held as long as the stream is.
+    /// - Parameters:
+    ///   - delta: what it is told of changes of the view states that it has shown; nil for the whole states.
+    ///   - place: held as long as the stream is.
     package func openStream(
-        _ filter: StreamFilter, from start: StreamStart, for credential: Credential? = nil,
+        _ filter: StreamFilter, from start: StreamStart, delta: DeltaForm? = nil, for credential: Credential? = nil,
         holding place: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
@@ -43,7 +45,7 @@ extension Session {
         guard allowed != .features([]) || filter == allowed else { return completion(.failure(.noAccess)) }
         open(allowed, for: principal) { [self] result in
             let opened = result.flatMap {
-                makeStream(filter, from: start, for: credential, without: denied, holding: place)
+                makeStream(filter, from: start, delta, for: credential, without: denied, holding: place)
             }
             if case .success = opened, let credential { watchIdentity(of: credential) }
             completion(opened)
@@ -51,8 +53,8 @@ extension Session {
     }
 
     private func makeStream(
-        _ filter: StreamFilter, from start: StreamStart, for credential: Credential?, without denied: [String],
-        holding place: (any AnyObject & Sendable)?
+        _ filter: StreamFilter, from start: StreamStart, _ delta: DeltaForm?, for credential: Credential?,
+        without denied: [String], holding place: (any AnyObject & Sendable)?
     ) -> Result<SessionStream, StoreError> {
         guard shared.streamPlaces.enter() else { return .failure(.tooManyStreams) }
         let number = shared.nextNumber()
@@ -66,7 +68,7 @@ extension Session {
             core.lastTouch = now
             core.streams.supersede(limit: limit, of: credential)
             let superseded = core.streams.takeWakers()
-            return (core.open(number, filter, start, credential, without: denied, session: self), superseded)
+            return (core.open(number, filter, start, delta, credential, without: denied, session: self), superseded)
         }
         guard let opened else {
             shared.streamPlaces.leave()
@@ -74,15 +76,17 @@ extension Session {
         }
         for waker in opened.superseded { waker.wake() }
         for store in opened.stores { store.scope.beginWatching(on: store) }
-        return .success(SessionStream(session: self, number: number, credential: credential, place: place))
+        return .success(
+            SessionStream(
+                session: self, number: number, credential: credential, showsChanges: delta != nil, place: place))
     }
 }
 
 extension SessionCore {
     /// Adds a stream; returns the stores that it watches.
     fileprivate mutating func open(
-        _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ credential: Credential?,
-        without denied: [String], session: Session
+        _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?,
+        _ credential: Credential?, without denied: [String], session: Session
     ) -> [SessionStore] {
         let shown = stores.filter { slot in
             slot.snapshot != nil && filter.shows(slot.feature)
@@ -91,7 +95,8 @@ extension SessionCore {
         if !session.shared.features.ruled.isEmpty { _ = noteAccess(credential?.number ?? 0, denied: denied) }
         let place = locate(start, filter, shown, credential)
         var stream = StreamState(
-            number: number, filter: filter, credential: credential, denied: denied,
+            number: number, filter: filter, credential: credential, delta: delta.map { StreamDelta($0) },
+            denied: denied,
             startedResumed: place.isResumed || place.isReplay,
             replayThrough: head.number, nextLabel: place.label)
         StreamEvents.opening(into: &stream.opening)

@@ -12,12 +12,17 @@ package final class SessionStream: Sendable {
     package let session: Session
     let number: UInt64
     private let credential: Credential?
+    private let showsChanges: Bool
     /// Held as long as the stream is.
     private let place: (any AnyObject & Sendable)?
 
-    init(session: Session, number: UInt64, credential: Credential?, place: (any AnyObject & Sendable)?) {
+    init(
+        session: Session, number: UInt64, credential: Credential?, showsChanges: Bool,
+        place: (any AnyObject & Sendable)?
+    ) {
         self.session = session
         self.credential = credential
+        self.showsChanges = showsChanges
         self.number = number
         self.place = place
     }
@@ -36,8 +41,29 @@ package final class SessionStream: Sendable {
         let features = session.shared.features
         // Asked outside the lock: a rule is an author's code.
         let denied = features.ruled.isEmpty ? [] : features.denied(to: credential?.principal)
-        return session.core.withLock { $0.nextStep(of: number, now: now, without: denied) }
+        guard showsChanges else {
+            return session.core.withLock { $0.nextStep(of: number, now: now, without: denied) }
+        }
+        return nextStepOfChanges(now: now, without: denied)
     }
+
+    /// Patches are made outside the session's lock. Whatever changes meanwhile asks for other ones; after a few of them
+    /// the whole state is shown.
+    private func nextStepOfChanges(now: Duration, without denied: [String]) -> StreamStep {
+        var patches: [StatePatch] = []
+        for _ in 0..<Self.patchAttempts {
+            let (step, wanted) = session.core.withLock { core -> (StreamStep?, [SharedPatch]) in
+                let wanted = core.wantedPatches(of: number, without: denied, beside: patches)
+                guard wanted.isEmpty else { return (nil, wanted) }
+                return (core.nextStep(of: number, now: now, without: denied, patches: patches), [])
+            }
+            if let step { return step }
+            patches += wanted.map { $0.make() }
+        }
+        return session.core.withLock { $0.nextStep(of: number, now: now, without: denied, patches: patches) }
+    }
+
+    private static let patchAttempts = 3
 
     /// Something that shows the client that the connection lives.
     package func ping() -> [UInt8] {
@@ -74,7 +100,9 @@ extension SessionCore {
     /// A batch holds about this many bytes of states, and of labels, at most, so that catching up takes bounded memory.
     private static var batchBytes: Int { 64 * 1024 }
 
-    fileprivate mutating func nextStep(of number: UInt64, now: Duration, without denied: [String]) -> StreamStep {
+    fileprivate mutating func nextStep(
+        of number: UInt64, now: Duration, without denied: [String], patches: [StatePatch] = []
+    ) -> StreamStep {
         guard let index = streams.index(of: number), !streams[index].isOver else { return .finish([]) }
         noteWritten(index)
         if denied != streams[index].denied { changeAccess(index, denied) }
@@ -84,7 +112,7 @@ extension SessionCore {
         var bytes = streams[index].opening
         streams[index].opening = []
         if !streams[index].isAtRest { appendControl(index, into: &bytes) }
-        appendBatch(index, now: now, into: &bytes)
+        appendBatch(index, now: now, patches, into: &bytes)
         // The farewell comes in a step of its own, so that the labels before it count as written.
         if let reason = streams[index].goAway, !streams[index].isWaitingForSocket, !hasMore(index) {
             streams[index].isOver = true
@@ -128,6 +156,7 @@ extension SessionCore {
             let name = feature.name
             if denied.contains(name), !before.contains(name) {
                 streams[index].newlyDenied.append(feature)
+                streams[index].delta?.forget(feature)
             } else if before.contains(name), !denied.contains(name), stores.index(of: feature) != nil {
                 streams[index].markDirty(feature, since: head.number)
             }
@@ -155,7 +184,9 @@ extension SessionCore {
 
     /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of
     /// the batch the batch's: everything that the stream shows up to there has been written with it.
-    private mutating func appendBatch(_ index: Int, now: Duration, into bytes: inout [UInt8]) {
+    private mutating func appendBatch(
+        _ index: Int, now: Duration, _ patches: [StatePatch], into bytes: inout [UInt8]
+    ) {
         let place = streams.count > 1 && streams[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
         // Many large states take several steps, so that what waits for a socket is bounded.
         let states = takeStates(index)
@@ -164,9 +195,7 @@ extension SessionCore {
         for (position, store) in states.enumerated() {
             bytes.reserveCapacity(bytes.count + stores[store].view.count + 192)
             if position == states.count - 1, labels.isEmpty, isCaughtUp { appendID(head.number, index, into: &bytes) }
-            StreamEvents.state(
-                stores[store].feature, version: stores[store].version, intent: stores[store].intent,
-                stores[store].view, into: &bytes)
+            appendState(store, index, patches, into: &bytes)
         }
         for (position, place) in labels.enumerated() {
             let entry = outbox[place]

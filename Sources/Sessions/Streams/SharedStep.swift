@@ -8,6 +8,13 @@ struct StreamPlace: Equatable, Sendable {
     let dirty: ShortList<StreamState.Dirty>
     let filter: StreamFilter
     let denied: [String]
+    /// What a stream that is told of changes has shown of the features in `dirty`, 0 where nothing; nil for whole states.
+    let shown: Shown?
+
+    struct Shown: Equatable, Sendable {
+        let form: DeltaForm
+        let versions: [UInt64]
+    }
 
     init(_ core: SessionCore, _ index: Int) {
         head = core.head
@@ -15,6 +22,9 @@ struct StreamPlace: Equatable, Sendable {
         dirty = core.streams[index].dirty
         filter = core.streams[index].filter
         denied = core.streams[index].denied
+        shown = core.streams[index].delta.map { [dirty] delta in
+            Shown(form: delta.form, versions: dirty.map { delta.version(of: $0.feature) ?? 0 })
+        }
     }
 }
 
@@ -44,6 +54,7 @@ extension SessionCore {
             step.place == StreamPlace(self, index),
             streams[index].replayThrough < step.firstLabel, now < step.expiry
         else { return nil }
+        noteShown(index)
         streams[index].dirty = []
         streams[index].nextLabel = outbox.endPlace
         streams[index].handedOut = step.labels

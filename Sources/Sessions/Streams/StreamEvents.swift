@@ -7,7 +7,7 @@ import WireJSON
 package enum StreamEvents {
     /// Every event name that a stream can show.
     package static let names = [
-        "hello", "state", "label", "ping", "reset", "goaway", "end", "identity", "denied",
+        "hello", "state", "patch", "label", "ping", "reset", "goaway", "end", "identity", "denied",
     ]
 
     static func opening(into bytes: inout [UInt8]) {
@@ -91,6 +91,22 @@ package enum StreamEvents {
         bytes.append(literal: "}\n\n")
     }
 
+    /// The `patch` event of a store: what makes its view state of another version of this one.
+    static func patch(
+        _ feature: FeatureID, from: UInt64, to: UInt64, intent: String?, _ patch: [UInt8], into bytes: inout [UInt8]
+    ) {
+        bytes.append(literal: "event: patch\ndata: {\"feature\":\"")
+        bytes.append(text: feature.text)
+        bytes.append(literal: "\",\"from\":")
+        bytes.append(number: from)
+        bytes.append(literal: ",\"to\":")
+        bytes.append(number: to)
+        append(intent: intent, to: &bytes)
+        bytes.append(literal: ",\"patch\":")
+        bytes.append(contentsOf: patch)
+        bytes.append(literal: "}\n\n")
+    }
+
     static func label(_ label: StoredLabel, epoch: String, isReplay: Bool, into bytes: inout [UInt8]) {
         bytes.append(literal: "event: label\ndata: {\"feature\":\"")
         head(label.feature, version: label.version, intent: label.intent, into: &bytes)
@@ -121,10 +137,14 @@ package enum StreamEvents {
         bytes.append(text: feature.text)
         bytes.append(literal: "\",\"version\":")
         bytes.append(number: version)
-        if let intent {
-            bytes.append(literal: ",\"intent\":")
-            WireJSON.appendString(intent, to: &bytes)
-        }
+        append(intent: intent, to: &bytes)
+    }
+
+    @inline(__always)
+    private static func append(intent: String?, to bytes: inout [UInt8]) {
+        guard let intent else { return }
+        bytes.append(literal: ",\"intent\":")
+        WireJSON.appendString(intent, to: &bytes)
     }
 
     private static func append(_ name: String, id: String?, _ data: [UInt8], to bytes: inout [UInt8]) {

@@ -23,6 +23,8 @@ struct StreamState {
     let filter: StreamFilter
     /// Of the client; nil if nobody has signed in.
     let credential: Credential?
+    /// What it has shown, if it is told of changes; nil if of whole view states.
+    var delta: StreamDelta?
     /// The names of the features that it may not show, and those that its client is to be told of.
     var denied: [String]
     var newlyDenied: [FeatureID] = []
@@ -85,6 +87,7 @@ struct StreamState {
     mutating func storeEnded(_ feature: FeatureID) {
         dirty.removeAll { $0.feature == feature }
         watched.removeAll { $0.feature == feature }
+        delta?.forget(feature)
         guard !ended.contains(feature) else { return }
         if ended.count >= Self.endLimit {
             finish(.busy)

@@ -34,6 +34,8 @@ struct StreamTable {
     private var streams: [StreamState] = []
     /// What one of several streams was told last, for the others.
     var lastStep: SharedStep?
+    /// The patches to the newest view states, each made once.
+    private(set) var patches: [SharedPatch] = []
 
     var count: Int { streams.count }
     var isEmpty: Bool { streams.isEmpty }
@@ -79,7 +81,16 @@ struct StreamTable {
     /// A store's view state is to be shown; the first turn that changed it had the number `since`.
     mutating func markDirty(_ feature: FeatureID, since: UInt64) {
         lastStep = nil
+        if !patches.isEmpty { patches.removeAll { $0.name.feature == feature } }
         change(showing: feature) { $0.markDirty(feature, since: since) }
+    }
+
+    /// The patch of that name, which may still have to be made.
+    mutating func patch(_ name: PatchName, old: [UInt8], new: [UInt8]) -> SharedPatch {
+        if let patch = patches.first(where: { $0.name == name }) { return patch }
+        let patch = SharedPatch(name, old: old, new: new)
+        patches.append(patch)
+        return patch
     }
 
     /// A store is gone.
@@ -100,8 +111,10 @@ struct StreamTable {
     /// The log is another one.
     mutating func reset(_ reason: ResetReason) {
         lastStep = nil
+        patches = []
         for index in streams.indices {
             streams[index].reset = (reason, true)
+            streams[index].delta = streams[index].delta.map { StreamDelta($0.form) }
             streams[index].nextLabel = 0
             streams[index].handedOut = []
             streams[index].hasNews = true

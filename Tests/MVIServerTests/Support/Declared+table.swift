@@ -14,13 +14,13 @@ extension Declared {
     private static let ofSession = ["Set-Cookie", "WWW-Authenticate", "Retry-After"]
     private static let streaming = Declared(
         method: .get, path: "/events", operation: .streamSession, hasSession: true,
-        query: ["feature", "last_event_id"],
+        query: ["feature", "delta", "last_event_id"],
         requestFields: whoAsks + ["Accept", "Last-Event-ID", "Prefer", "Sec-Fetch-Mode"],
         successes: [200, 204],
         // A session that has ended is no problem of a stream: it gets 204.
         problems: [
-            .unauthorized, .sessionNotFound, .crossSite, .forbidden, .featureNotFound, .notAcceptable, .tooManyStores,
-            .stateUnavailable, .tooManyStreams, .tooManyConnections, .tooManySessions, .draining,
+            .badRequest, .unauthorized, .sessionNotFound, .crossSite, .forbidden, .featureNotFound, .notAcceptable,
+            .tooManyStores, .stateUnavailable, .tooManyStreams, .tooManyConnections, .tooManySessions, .draining,
         ] + notSignedIn + notKept,
         responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied"])
 
@@ -92,7 +92,7 @@ extension Declared {
             ]),
         Declared(
             method: .get, path: "/features/{id}/events", operation: .streamFeature, hasSession: true,
-            query: ["last_event_id"], requestFields: streaming.requestFields, successes: streaming.successes,
+            query: ["delta", "last_event_id"], requestFields: streaming.requestFields, successes: streaming.successes,
             problems: streaming.problems, responseFields: streaming.responseFields),
         streaming,
         Declared(

@@ -174,6 +174,12 @@ extension RefusalCase {
             RefusalCase(.streamSession, .featureNotFound, when: "a feature has an encoded line feed") { server in
                 try await server.send(try await server.session().request("GET", "/events?feature=probe%0Aid:1"))
             },
+            RefusalCase(.streamFeature, .badRequest, when: "it names no form of deltas") { server in
+                try await server.send(try await server.session().request("GET", "/features/probe/events?delta="))
+            },
+            RefusalCase(.streamSession, .badRequest, when: "it names no form of deltas") { server in
+                try await server.send(try await server.session().request("GET", "/events?delta=xml"))
+            },
             RefusalCase(.streamSession, .featureNotFound, when: "a feature is empty") { server in
                 try await server.send(try await server.session().request("GET", "/events?feature="))
             },

@@ -1,0 +1,151 @@
+import JSONDelta
+import Locking
+import SessionJournal
+
+/// How a stream is told of the change of a view state that it has shown: as what, instead of the whole state.
+package enum DeltaForm: Sendable, Hashable, CaseIterable {
+    /// RFC 6902.
+    case jsonPatch
+    /// RFC 7396.
+    case mergePatch
+
+    /// As the query of a stream names it.
+    package var name: String {
+        switch self {
+        case .jsonPatch: JSONPatch.name
+        case .mergePatch: MergePatch.name
+        }
+    }
+
+    fileprivate func diff(from old: [UInt8], to new: [UInt8]) -> [UInt8]? {
+        // What a patch event says more than one with a state: two versions instead of one.
+        let limit = new.count - 12
+        return switch self {
+        case .jsonPatch: JSONPatch.diff(from: old, to: new, below: limit)
+        case .mergePatch: MergePatch.diff(from: old, to: new, below: limit)
+        }
+    }
+}
+
+/// What a stream that is told of changes has shown last. It holds the view states' bytes themselves, which are the
+/// stores' own as long as the stream keeps up; one that does not holds one earlier view state of each feature.
+struct StreamDelta {
+    private struct Shown {
+        let feature: FeatureID
+        var version: UInt64
+        var view: [UInt8]
+    }
+
+    let form: DeltaForm
+    private var shown: ShortList<Shown> = []
+
+    init(_ form: DeltaForm) { self.form = form }
+
+    /// Of the view state that the stream has shown last; nil if it has shown none.
+    func version(of feature: FeatureID) -> UInt64? { shown.first { $0.feature == feature }?.version }
+
+    func view(of feature: FeatureID) -> [UInt8]? { shown.first { $0.feature == feature }?.view }
+
+    mutating func note(_ feature: FeatureID, version: UInt64, view: [UInt8]) {
+        forget(feature)
+        shown.append(Shown(feature: feature, version: version, view: view))
+    }
+
+    /// The next one is shown whole.
+    mutating func forget(_ feature: FeatureID) { shown.removeAll { $0.feature == feature } }
+}
+
+/// Which patch: of what, between which versions.
+struct PatchName: Hashable {
+    let feature: FeatureID
+    let form: DeltaForm
+    let from: UInt64
+    let to: UInt64
+}
+
+/// A patch that was made, as a stream's step needs it.
+struct StatePatch {
+    let name: PatchName
+    /// Nil if the whole state is no longer.
+    let bytes: [UInt8]?
+}
+
+/// The patch between two versions of a view state, made once for all streams of the session that have shown the first:
+/// outside the session's lock, by the first that asks, while the others wait for it.
+final class SharedPatch: Sendable {
+    private enum Stage {
+        case wanted(old: [UInt8], new: [UInt8])
+        case made([UInt8]?)
+    }
+
+    let name: PatchName
+    private let stage: Lock<Stage>
+
+    init(_ name: PatchName, old: [UInt8], new: [UInt8]) {
+        self.name = name
+        stage = Lock(.wanted(old: old, new: new))
+    }
+
+    /// Takes as long as comparing the two view states does, at the first call.
+    func make() -> StatePatch {
+        stage.withLock { stage in
+            if case .wanted(let old, let new) = stage { stage = .made(name.form.diff(from: old, to: new)) }
+            guard case .made(let bytes) = stage else { return StatePatch(name: name, bytes: nil) }
+            return StatePatch(name: name, bytes: bytes)
+        }
+    }
+}
+
+extension SessionCore {
+    /// The patches that a stream's next step can show, without those that are made; none for a stream of whole states.
+    mutating func wantedPatches(
+        of number: UInt64, without denied: [String], beside made: [StatePatch]
+    ) -> [SharedPatch] {
+        guard let index = streams.index(of: number), let delta = streams[index].delta, !streams[index].isOver
+        else { return [] }
+        var wanted: [SharedPatch] = []
+        for dirty in streams[index].dirty where !denied.contains(dirty.feature.name) {
+            guard let store = stores.index(of: dirty.feature), stores[store].snapshot != nil,
+                let name = patchName(dirty.feature, delta, to: stores[store].version),
+                !made.contains(where: { $0.name == name }), let old = delta.view(of: dirty.feature)
+            else { continue }
+            wanted.append(streams.patch(name, old: old, new: stores[store].view))
+        }
+        return wanted
+    }
+
+    /// Nil if the stream has shown no view state of the feature, or this one.
+    private func patchName(_ feature: FeatureID, _ delta: StreamDelta, to version: UInt64) -> PatchName? {
+        guard let from = delta.version(of: feature), from != version else { return nil }
+        return PatchName(feature: feature, form: delta.form, from: from, to: version)
+    }
+
+    /// Appends the event that shows a store's view state: the patch, if one was made from what the stream showed last,
+    /// else the whole.
+    mutating func appendState(_ store: Int, _ index: Int, _ patches: [StatePatch], into bytes: inout [UInt8]) {
+        guard let delta = streams[index].delta else {
+            return StreamEvents.state(
+                stores[store].feature, version: stores[store].version, intent: stores[store].intent,
+                stores[store].view, into: &bytes)
+        }
+        let slot = stores[store]
+        let name = patchName(slot.feature, delta, to: slot.version)
+        if let name, let patch = patches.first(where: { $0.name == name })?.bytes {
+            StreamEvents.patch(
+                slot.feature, from: name.from, to: name.to, intent: slot.intent, patch, into: &bytes)
+        } else {
+            StreamEvents.state(
+                slot.feature, version: slot.version, intent: slot.intent, slot.view, into: &bytes)
+        }
+        streams[index].delta?.note(slot.feature, version: slot.version, view: slot.view)
+    }
+
+    /// The stream was told of all that it had to show.
+    mutating func noteShown(_ index: Int) {
+        guard streams[index].delta != nil else { return }
+        for dirty in streams[index].dirty {
+            guard let slot = stores[dirty.feature] else { continue }
+            streams[index].delta?.note(slot.feature, version: slot.version, view: slot.view)
+        }
+    }
+}
