@@ -1,3 +1,5 @@
+import WireJSON
+
 /// The coding keys of an enum, one for each case, as the coders below come across them.
 final class CaseKeys {
     /// All of them, in order; nil if they are no plain enum.
@@ -6,24 +8,8 @@ final class CaseKeys {
     var used: String?
 
     func take<Key: CodingKey>(_: Key.Type) {
-        if names == nil { names = allCases(of: Key.self)?.map(\.stringValue) }
+        if names == nil { names = EnumShape.values(of: Key.self)?.map(\.stringValue) }
     }
-}
-
-/// All values of an enum without payloads, which the compiler writes as coding keys of an enum.
-///
-/// The compiler lists them nowhere, so this goes by the layout that the ABI fixes: one case takes no byte; else the
-/// values are the bytes from 0 on, in order of declaration, and the first byte that is no value stands for the
-/// optional's nil. Nil for anything that is not laid out so: more bytes, or all 256 in use, or no enum.
-private func allCases<Key: CodingKey>(of _: Key.Type) -> [Key]? {
-    let keys: [Key]
-    switch (MemoryLayout<Key>.size, MemoryLayout<Key?>.size) {
-    case (0, _): keys = [unsafeBitCast((), to: Key.self)]
-    case (1, 1): keys = (0..<unsafeBitCast(Key?.none, to: UInt8.self)).map { unsafeBitCast($0, to: Key.self) }
-    default: return nil
-    }
-    guard let first = keys.first, Mirror(reflecting: first).displayStyle == .enum else { return nil }
-    return keys
 }
 
 /// Notes which keys a type reads, and reads nothing.

@@ -5,14 +5,14 @@
 /// both containers are one object. What a person wrote with `nestedContainer` has to stay nested, so it takes all of
 /// this to be flattened: the value, or else the type of the outer keys, is of an enum, and the keys of the inner container
 /// are called `…CodingKeys`.
-enum EnumShape {
+package enum EnumShape {
     /// The member that names the case.
-    static let discriminator = "type"
+    package static let discriminator = "type"
     /// The member that holds a single unlabelled value.
-    static let unlabelled = "value"
+    package static let unlabelled = "value"
 
     /// Whether the type is an enum, `Optional` apart, which codes itself as the value it wraps.
-    static func isEnum(_ type: any Any.Type) -> Bool {
+    package static func isEnum(_ type: any Any.Type) -> Bool {
         // A metatype is the address of the type's metadata, whose first word is its kind; kind and layout are part of
         // Swift's stable ABI (docs/ABI/TypeMetadata.rst). Metadata is never freed, and one word is read. There is no
         // other way to ask before a value exists, and names are too slow for every value.
@@ -23,7 +23,7 @@ enum EnumShape {
     ///
     /// `owner` is the value's type as far as known; when a wrapper hands its coder on to an enum it is the wrapper, and
     /// the keys have to tell.
-    static func isPayload(_ inner: any Any.Type, in outer: any Any.Type, of owner: any Any.Type) -> Bool {
+    package static func isPayload(_ inner: any Any.Type, in outer: any Any.Type, of owner: any Any.Type) -> Bool {
         let name = _typeName(inner, qualified: false).utf8
         let suffix = "CodingKeys".utf8
         return name.count > suffix.count && name.suffix(suffix.count).elementsEqual(suffix)
@@ -33,7 +33,7 @@ enum EnumShape {
     /// Whether a type is called `CodingKeys` and declared in an enum, going by its mangled name: there `O` ends an
     /// enum, as in `3App6IntentO10CodingKeysO`. Private types, as the compiler makes them, have a context of their
     /// own in between: `3App6IntentO13$7f0123456789yXZ10CodingKeysO`.
-    static func areCaseKeys(_ keys: any Any.Type) -> Bool {
+    package static func areCaseKeys(_ keys: any Any.Type) -> Bool {
         guard let mangled = _mangledTypeName(keys).map({ Array($0.utf8) }) else { return false }
         let ending = Array("10CodingKeysO".utf8)
         guard mangled.count > ending.count,
@@ -55,12 +55,12 @@ enum EnumShape {
     }
 
     /// The wire's name of a member of a case: its label, or `value` for `_0`.
-    static func memberName(_ key: String) -> String {
+    package static func memberName(_ key: String) -> String {
         isUnlabelled(key) ? unlabelled : key
     }
 
     /// Whether the compiler made the key for a value without a label.
-    static func isUnlabelled(_ key: String) -> Bool {
+    package static func isUnlabelled(_ key: String) -> Bool {
         let bytes = key.utf8
         guard bytes.first == UInt8(ascii: "_"), bytes.count > 1 else { return false }
         return bytes.dropFirst().allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
@@ -68,7 +68,24 @@ enum EnumShape {
 
     /// Whether a key type takes only names that its author listed.
     @inline(__always)
-    static func isClosed<Key: CodingKey>(_ key: Key.Type) -> Bool {
+    package static func isClosed<Key: CodingKey>(_ key: Key.Type) -> Bool {
         Key(stringValue: "\u{0}") == nil
+    }
+
+    /// All values of an enum whose cases have no associated values, in order of declaration; nil for everything else, for
+    /// more than 254 of them, and for none.
+    ///
+    /// The compiler lists the cases nowhere, so this goes by the layout that the ABI fixes: one case takes no byte; else the
+    /// values are the bytes from 0 on, and the first byte that is no value stands for the optional's nil. An enum with a
+    /// payload of one byte looks alike, so a caller tests each value, by its raw value or its key's name.
+    package static func values<Value>(of _: Value.Type) -> [Value]? {
+        guard isEnum(Value.self) else { return nil }
+        switch (MemoryLayout<Value>.size, MemoryLayout<Value?>.size) {
+        case (0, 1): return [unsafeBitCast((), to: Value.self)]
+        case (1, 1):
+            let count = unsafeBitCast(Value?.none, to: UInt8.self)
+            return (0..<count).map { unsafeBitCast($0, to: Value.self) }
+        default: return nil
+        }
     }
 }
