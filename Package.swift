@@ -43,6 +43,8 @@ let package = Package(
         .target(name: "MVITesting", dependencies: ["MVI", "WireJSON", "Locking"], swiftSettings: settings),
         .target(name: "WireJSON", swiftSettings: settings),
         .target(name: "JSONDelta", dependencies: ["WireJSON"], swiftSettings: settings),
+        // What types look like on the wire, for clients in other languages.
+        .target(name: "Schema", dependencies: ["WireJSON"], swiftSettings: settings),
         .target(name: "EventStream", swiftSettings: settings),
         .target(
             name: "SessionJournal",
@@ -88,7 +90,7 @@ let package = Package(
             name: "MVIServer",
             dependencies: [
                 "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking",
-                "CResources",
+                "CResources", "Schema",
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -176,6 +178,8 @@ let package = Package(
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
         .testTarget(
             name: "JSONDeltaTests", dependencies: ["JSONDelta", "WireJSON"], swiftSettings: settings),
+        .testTarget(
+            name: "SchemaTests", dependencies: ["Schema", "MVI", "WireJSON"], swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
         .testTarget(
             name: "SessionJournalTests", dependencies: ["MVI", "SessionJournal", "JournalConformance", "Locking"],
@@ -224,8 +228,9 @@ let package = Package(
                 "MVITesting", "WireJSON",
                 "Locking",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: settings),
+            exclude: ["Types/Files"], swiftSettings: settings),
         .testTarget(
             name: "ShopTests",
             dependencies: [

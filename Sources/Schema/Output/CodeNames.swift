@@ -1,0 +1,96 @@
+import WireJSON
+
+/// Identifiers of what has other names on the wire.
+enum CodeNames {
+    /// `order-detail` → `OrderDetail`, each feature another one.
+    static func namespaces(_ shapes: [FeatureShape]) -> [String] { unique(shapes.map { upperCamel($0.name) }) }
+
+    /// `order-detail` → `OrderDetail`, `add` → `Add`.
+    static func upperCamel(_ name: String) -> String {
+        let text = identifier(name)
+        return text.prefix(1).uppercased() + text.dropFirst()
+    }
+
+    /// `first-name` → `firstName`; an identifier stays as it is.
+    static func identifier(_ name: String) -> String {
+        var result = ""
+        var startsWord = false
+        for letter in name {
+            if letter.isLetter || letter.isNumber || letter == "_" {
+                result += startsWord && !result.isEmpty ? letter.uppercased() : String(letter)
+                startsWord = false
+            } else {
+                startsWord = true
+            }
+        }
+        if result.isEmpty { return "unnamed" }
+        return result.first?.isNumber == true ? "_" + result : result
+    }
+
+    /// Each name once: what comes again gets a number.
+    static func unique(_ names: [String]) -> [String] {
+        var used: Set<String> = []
+        return names.map { name in
+            var (result, number) = (name, 2)
+            while !used.insert(result).inserted {
+                result = "\(name)\(number)"
+                number += 1
+            }
+            return result
+        }
+    }
+
+    /// A string literal; JSON's are those of TypeScript and, but for `$`, Kotlin.
+    static func quoted(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        WireJSON.appendString(text, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Names that mean something in one of the languages, so no definition has them.
+    static let taken: Set<String> = [
+        "Any", "Array", "Boolean", "Bool", "Byte", "Character", "CaseIterable", "Codable", "CodingKey", "CodingKeys",
+        "Decodable", "Decoder", "Double", "Dictionary", "Encodable", "Encoder", "Equatable", "Float", "Hashable", "Int",
+        "Int8", "Int16", "Int32", "Int64", "Int128", "Json", "JsonElement", "JSONValue", "List", "Long", "Map", "Never",
+        "Nothing", "Optional", "Protocol", "RawRepresentable", "Self", "Sendable", "Serializable", "SerialName", "Set",
+        "Short", "String", "Type", "UByte", "UInt", "UInt8", "UInt16", "UInt32", "UInt64", "UInt128", "ULong", "UShort",
+        "any", "bigint", "boolean", "never", "null", "number", "object", "string", "symbol", "undefined", "unknown",
+        "void",
+    ]
+}
+
+/// Lines of code with their indentation.
+struct CodeLines {
+    private(set) var lines: [String] = []
+    private let unit: String
+    private var depth = 0
+
+    init(unit: String) { self.unit = unit }
+
+    /// The code, with a line's end at its own.
+    var text: String { lines.joined(separator: "\n") + "\n" }
+
+    mutating func add(_ line: String = "") {
+        lines.append(line.isEmpty ? "" : String(repeating: unit, count: depth) + line)
+    }
+
+    /// Lines between an opening and a closing one.
+    mutating func block(_ open: String, _ close: String = "}", _ body: (inout CodeLines) -> Void) {
+        add(open)
+        depth += 1
+        body(&self)
+        depth -= 1
+        add(close)
+    }
+}
+
+extension FeatureShape {
+    /// The definitions as they are written: the feature's three types, then the others by name.
+    var ordered: [TypeDefinition] {
+        var named = Dictionary(uniqueKeysWithValues: definitions.map { ($0.name, $0) })
+        let first = roots.map {
+            named.removeValue(forKey: $0.name) ?? TypeDefinition(name: $0.name, kind: .alias($0.type))
+        }
+        return first + named.values.sorted { $0.name < $1.name }
+    }
+}

@@ -1,0 +1,141 @@
+/// JSON Schema 2020-12 of a feature's types.
+package struct JSONSchema {
+    private let shape: FeatureShape
+    private let prefix: String
+    /// The definitions that a client sends: there `null` is taken for an absent member.
+    private let sent: Set<Int>
+
+    /// - Parameter prefix: what a definition's name comes behind in a reference.
+    package init(_ shape: FeatureShape, prefix: String = "#/$defs/") {
+        (self.shape, self.prefix) = (shape, prefix)
+        sent = shape.reachable(from: shape.intent)
+    }
+
+    /// A document about the feature: an object with `state`, `intent` and `label` fits it, and each of them on its own fits
+    /// the definition `State`, `Intent` or `Label`.
+    ///
+    /// - Parameter maker: the program and its version.
+    package func document(maker: String) -> JSONTree {
+        var members: [(String, JSONTree)] = [
+            ("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
+            ("$comment", .text("Made by \(maker) from the feature's Swift types.")),
+            ("title", .text(shape.name)),
+        ]
+        if !shape.summary.isEmpty { members.append(("description", .text(shape.summary))) }
+        members.append(("type", .text("object")))
+        members.append(
+            ("properties", .object(shape.roots.map { ($0.name.lowercased(), reference($0.name)) })))
+        members.append(("$defs", .object(definitions())))
+        return .object(members)
+    }
+
+    /// All definitions by name: the feature's three types, then the others by their names.
+    package func definitions() -> [(name: String, schema: JSONTree)] {
+        var named = Dictionary(uniqueKeysWithValues: shape.definitions.enumerated().map { ($1.name, schema(of: $0)) })
+        var result: [(name: String, schema: JSONTree)] = []
+        for root in shape.roots {
+            result.append((root.name, named.removeValue(forKey: root.name) ?? schema(root.type)))
+        }
+        return result + named.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private func reference(_ name: String) -> JSONTree { .object([("$ref", .text(prefix + name))]) }
+
+    private func schema(of index: Int) -> JSONTree {
+        let definition = shape.definitions[index]
+        let acceptsNull = sent.contains(index)
+        var members: [(String, JSONTree)] = []
+        if !definition.isComplete {
+            members.append(("$comment", .text("The type does not tell all that it reads; it may have more members.")))
+        }
+        switch definition.kind {
+        case .cases(let cases): members.append(("oneOf", .array(cases.map { object($0, acceptsNull) })))
+        case .object(let fields): members += object(fields, acceptsNull)
+        case .values(let values):
+            if let type = Self.type(of: values) { members.append(("type", .text(type))) }
+            members.append(("enum", .array(values.map { Self.literal($0.literal) })))
+        case .alias(let type):
+            if case .object(let inner) = schema(type) { members += inner }
+        }
+        return .object(members)
+    }
+
+    private func object(_ one: TypeDefinition.Case, _ acceptsNull: Bool) -> JSONTree {
+        .object(object(one.members, acceptsNull, type: one.name))
+    }
+
+    private func object(
+        _ fields: [TypeDefinition.Member], _ acceptsNull: Bool, type: String? = nil
+    ) -> [(String, JSONTree)] {
+        var properties: [(String, JSONTree)] = []
+        var required: [JSONTree] = []
+        if let type {
+            properties.append(("type", .object([("const", .text(type))])))
+            required.append(.text("type"))
+        }
+        for field in fields {
+            properties.append(
+                (field.name, schema(field.isOptional && acceptsNull ? .nullable(field.type) : field.type)))
+            if !field.isOptional { required.append(.text(field.name)) }
+        }
+        var members: [(String, JSONTree)] = [("type", .text("object"))]
+        if !properties.isEmpty { members.append(("properties", .object(properties))) }
+        if !required.isEmpty { members.append(("required", .array(required))) }
+        return members
+    }
+
+    private func schema(_ type: WireType) -> JSONTree {
+        switch type {
+        case .any: .object([])
+        case .never: .object([("not", .object([]))])
+        case .boolean: .object([("type", .text("boolean"))])
+        case .integer(let bits, let isSigned): .object(Self.integer(bits, isSigned))
+        case .number: .object([("type", .text("number"))])
+        case .string(let format):
+            .object([("type", .text("string"))] + (format.map { [("format", .text($0))] } ?? []))
+        case .array(let element): .object([("type", .text("array")), ("items", schema(element))])
+        case .dictionary(let value):
+            .object([("type", .text("object")), ("additionalProperties", schema(value))])
+        case .nullable(let wrapped): nullable(wrapped)
+        case .named(let index): reference(shape.definitions[index].name)
+        }
+    }
+
+    private func nullable(_ wrapped: WireType) -> JSONTree {
+        guard case .object(let members) = schema(wrapped) else { return .object([]) }
+        if members.isEmpty { return .object([]) }
+        guard members[0].0 == "type" else {
+            return .object([("anyOf", .array([.object(members), .object([("type", .text("null"))])]))])
+        }
+        return .object([("type", .array([members[0].1, .text("null")]))] + members.dropFirst())
+    }
+
+    /// Up to 32 bits with their bounds; more are beyond what every reader of JSON holds exactly.
+    private static func integer(_ bits: Int, _ isSigned: Bool) -> [(String, JSONTree)] {
+        var members: [(String, JSONTree)] = [("type", .text("integer"))]
+        if bits == 64 { members.append(("format", .text(isSigned ? "int64" : "uint64"))) }
+        if bits <= 32 {
+            let top = Int64(1) << Int64(isSigned ? bits - 1 : bits)
+            members.append(("minimum", .integer(isSigned ? -top : 0)))
+            members.append(("maximum", .integer(top - 1)))
+        } else if !isSigned {
+            members.append(("minimum", .integer(0)))
+        }
+        return members
+    }
+
+    private static func literal(_ literal: TypeDefinition.Value.Literal) -> JSONTree {
+        switch literal {
+        case .text(let text): .text(text)
+        case .integer(let number): .integer(number)
+        }
+    }
+
+    private static func type(of values: [TypeDefinition.Value]) -> String? {
+        switch values.first?.literal {
+        case .text: "string"
+        case .integer: "integer"
+        case nil: nil
+        }
+    }
+}

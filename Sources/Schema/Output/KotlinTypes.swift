@@ -1,0 +1,153 @@
+/// The features' types in Kotlin 1.9 or newer with kotlinx.serialization: an object for each feature, in it a class for each
+/// type and a sealed interface for each enum with cases.
+package struct KotlinTypes {
+    private let shape: FeatureShape
+    private let namespace: String
+
+    /// The source.
+    ///
+    /// - Parameter maker: the program and its version.
+    package static func source(_ shapes: [FeatureShape], maker: String) -> String {
+        var code = CodeLines(unit: "    ")
+        code.add("// Made by \(maker) from the Swift types of its features (`types --kotlin`). Do not edit.")
+        code.add(#"@file:Suppress("EnumEntryName", "unused")"#)
+        code.add()
+        code.add("import kotlinx.serialization.SerialName")
+        code.add("import kotlinx.serialization.Serializable")
+        code.add("import kotlinx.serialization.json.Json")
+        code.add("import kotlinx.serialization.json.JsonElement")
+        code.add()
+        code.add("/** JSON as the server reads and writes it. */")
+        code.block("val mviJson = Json {") { code in
+            code.add(#"classDiscriminator = "type""#)
+            code.add("ignoreUnknownKeys = true")
+            code.add("explicitNulls = false")
+        }
+        for (shape, namespace) in zip(shapes, CodeNames.namespaces(shapes)) {
+            code.add()
+            KotlinTypes(shape: shape, namespace: namespace).add(to: &code)
+        }
+        return code.text
+    }
+
+    private func add(to code: inout CodeLines) {
+        if !shape.summary.isEmpty { code.add("/** \(shape.summary.replacing("*/", with: "* /")) */") }
+        code.block("object \(namespace) {") { code in
+            code.add("const val NAME = \(Self.quoted(shape.name))")
+            for definition in shape.ordered {
+                code.add()
+                add(definition, to: &code)
+            }
+        }
+    }
+
+    private func add(_ definition: TypeDefinition, to code: inout CodeLines) {
+        if !definition.isComplete { code.add("/** The Swift type does not tell all that it reads. */") }
+        let name = definition.name
+        switch definition.kind {
+        case .object(let members):
+            code.add("@Serializable")
+            add("class \(name)", members, to: &code)
+        case .cases(let cases):
+            code.add("@Serializable")
+            code.block("sealed interface \(name) {") { code in
+                let names = CodeNames.unique(cases.map { Self.className($0.name) })
+                for (one, className) in zip(cases, names) {
+                    code.add("@Serializable @SerialName(\(Self.quoted(one.name)))")
+                    if one.members.isEmpty {
+                        code.add("data object \(className) : \(namespace).\(name)")
+                    } else {
+                        add("class \(className)", one.members, suffix: " : \(namespace).\(name)", to: &code)
+                    }
+                }
+            }
+        case .values(let values): add(name, values, to: &code)
+        case .alias(.never): code.add("@Serializable sealed interface \(name)")
+        case .alias(let alias):
+            code.add("@Serializable @JvmInline value class \(name)(val value: \(type(alias)))")
+        }
+    }
+
+    private func add(
+        _ declaration: String, _ members: [TypeDefinition.Member], suffix: String = "", to code: inout CodeLines
+    ) {
+        let members = members.filter { $0.type != .never }
+        guard !members.isEmpty else { return code.add(declaration + suffix) }
+        let names = CodeNames.unique(members.map { CodeNames.identifier($0.name) })
+        code.block("data \(declaration)(", ")" + suffix) { code in
+            for (member, name) in zip(members, names) {
+                let serialName = name == member.name ? "" : "@SerialName(\(Self.quoted(member.name))) "
+                var type = type(member.type)
+                if member.isOptional { type += type.hasSuffix("?") ? " = null" : "? = null" }
+                code.add("\(serialName)val \(Self.escaped(name)): \(type),")
+            }
+        }
+    }
+
+    private func add(_ name: String, _ values: [TypeDefinition.Value], to code: inout CodeLines) {
+        let names = CodeNames.unique(values.map { Self.entryName($0.name) })
+        // An enum's entries are texts to kotlinx.serialization.
+        guard case .text? = values.first?.literal else {
+            return code.block("@Serializable @JvmInline value class \(name)(val value: Long) {") { code in
+                code.block("companion object {") { code in
+                    for (value, entry) in zip(values, names) {
+                        guard case .integer(let number) = value.literal else { continue }
+                        code.add("val \(Self.escaped(entry)) = \(name)(\(number))")
+                    }
+                }
+            }
+        }
+        code.add("@Serializable")
+        code.block("enum class \(name) {") { code in
+            for (value, entry) in zip(values, names) {
+                guard case .text(let text) = value.literal else { continue }
+                code.add("@SerialName(\(Self.quoted(text))) \(Self.escaped(entry)),")
+            }
+        }
+    }
+
+    private func type(_ type: WireType) -> String {
+        switch type {
+        case .any, .never: "JsonElement"
+        case .boolean: "Boolean"
+        case .integer(let bits, let isSigned):
+            switch bits {
+            case 8: isSigned ? "Byte" : "UByte"
+            case 16: isSigned ? "Short" : "UShort"
+            case 32: isSigned ? "Int" : "UInt"
+            case 64: isSigned ? "Long" : "ULong"
+            default: "JsonElement"
+            }
+        case .number(let bits): bits == 32 ? "Float" : "Double"
+        case .string: "String"
+        case .array(let element): "List<\(self.type(element))>"
+        case .dictionary(let value): "Map<String, \(self.type(value))>"
+        case .nullable(let wrapped): "\(self.type(wrapped))?"
+        case .named(let index): "\(namespace).\(shape.definitions[index].name)"
+        }
+    }
+
+    /// A case's class, by another name than what its members' types are called.
+    private static func className(_ name: String) -> String {
+        let name = CodeNames.upperCamel(name)
+        return CodeNames.taken.contains(name) ? name + "Case" : name
+    }
+
+    /// An entry by another name than what every enum has.
+    private static func entryName(_ name: String) -> String {
+        let name = CodeNames.identifier(name)
+        return ["name", "ordinal", "entries", "values", "valueOf", "value"].contains(name) ? name + "_" : name
+    }
+
+    private static func escaped(_ name: String) -> String { keywords.contains(name) ? "`\(name)`" : name }
+
+    private static func quoted(_ text: String) -> String { CodeNames.quoted(text).replacing("$", with: "\\$") }
+
+    /// Those that are never names (https://kotlinlang.org/docs/keyword-reference.html#hard-keywords).
+    private static let keywords: Set<String> = [
+        "as", "break", "class", "continue", "do", "else", "false", "for", "fun", "if", "in", "interface", "is", "null",
+        "object", "package", "return", "super", "this", "throw", "true", "try", "typealias", "typeof", "val", "var",
+        "when",
+        "while",
+    ]
+}

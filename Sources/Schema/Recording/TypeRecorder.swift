@@ -1,0 +1,139 @@
+import WireJSON
+
+/// Finds out what JSON a type reads, by having its `init(from:)` read made-up values and noting what it asks for.
+///
+/// Each type is read once, so types that hold themselves come to an end. Used by one thread.
+final class TypeRecorder {
+    /// A type that was read.
+    struct Found {
+        let typeName: TypeName
+        fileprivate var known = TypeDefinition.Kind.alias(.any)
+        fileprivate var isKnown = true
+        /// What has no type of its own and may still be read.
+        fileprivate var recording: Recording?
+
+        var kind: TypeDefinition.Kind { recording?.kind ?? known }
+        var isComplete: Bool { recording?.isComplete ?? isKnown }
+    }
+
+    /// Thrown where a value is needed of a type that none is known of.
+    struct NoValue: Error {}
+
+    private(set) var found: [Found] = []
+    private var places: [ObjectIdentifier: Int] = [:]
+    private var values: [ObjectIdentifier: Any] = [:]
+
+    /// The type's JSON.
+    func describe<T: Decodable>(_ type: T.Type) -> WireType {
+        if let known = (type as? any KnownType.Type)?.wireType(self) { return known }
+        let id = ObjectIdentifier(type)
+        if let place = places[id] { return .named(place) }
+        let place = found.count
+        places[id] = place
+        found.append(Found(typeName: TypeName(type)))
+        let read = read(type)
+        found[place].known = read.kind
+        found[place].isKnown = read.isComplete
+        return .named(place)
+    }
+
+    /// A container in a container, as a type with a name after another one.
+    func add(_ recording: Recording, named name: any Any.Type) -> WireType {
+        found.append(Found(typeName: TypeName(name), recording: recording))
+        return .named(found.count - 1)
+    }
+
+    /// A value of a type that was described.
+    func value<T: Decodable>(of type: T.Type) throws -> T {
+        if let value = (type as? any KnownType.Type)?.sample as? T { return value }
+        guard let value = values[ObjectIdentifier(type)] as? T else { throw NoValue() }
+        return value
+    }
+
+    private func read<T: Decodable>(_ type: T.Type) -> (kind: TypeDefinition.Kind, isComplete: Bool) {
+        if let list = EnumValues.all(of: type) {
+            values[ObjectIdentifier(type)] = list.first
+            return (.values(list.values), true)
+        }
+        var best: Recording?
+        for sample in Sample.all {
+            let recording = Recording(self, sample, owner: type)
+            let isRead = attempt(type, recording)
+            if let cases = recording.keyed?.caseNames { return readCases(type, cases, sample) }
+            guard isRead else {
+                if recording.size > best?.size ?? -1 { best = recording }
+                continue
+            }
+            if recording.isScalar, triesOtherTypes(type) { return (.alias(.any), true) }
+            // An array whose element no value is known of is read without one.
+            let fullest = best.map { $0.size > recording.size ? $0 : recording } ?? recording
+            return (fullest.kind, fullest.isComplete)
+        }
+        // Every made-up value was refused: what it asks for first is known.
+        guard let best else { return (.alias(.any), false) }
+        best.keyed?.addMissingKeys()
+        return (best.kind, best.isScalar && best.isComplete)
+    }
+
+    /// Whether a type that reads a single value asks for another one where that is of the wrong type.
+    private func triesOtherTypes<T: Decodable>(_ type: T.Type) -> Bool {
+        let recording = Recording(self, Sample.all[0], owner: type)
+        recording.refusesSingleValues = true
+        _ = try? T(from: RecordingDecoder(recording: recording))
+        return recording.singleRequests > 1
+    }
+
+    /// Whether the type takes the sample; then its value is known.
+    private func attempt<T: Decodable>(_ type: T.Type, _ recording: Recording) -> Bool {
+        guard let value = try? T(from: RecordingDecoder(recording: recording)) else { return false }
+        let id = ObjectIdentifier(type)
+        if values[id] == nil { values[id] = value }
+        return true
+    }
+
+    /// Reads each case on its own, again after others where one holds the enum itself.
+    private func readCases<T: Decodable>(
+        _ type: T.Type, _ names: [String], _ sample: Sample
+    ) -> (kind: TypeDefinition.Kind, isComplete: Bool) {
+        var cases = names.map { TypeDefinition.Case(name: $0, members: [], isComplete: false) }
+        var open = Array(cases.indices)
+        var isProgress = true
+        while isProgress {
+            isProgress = false
+            for place in open {
+                let recording = Recording(self, sample, owner: type)
+                recording.caseName = names[place]
+                let isRead = attempt(type, recording)
+                recording.keyed?.addMissingPayloadKeys(unless: isRead)
+                cases[place].members = recording.keyed?.members ?? []
+                guard isRead else { continue }
+                cases[place].isComplete = recording.isComplete
+                open.removeAll { $0 == place }
+                isProgress = true
+            }
+        }
+        return (.cases(cases), open.isEmpty)
+    }
+}
+
+/// A made-up text and number that a type may take.
+struct Sample {
+    let text: String
+    let number: Int
+    /// JSON Schema's format of a text that is taken where the ones before are not.
+    let format: String?
+
+    /// In the order in which they are tried; 1 first, since there is hardly any arithmetic that it traps in.
+    static let all = [
+        Sample(text: "a", number: 1, format: nil),
+        Sample(text: "", number: 0, format: nil),
+        Sample(text: "1", number: 2, format: nil),
+        Sample(text: "2026-01-31T23:59:59Z", number: 1, format: "date-time"),
+        Sample(text: "2026-01-31", number: 1, format: "date"),
+        Sample(text: "00000000-0000-4000-8000-000000000000", number: 1, format: "uuid"),
+        Sample(text: "https://example.com/", number: 1, format: "uri"),
+        Sample(text: "1.5", number: 1, format: nil),
+        Sample(text: "en", number: 1, format: nil),
+        Sample(text: "EUR", number: 1, format: nil),
+    ]
+}
