@@ -13,7 +13,7 @@ import SessionJournal
 /// }.run()
 /// ```
 public struct FeatureServer: Sendable {
-    private let content: ServerContent
+    let content: ServerContent
     private let directory: SessionDirectory
     private let authenticator: (any Authenticator)?
     private let settings: ServerSettings?

@@ -14,13 +14,15 @@ struct ServerCommand: AsyncParsableCommand {
             Every flag can also be given as the environment variable in brackets, or in a JSON file (--config). A flag \
             beats a variable, a variable the file. Times are written 500ms, 20s, 5m or 24h, bytes 65536, 64KiB or 1MiB.
             """,
-        version: "0.1.0",
+        version: ServerVersion.number,
         subcommands: [
             HealthCommand.self,
             BackupCommand.self,
             RestoreCommand.self,
             SessionsCommand.self,
             ExportCommand.self,
+            SchemaCommand.self,
+            TypesCommand.self,
         ])
 
     @OptionGroup var flags: ServerFlags

@@ -55,6 +55,9 @@ enum DocumentEndpoints {
         ResponseField("Referrer-Policy", "no-referrer"),
     ]
 
+    /// The file as it is in the repository.
+    static var openAPIText: String { String(decoding: openAPIBytes, as: UTF8.self) }
+
     /// A copy of what is in the program's read-only data, where it stays as long as the process.
     private static let openAPIBytes: [UInt8] = {
         let file = cresources_openapi_yaml()

@@ -1,5 +1,6 @@
 import MVI
 import MicroHTTP
+import Schema
 import Sessions
 
 /// `/features` and `/features/{name}`: what the server serves, described once at its start.
@@ -101,6 +102,7 @@ struct FeatureEndpoints: Sendable {
         object.add("intents", array: feature.intentExamples)
         object.add("labels", array: feature.labelExamples)
         if let state = feature.stateExample { object.add("state", json: state) }
+        object.add("schema", json: JSONSchema(FeatureShape(feature)).document(maker: ServerVersion.maker).bytes())
         return object.close()
     }
 }

@@ -21,6 +21,8 @@ package final class FeatureDefinition: Sendable {
     package let stateExample: [UInt8]?
     /// The `type`s of the intents, for a refusal of an unknown one.
     package let intentTypes: [String]
+    /// The types of its view state, its intents and its labels.
+    package let types: ValueTypes
     /// Who may use it; nil for everybody.
     package let rule: AccessRule?
 
@@ -63,6 +65,7 @@ package final class FeatureDefinition: Sendable {
         name = F.name
         summary = F.summary
         self.isKeyed = isKeyed
+        types = ValueTypes(viewState: F.ViewState.self, intent: F.Intent.self, label: F.Label.self)
         isRecordable = TurnRecording<F>.self is any Encodable.Type
         self.rule = rule
         do {
@@ -87,6 +90,13 @@ package final class FeatureDefinition: Sendable {
     }
 
     private struct Typed: Decodable { let type: String }
+
+    /// The types whose values clients see or send.
+    package struct ValueTypes: Sendable {
+        package let viewState: any (Codable & Sendable).Type
+        package let intent: any (Codable & Sendable).Type
+        package let label: any (Codable & Sendable).Type
+    }
 }
 
 /// Why a feature cannot be served.
