@@ -1,0 +1,118 @@
+import DemoFeatures
+import Foundation
+import Logging
+import MVIServer
+import Testing
+import Yams
+
+@testable import mvi_server
+
+/// The documents that `mvi-server schema` and `mvi-server types` print.
+@Suite("The demo features' types", .timeLimit(.minutes(5)))
+struct MadeTypesTests {
+    private let types: FeatureTypes
+
+    init() throws { types = try DemoTypes.read() }
+
+    /// A file of `Tests/CommandTests/Types/Files`.
+    private static func path(_ name: String) -> String {
+        "\(#filePath)".replacing(#/\/Types\/[^\/]*$/#, with: "/Types/Files/\(name)")
+    }
+
+    @Test(arguments: [
+        ("features.json", ["schema"]), ("features.ts", ["types", "--typescript"]),
+        ("features.kt", ["types", "--kotlin"]), ("features.swift.txt", ["types", "--swift"]),
+    ])
+    func `are as the files in Types/Files show`(file: String, arguments: [String]) throws {
+        let made = try types.document(for: arguments)
+        let path = Self.path(file)
+        if ProcessInfo.processInfo.environment["MVI_RENEW_FILES"] != nil {
+            try made.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+        let kept = try? String(contentsOfFile: path, encoding: .utf8)
+        #expect(
+            kept == made,
+            """
+            \(file) is not what is made now. If that is meant: MVI_RENEW_FILES=1 script/test --filter MadeTypesTests, \
+            then look at what git says has changed.
+            """)
+    }
+
+    @Test(.enabled(if: Tool.typeScript != nil))
+    func `in TypeScript compile, and what is wrong does not`() async throws {
+        let folder = try TemporaryFolder()
+        let tool = try #require(Tool.typeScript)
+        try types.source(in: .typeScript).write(toFile: "\(folder.path)/features.ts", atomically: true, encoding: .utf8)
+        let use = try String(contentsOfFile: Self.path("use.ts"), encoding: .utf8)
+        try use.write(toFile: "\(folder.path)/use.ts", atomically: true, encoding: .utf8)
+        let compiled = try await tool.output(["--strict", "--noEmit", "--target", "es2020", "\(folder.path)/use.ts"])
+        #expect(compiled.code == 0, "\(compiled.text)")
+        // Each line that is expected to be an error is one.
+        let bare = use.split(separator: "\n", omittingEmptySubsequences: false).filter {
+            !$0.contains("@ts-expect-error")
+        }
+        try bare.joined(separator: "\n").write(toFile: "\(folder.path)/use.ts", atomically: true, encoding: .utf8)
+        let refused = try await tool.output(["--strict", "--noEmit", "--target", "es2020", "\(folder.path)/use.ts"])
+        #expect(refused.text.split(separator: "\n").count { $0.contains("error TS") } == 5, "\(refused.text)")
+    }
+
+    @Test(.enabled(if: Tool.swift != nil))
+    func `in Swift compile, and travel as the server's do`() async throws {
+        let folder = try TemporaryFolder()
+        let tool = try #require(Tool.swift)
+        let source = types.source(in: .swift)
+        try source.write(toFile: "\(folder.path)/features.swift", atomically: true, encoding: .utf8)
+        let files = ["\(folder.path)/features.swift", Self.path("use.swift")]
+        let compiled = try await tool.output(["-swift-version", "6", "-warnings-as-errors", "-typecheck"] + files)
+        #expect(compiled.code == 0, "\(compiled.text)")
+    }
+
+    @Test func `the OpenAPI document has each feature's paths and types, and all that it refers to`() throws {
+        let text = types.openAPI()
+        let root = try #require(try Yams.compose(yaml: text))
+        let paths = try #require(root["paths"]?.mapping)
+        let names = paths.keys.compactMap(\.string)
+        for name in ["counter", "video-list", "user-info", "lesson-detail:{key}", "order-detail:{key}"] {
+            for part in ["state", "intents", "events"] { #expect(names.contains("/features/\(name)/\(part)")) }
+        }
+        #expect(!text.contains("/features/{id}"))
+
+        let pattern = #/\$ref"?: "(#\/[^"]+)"/#
+        for match in text.matches(of: pattern) {
+            let steps = match.output.1.split(separator: "/").dropFirst()
+            #expect(steps.reduce(root as Node?) { $0?[String($1)] } != nil, "\(match.output.1) leads nowhere")
+        }
+        let ids = text.matches(of: #/ {6}operationId: (\S+)\n {6}(tags|summary)/#).map { String($0.output.1) }
+        #expect(ids.count == Set(ids).count && ids.contains("sendIntent-counter"))
+        for match in text.matches(of: #/operationId: (\S+)\n *description/#) {
+            #expect(ids.contains(String(match.output.1)), "\(match.output.1) is linked to, and is not there")
+        }
+        for (path, item) in paths where path.string?.hasPrefix("/features/order-detail") == true {
+            #expect(item["parameters"]?[0]?["name"]?.string == "key")
+        }
+        let intent = root["paths"]?["/features/counter/intents"]?["post"]?["requestBody"]?["content"]?[
+            "application/json"]
+        #expect(intent?["schema"]?["$ref"]?.string == "#/components/schemas/counter.Intent")
+        #expect(intent?["examples"]?["add"]?["value"]?["amount"]?.int == 5)
+        let schemas = root["components"]?["schemas"]
+        #expect(schemas?["counter.Intent"]?["oneOf"]?.sequence?.count == 4)
+        #expect(
+            schemas?["counter.LabelEvent"]?["properties"]?["label"]?["$ref"]?.string?.hasSuffix("/counter.Label")
+                == true)
+    }
+
+    @Test func `arguments that ask for nothing there is are refused with what can be asked for`() throws {
+        #expect(!FeatureTypes.isMeant(by: []) && !FeatureTypes.isMeant(by: ["--port"]))
+        #expect(FeatureTypes.isMeant(by: ["types"]))
+        for arguments in [
+            ["types"], ["types", "--cobol"], ["schema", "--kotlin"], ["schema", "counter", "--openapi"],
+        ] {
+            let error = #expect(throws: FeatureTypes.ArgumentError.self) { try types.document(for: arguments) }
+            #expect(error?.description.hasPrefix("usage: schema [<feature> | --openapi]") == true)
+        }
+        let error = #expect(throws: FeatureTypes.ArgumentError.self) { try types.document(for: ["schema", "nope"]) }
+        #expect(error?.description.contains("there are counter, video-list") == true)
+        #expect(try types.document(for: ["schema", "counter"]) == types.schema(of: "counter"))
+        #expect(try types.document(for: ["schema", "--openapi"]) == types.openAPI())
+    }
+}

@@ -1,0 +1,26 @@
+import DemoFeatures
+import Logging
+import Testing
+
+@testable import MVIServer
+
+/// A server's states, labels and intents against the schemas that it hands out, by Python's jsonschema.
+@Suite("Real states, intents and labels", .timeLimit(.minutes(5)))
+struct RealValuesTests {
+    @Test(.enabled(if: Tool.python != nil))
+    func `fit their schemas, and what does not fit is refused by schema and server alike`() async throws {
+        let logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+        let demo = try Demo(databasePath: nil, logger: logger)
+        var settings = ServerSettings()
+        settings.port = 0
+        let assembly = try Assembly(demo.features, settings: settings, logger: logger)
+        try assembly.http.start()
+        let script = "\(#filePath)".replacing(#/\/Types\/[^\/]*$/#, with: "/Types/Files/validate.py")
+        let result = try await #require(Tool.python).output([
+            script, "\(assembly.http.port)", "lesson-detail:8", "order-detail:42",
+        ])
+        await assembly.http.shutdown(grace: .zero)
+        #expect(result.code == 0, "\(result.text)")
+        #expect(result.text.hasPrefix("5 features, 18 intents, "), "\(result.text)")
+    }
+}

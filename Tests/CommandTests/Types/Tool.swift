@@ -1,0 +1,46 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A program of the system that judges what was made.
+struct Tool {
+    let path: String
+
+    /// `tsc`, of the Debian package node-typescript (script/bootstrap installs it).
+    static let typeScript = Tool("tsc")
+    /// The compiler of the toolchain.
+    static let swift = Tool("swiftc")
+    /// The system's Python with the Debian package python3-jsonschema (script/bootstrap installs it).
+    static let python: Tool? = {
+        let python = Tool(path: "/usr/bin/python3")
+        return (try? python.run(["-c", "from jsonschema import Draft202012Validator"]))?.code == 0 ? python : nil
+    }()
+
+    private init(path: String) { self.path = path }
+
+    /// Nil if it is nowhere on the path.
+    private init?(_ name: String) {
+        let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
+        guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.isExecutableFile) else {
+            return nil
+        }
+        self.path = path
+    }
+
+    /// Runs it to its end on a thread of its own.
+    func output(_ arguments: [String]) async throws -> (code: Int32, text: String) {
+        try await offThePool { try run(arguments) }
+    }
+
+    private func run(_ arguments: [String]) throws -> (code: Int32, text: String) {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text)
+    }
+}
