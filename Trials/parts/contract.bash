@@ -34,11 +34,19 @@ run_schemathesis() {
     fault "Schemathesis ended with code $code (what it found is above)"
 }
 
+# The document with the features' own paths and types, which no server hands out, is checked as a document.
+check_made_document() {
+    "$server" schema --openapi >"$work/made.yaml" || fault "'schema --openapi' failed"
+    "$root/.build-contract/bin/python" "$root/Trials/contract/valid.py" <"$work/made.yaml" \
+        || fault "what 'schema --openapi' prints is not OpenAPI 3.1 (the errors are above)"
+}
+
 # trial_contract CASES SCENARIOS: so many random cases an operation, and scenarios of linked requests.
 trial_contract() {
     local operations=none cases=0 failures=0
     echo "seed                     $seed"
     "$root/script/bootstrap" contract
+    check_made_document
     # Nothing depends on how long a wait is. hooks.py signs in with JWTs of its own.
     export CONTRACT_ISSUER=https://login.example.com/ CONTRACT_AUDIENCE=contract
     export CONTRACT_SECRET=a-secret-of-this-trial-and-of-nothing-else

@@ -29,6 +29,6 @@ struct Main {
             settings: settings, logger: logger, middleware: [analytics], page: Shop.page, authenticator: authenticator
         ) { sessions in
             shop.content(sessions)
-        }.run()
+        }.run(arguments: Array(CommandLine.arguments.dropFirst()))
     }
 }
