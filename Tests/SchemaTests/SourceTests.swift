@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import Schema
@@ -101,5 +102,21 @@ struct SourceTests {
         #expect(source.contains("public typealias Label = Never"))
         #expect(source.contains("public enum Step: Int64,"))
         #expect(source.contains("public enum JSONValue: Codable"))
+    }
+
+    @Test func `Swift: what is made of odd names compiles`() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "mvi-types-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appending(path: "odd.swift")
+        try SwiftTypes.source(shapes, maker: "test").write(to: file, atomically: true, encoding: .utf8)
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["swiftc", "-swift-version", "6", "-warnings-as-errors", "-typecheck", file.path]
+        process.standardError = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(text)")
     }
 }

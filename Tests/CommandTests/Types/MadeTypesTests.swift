@@ -57,7 +57,7 @@ struct MadeTypesTests {
     }
 
     @Test(.enabled(if: Tool.swift != nil))
-    func `in Swift compile, and travel as the server's do`() async throws {
+    func `in Swift compile, with a view's code`() async throws {
         let folder = try TemporaryFolder()
         let tool = try #require(Tool.swift)
         let source = types.source(in: .swift)
