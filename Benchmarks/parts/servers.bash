@@ -4,17 +4,21 @@
 
 peers=$root/Benchmarks/peers
 
-build() {
+build_servers() {
     echo "script/bench: building in release" >&2
     local product
     # As the image is built, with Swift's libraries inside; the peer likewise.
     local released=(-c release --static-swift-stdlib --package-path "$root" --scratch-path "$root/.build-bench/swift")
-    local peer=(-c release --static-swift-stdlib --package-path "$peers/hummingbird2")
     for product in mvi-server sized-server; do
         swift build "${released[@]}" --product "$product" >&2
     done
-    swift build "${peer[@]}" >&2
     bin=$(swift build "${released[@]}" --show-bin-path)
+}
+
+build() {
+    build_servers
+    local peer=(-c release --static-swift-stdlib --package-path "$peers/hummingbird2")
+    swift build "${peer[@]}" >&2
     hummingbird=$(swift build "${peer[@]}" --show-bin-path)/hummingbird-peer
     compile "$work/loadgen" "$root"/Benchmarks/{loadgen,modes}/*.c
     compile "$work/limit" "$root"/Benchmarks/limit/*.c "$root"/Benchmarks/loadgen/{base,json}.c -lmicrohttpd
@@ -39,7 +43,8 @@ start_server() {
     case $1 in
     mvi) command+=(MVI_JOURNAL=memory "$bin/mvi-server") ;;
     mvi-sqlite) command+=("$bin/mvi-server") ;;
-    mvi-sized) command+=(MVI_JOURNAL=memory "$bin/sized-server") ;;
+    mvi-demo) command+=(MVI_JOURNAL=memory MVI_DEMO_LATENCY=0 MVI_INTENT_RATE=0 "$bin/mvi-server") ;;
+    mvi-sized) command+=(MVI_JOURNAL=memory MVI_INTENT_RATE=0 "$bin/sized-server") ;;
     limit) command=("$work/limit" "$port") ;;
     hummingbird) command=("$hummingbird" "$port") ;;
     node) command=(node "$peers/node/peer.js" "$port") ;;
