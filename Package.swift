@@ -155,8 +155,8 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "EventStream", "Locking", "MicroHTTP", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions",
-                "SQLiteJournal", "WireJSON",
+                "EventStream", "JSONDelta", "Locking", "MicroHTTP", "MVI", "MVIServer", "MVITesting", "SessionJournal",
+                "Sessions", "SQLiteJournal", "WireJSON",
             ],
             path: "Fuzzing/Sources/FuzzTargets", swiftSettings: settings),
         .executableTarget(

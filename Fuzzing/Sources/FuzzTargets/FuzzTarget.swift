@@ -6,7 +6,7 @@ package struct FuzzTarget: Sendable {
     package let run: @Sendable (_ input: [UInt8]) throws(BrokenProperty) -> Void
 
     /// Every target, in the order in which `script/fuzz` runs them.
-    package static let all = [json, events, cursor, paths, fields, requests, rows, columns]
+    package static let all = [json, delta, events, cursor, paths, fields, requests, rows, columns]
 
     /// Whether an input begins with `TRAP`. Nested, so that each right byte reaches a new branch: a fuzzer that is guided by
     /// coverage finds it within seconds, one that is not never does.
