@@ -1,0 +1,1 @@
+"""The conformance kit: a scripted server, the process of a client's driver, and the checks of scenarios."""

@@ -1,0 +1,62 @@
+"""The process of a client's driver: JSON lines in, JSON lines out."""
+
+import asyncio
+import json
+
+
+class Driver:
+    """One run of the driver's program. `lines` are what it said, each with the time it arrived as `at`."""
+
+    def __init__(self):
+        self.lines = []
+        self.broken = []
+        self.errors = b""
+        self.news = asyncio.Event()
+        self.process = None
+        self.readers = []
+
+    async def start(self, command):
+        # A state may have some megabytes, and is one line.
+        self.process = await asyncio.create_subprocess_exec(
+            *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            limit=64 << 20)
+        self.readers = [asyncio.create_task(self.read_lines()), asyncio.create_task(self.read_errors())]
+
+    async def read_lines(self):
+        while line := await self.process.stdout.readline():
+            try:
+                said = json.loads(line)
+                said["saw"]
+            except (ValueError, TypeError, KeyError):
+                self.broken.append(line.decode(errors="replace").strip()[:200])
+            else:
+                said["at"] = asyncio.get_running_loop().time()
+                self.lines.append(said)
+            self.news.set()
+        self.news.set()
+
+    async def read_errors(self):
+        while data := await self.process.stderr.read(65536):
+            self.errors = (self.errors + data)[-8192:]
+
+    def tell(self, command):
+        """Sends one command."""
+        if self.process.returncode is None:
+            self.process.stdin.write(json.dumps(command).encode() + b"\n")
+
+    async def leave(self, seconds):
+        """Says `close`, ends the input and returns the exit status; None when the program does not end."""
+        try:
+            self.tell({"do": "close"})
+            self.process.stdin.close()
+            return await asyncio.wait_for(self.process.wait(), seconds)
+        except (asyncio.TimeoutError, ConnectionError):
+            return None
+
+    async def stop(self):
+        """Ends the process if it is still there."""
+        if self.process is not None and self.process.returncode is None:
+            self.process.kill()
+            await self.process.wait()
+        for reader in self.readers:
+            reader.cancel()

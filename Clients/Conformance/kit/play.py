@@ -1,0 +1,182 @@
+"""What a scenario works with: the server, the driver, and checks that name the rule they test."""
+
+import asyncio
+import json
+
+from .driver import Driver
+from .server import Server
+from .stream import Stream
+
+
+class Broken(Exception):
+    """A rule is broken: what was expected and what was seen."""
+
+    def __init__(self, rule, expected, seen):
+        super().__init__(f"rule {rule}: expected {expected}; seen {seen}")
+        self.rule, self.expected, self.seen = rule, expected, seen
+
+
+def short(value):
+    """A value as JSON, cut to one readable line."""
+    text = json.dumps(value, ensure_ascii=False) if not isinstance(value, str) else value
+    return text if len(text) <= 160 else text[:157] + "..."
+
+
+class Play:
+    """One run of one scenario.
+
+    `patience` is how long a check waits for what should happen, in seconds; a check that passes does not wait.
+    """
+
+    def __init__(self, command, patience):
+        self.command = command
+        self.patience = patience
+        self.server = Server()
+        self.driver = Driver()
+        self.others = []
+
+    # --- Set up ---
+
+    async def start(self):
+        await self.server.listen()
+        await self.driver.start(self.command)
+
+    async def open(self, *features, **options):
+        """Tells the driver to open a client for the server; returns at once."""
+        await self.start()
+        self.tell("open", url=self.server.url, features=list(features or ("counter",)),
+                  **{"credential": "bearer", "delta": None, "identities": [], **options})
+
+    async def live(self, *features, retry=50, **options):
+        """Opens a client and accepts its first stream, with a first state of version 1 of each feature."""
+        await self.open(*features, **options)
+        stream = await self.stream()
+        stream.accept(retry=retry)
+        for feature in stream.request.features:
+            stream.state(1, feature=feature, id="e1.1")
+        await self.condition("live")
+        for feature in features or ("counter",):
+            await self.shows(1, feature)
+        return stream
+
+    async def another_server(self):
+        """A second origin."""
+        server = Server()
+        server.automatic = {}
+        await server.listen()
+        self.others.append(server)
+        return server
+
+    async def stop(self):
+        await self.driver.stop()
+        for server in [self.server, *self.others]:
+            if server.listener is not None:
+                server.stop()
+
+    def tell(self, do, **members):
+        self.driver.tell({"do": do, **members})
+
+    def send(self, tag, feature="counter", intent=None):
+        """Tells the driver to send an intent."""
+        self.tell("send", feature=feature, intent=intent or {"type": "add", "tag": tag}, tag=tag)
+
+    # --- Checks ---
+
+    @property
+    def now(self):
+        return asyncio.get_running_loop().time()
+
+    def check(self, rule, holds, expected, seen):
+        """Fails the scenario with this rule unless `holds`."""
+        if not holds:
+            raise Broken(rule, expected, seen if isinstance(seen, str) else short(seen))
+
+    def recent(self):
+        """The end of what happened, for the text of a failure."""
+        said = [{name: value for name, value in line.items() if name != "at"} for line in self.driver.lines[-4:]]
+        asked = [str(request) for request in self.server.requests[-4:]]
+        return f"driver: {'; '.join(map(short, said)) or 'nothing'}. Requests: {'; '.join(asked) or 'none'}"
+
+    async def within(self, rule, awaitable, expected, seconds=None):
+        """The result of `awaitable`, in time."""
+        try:
+            return await asyncio.wait_for(awaitable, seconds or self.patience)
+        except asyncio.TimeoutError:
+            raise Broken(rule, expected, f"nothing in {seconds or self.patience:g} s. {self.recent()}") from None
+
+    async def request(self, kind, rule, expected, seconds=None):
+        """The next request of a kind that the server does not answer by itself."""
+        return await self.within(rule, self.server.queue(kind).get(), expected, seconds)
+
+    async def stream(self, rule=27, expected="a stream is opened", seconds=None, current=True):
+        """The next stream. Unless told otherwise it must carry the credential of the newest session."""
+        request = await self.request("stream", rule, expected, seconds)
+        if current:
+            self.check_credential(request)
+        return Stream(request)
+
+    def check_credential(self, request):
+        self.check(1, self.server.sessions and request.credential == self.server.sessions[-1],
+                   "the credential of the session in Authorization or Cookie",
+                   f"{request.credential or 'no credential'} with {request}")
+        self.check(1, not any(token in request.target for token in self.server.sessions),
+                   "no token in a URL", request.target)
+
+    async def intent(self, rule=55, expected="the intent is sent", seconds=None, current=True):
+        """The next `POST` of an intent."""
+        request = await self.request("intent", rule, expected, seconds)
+        if current:
+            self.check_credential(request)
+        return request
+
+    def accept(self, intent, version=2, headers=()):
+        """202 for an intent."""
+        intent.respond(202, {"intent": intent.key or "i1", "session": self.server.session_of(intent) or "s0",
+                             "feature": intent.path.split("/")[2], "version": version}, headers)
+
+    async def no_request(self, kind, rule, seconds, expected):
+        """Fails when a request of a kind comes in the given time."""
+        try:
+            request = await asyncio.wait_for(self.server.queue(kind).get(), seconds)
+        except asyncio.TimeoutError:
+            return
+        raise Broken(rule, expected, f"{request}")
+
+    def said(self, saw, **members):
+        """The driver's lines of a kind with these members."""
+        return [line for line in self.driver.lines
+                if line["saw"] == saw and all(line.get(name) == value for name, value in members.items())]
+
+    async def saw(self, saw, rule, expected, seconds=None, **members):
+        """The driver's first line of a kind with these members, waited for."""
+        async def wait():
+            while not (found := self.said(saw, **members)):
+                self.driver.news.clear()
+                await self.driver.news.wait()
+            return found[0]
+        return await self.within(rule, wait(), expected, seconds)
+
+    async def condition(self, name, rule=18, seconds=None, since=0.0):
+        """Waits until the driver has reported a condition."""
+        async def wait():
+            while not any(line["at"] >= since for line in self.said("condition", condition=name)):
+                self.driver.news.clear()
+                await self.driver.news.wait()
+        await self.within(rule, wait(), f"the condition {name}", seconds)
+
+    async def shows(self, version, feature="counter", rule=36, state=None, seconds=None):
+        """Waits until a state was shown, and compares it: `{"count": version}` unless told otherwise."""
+        line = await self.saw("state", rule, f"the state of {feature} in version {version}", seconds,
+                              feature=feature, version=version)
+        wanted = {"count": version} if state is None else state
+        self.check(rule, line.get("state") == wanted, f"the state {short(wanted)}", line.get("state"))
+
+    def does_not_show(self, version, rule, feature="counter", why="is not shown"):
+        """Fails when a state was shown."""
+        self.check(rule, not self.said("state", feature=feature, version=version),
+                   f"version {version} of {feature} {why}", f"it was shown. {self.recent()}")
+
+    def check_wait(self, rule, stream, before, least, most, why):
+        """Compares how long after `before` ended `stream` came, in seconds; the upper bound has room for a busy machine."""
+        waited = stream.time - before.ended_at
+        self.check(rule, least <= waited <= most + 2.0, f"{why}: a wait of {least:g} to {most:g} s", f"{waited:.3f} s")

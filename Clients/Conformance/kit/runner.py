@@ -1,0 +1,81 @@
+"""Runs scenarios, several at a time, and reports one line each."""
+
+import asyncio
+import traceback
+from dataclasses import dataclass
+
+from .play import Broken, Play
+from .registry import SCENARIOS, rules
+
+
+@dataclass
+class Result:
+    """What became of one scenario. `rule` is the broken rule, or None; `seconds` is how long it took."""
+
+    name: str
+    seconds: float
+    rule: int | None = None
+    expected: str = ""
+    seen: str = ""
+    errors: str = ""
+    is_kit_fault: bool = False
+
+    @property
+    def passed(self):
+        return self.rule is None and not self.is_kit_fault
+
+
+async def run_one(scenario, command, patience):
+    """Plays one scenario with a driver of its own."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    play = Play(command, patience)
+    result = Result(scenario.name, 0)
+    try:
+        await asyncio.wait_for(scenario.play(play), 60)
+        play.check(DRIVER_RULE, not play.driver.broken, "JSON lines with a member `saw`", play.driver.broken[:1])
+        status = await play.driver.leave(patience)
+        play.check(DRIVER_RULE, status == 0, "the program ends with 0 after `close` and the end of its input",
+                   "it goes on" if status is None else f"status {status}")
+    except Broken as broken:
+        result.rule, result.expected, result.seen = broken.rule, broken.expected, broken.seen
+        if broken.rule not in scenario.rules and broken.rule not in COMMON_RULES:
+            result.is_kit_fault = True
+            result.seen += f" (the scenario does not name rule {broken.rule})"
+        if play.driver.process is not None and play.driver.process.returncode not in (None, 0):
+            result.seen += f"; the driver ended with status {play.driver.process.returncode}"
+    except Exception:
+        result.is_kit_fault, result.seen = True, traceback.format_exc()
+    finally:
+        await play.stop()
+    result.errors = play.driver.errors.decode(errors="replace")
+    result.seconds = loop.time() - start
+    return result
+
+
+# The rules that any scenario may find broken: it needs a session, a stream, its first state and a driver that ends.
+COMMON_RULES = (1, 18, 27, 36)
+DRIVER_RULE = 67
+
+
+async def run_all(names, command, patience, at_once, report):
+    """Runs scenarios, the slow ones first, and calls `report` with each result."""
+    gate = asyncio.Semaphore(at_once)
+
+    async def one(name):
+        async with gate:
+            result = await run_one(SCENARIOS[name], command, patience)
+        report(result)
+        return result
+
+    return await asyncio.gather(*(one(name) for name in names))
+
+
+def line(result):
+    """The line of a result for people."""
+    if result.passed:
+        return f"pass  {result.name} ({result.seconds:.1f} s)"
+    if result.is_kit_fault:
+        return f"FAULT OF THE KIT  {result.name}: {result.seen}"
+    return (f"FAIL  {result.name}: expected {result.expected}; seen {result.seen}. "
+            f"Rule {result.rule}: {rules().get(result.rule, '')}")

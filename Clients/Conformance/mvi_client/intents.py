@@ -1,0 +1,105 @@
+"""The queue of intents: one request at a time, in order, each under one key."""
+
+import asyncio
+import json
+import uuid
+from collections import deque
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from .http import NETWORK_ERRORS, request
+from .session import SessionEnded, SignedOut
+from .waiting import Backoff
+
+MOST_INTENTS = 1000
+
+
+class Refused(Exception):
+    """An intent was not taken. `may_have_run` is true if it was given up while the server may have run it."""
+
+    def __init__(self, status=None, problem=None, may_have_run=False):
+        super().__init__(f"refused with {status}, {problem}")
+        self.status, self.problem, self.may_have_run = status, problem, may_have_run
+
+
+@dataclass
+class Pending:
+    """An intent that waits for its answer."""
+
+    feature: str
+    body: bytes
+    deadline: float
+    result: asyncio.Future
+    key: str = field(default_factory=lambda: str(uuid.uuid4()))
+    may_have_run: bool = False
+
+
+class Intents:
+    """Runs until it is cancelled. `on_new_session` is called when an intent found the session gone."""
+
+    def __init__(self, url, session, network, patience, on_new_session):
+        self.url, self.session, self.network = url, session, network
+        self.patience, self.on_new_session = patience, on_new_session
+        self.queue = deque()
+        self.news = asyncio.Event()
+
+    async def send(self, feature, intent):
+        """Sends an intent and returns the version of its answer; None where the answer names none."""
+        if len(self.queue) >= MOST_INTENTS:
+            raise Refused
+        loop = asyncio.get_running_loop()
+        pending = Pending(feature, json.dumps(intent).encode(), loop.time() + self.patience, loop.create_future())
+        self.queue.append(pending)
+        self.news.set()
+        return await pending.result
+
+    async def run(self):
+        while True:
+            while not self.queue:
+                self.news.clear()
+                await self.news.wait()
+            pending = self.queue[0]
+            try:
+                async with asyncio.timeout_at(pending.deadline):
+                    version = await self.deliver(pending)
+            except (Refused, asyncio.TimeoutError, SignedOut, SessionEnded) as error:
+                refusal = error if isinstance(error, Refused) else Refused(may_have_run=pending.may_have_run)
+                if not pending.result.done():
+                    pending.result.set_exception(refusal)
+            else:
+                if not pending.result.done():
+                    pending.result.set_result(version)
+            self.queue.popleft()
+
+    async def deliver(self, pending):
+        """Tries until there is an answer; returns the version that it names."""
+        backoff = Backoff()
+        path = f"/features/{quote(pending.feature, safe=':')}/intents"
+        while True:
+            await self.network.online()
+            backoff.base = self.session.backoff.base
+            credential, stamp = await self.session.ready()
+            headers = {**credential, "Content-Type": "application/json", "Idempotency-Key": f'"{pending.key}"'}
+            answer = None
+            try:
+                pending.may_have_run = True
+                answer = await request(self.url, "POST", path, headers, pending.body)
+            except NETWORK_ERRORS:
+                await self.network.pause(backoff.next())
+                continue
+            if answer.status in (200, 202, 204) and (answer.status == 204 or answer.json):
+                return answer.json.get("version")
+            if answer.problem in ("/problems/session-not-found", "/problems/unauthorized"):
+                self.session.is_gone(stamp)
+                self.on_new_session()
+            elif answer.problem == "/problems/identity-expired":
+                self.session.has_expired(stamp)
+            elif is_trouble(answer):
+                await self.network.pause(backoff.next(answer))
+            else:
+                raise Refused(answer.status, answer.problem)
+
+
+def is_trouble(answer):
+    """Whether another try may go better."""
+    return answer.status in (200, 202, 408, 429, 502, 503, 504) or answer.problem == "/problems/intent-in-progress"

@@ -1,0 +1,141 @@
+"""The session: its credential, made and renewed once for all that wait."""
+
+import asyncio
+import json
+
+from .http import NETWORK_ERRORS, request
+from .waiting import Backoff
+
+
+class SignedOut(Exception):
+    """An identity is needed, and there is none."""
+
+
+class SessionEnded(Exception):
+    """The session was ended."""
+
+
+class Session:
+    """Hands out the credential. `ready` makes the session, or renews its identity, if that is needed.
+
+    `stamp` grows with each credential and each renewal, so that a refusal of an older one is not taken for news.
+    """
+
+    def __init__(self, url, network, kind, identity):
+        self.url, self.network, self.kind, self.identity = url, network, kind, identity
+        self.lock = asyncio.Lock()
+        self.headers = None
+        self.stamp = 0
+        self.needs_identity = False
+        self.is_ended = False
+        self.is_signed_out = False
+        self.backoff = Backoff()
+        # Whether a stream has shown that the session is good: one that is never known is not made again and again.
+        self.is_proven = True
+
+    def is_gone(self, stamp):
+        """The server does not know the credential of this stamp."""
+        if stamp == self.stamp:
+            self.headers = None
+
+    def has_expired(self, stamp):
+        """The identity of this stamp has expired."""
+        if stamp == self.stamp:
+            self.needs_identity = True
+
+    def is_good(self):
+        """A stream of the session began."""
+        self.is_proven = True
+        self.backoff.reset()
+
+    async def ready(self):
+        """The header fields of a good credential, and their stamp."""
+        async with self.lock:
+            self.check()
+            if self.headers is None:
+                await self.make()
+            elif self.needs_identity:
+                await self.renew()
+            return dict(self.headers), self.stamp
+
+    def check(self):
+        if self.is_ended:
+            raise SessionEnded
+        if self.is_signed_out:
+            raise SignedOut
+
+    async def make(self):
+        if not self.is_proven:
+            await self.network.pause(self.backoff.next())
+        self.is_proven = False
+        wish = {"credential": self.kind}
+        while True:
+            answer = await self.ask("POST", "/sessions", {}, wish)
+            if answer.status in (200, 201):
+                break
+            if answer.status == 401 and "identity" not in wish:
+                wish["identity"] = await self.new_identity()
+            else:
+                raise self.signed_out()
+        self.needs_identity = False
+        self.take(answer)
+
+    async def renew(self):
+        """Asks the callback for an identity and puts it."""
+        identity = await self.new_identity()
+        answer = await self.ask("PUT", "/sessions/current/identity", self.headers, {"identity": identity})
+        if answer.status == 200:
+            self.needs_identity = False
+            self.take(answer)
+        elif answer.problem == "/problems/session-ended":
+            self.is_ended = True
+            raise SessionEnded
+        elif answer.status == 404:
+            self.headers = None
+            await self.make()
+        else:
+            raise self.signed_out()
+
+    async def renew_now(self):
+        """Renews before the identity expires. What goes wrong shows when it has expired."""
+        async with self.lock:
+            try:
+                if self.headers is not None and (identity := await self.identity()):
+                    answer = await self.ask("PUT", "/sessions/current/identity", self.headers, {"identity": identity})
+                    if answer.status == 200:
+                        self.take(answer)
+            except (SignedOut, SessionEnded):
+                pass
+
+    def take(self, answer):
+        """Takes the credential of an answer, if it has one."""
+        self.stamp += 1
+        if token := answer.json.get("token"):
+            self.headers = {"Authorization": f"Bearer {token}"}
+        elif cookie := answer.headers.get("set-cookie"):
+            self.headers = {"Cookie": cookie.partition(";")[0]}
+
+    async def new_identity(self):
+        identity = await self.identity()
+        if identity is None:
+            raise self.signed_out()
+        return identity
+
+    def signed_out(self):
+        self.is_signed_out = True
+        return SignedOut()
+
+    async def ask(self, method, path, headers, body):
+        """One request, repeated while there is trouble that passes."""
+        backoff = Backoff(self.backoff.base)
+        while True:
+            await self.network.online()
+            answer = None
+            try:
+                headers = {**headers, "Content-Type": "application/json"}
+                answer = await request(self.url, method, path, headers, json.dumps(body).encode())
+                if answer.status != 429 and answer.status < 500 and answer.media.endswith("json"):
+                    return answer
+            except NETWORK_ERRORS:
+                pass
+            await self.network.pause(backoff.next(answer))

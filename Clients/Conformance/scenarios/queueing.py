@@ -1,0 +1,130 @@
+"""The queue of intents: order, offline, sessions that are renewed meanwhile."""
+
+import asyncio
+
+from kit.registry import scenario
+
+
+@scenario(57)
+async def intents_in_order(play):
+    """One intent is on its way at a time, over all features, in the order of the calls."""
+    await play.live("counter", "todo")
+    tags = [f"t{number}" for number in range(12)]
+    for number, tag in enumerate(tags):
+        play.send(tag, feature=("counter", "todo")[number % 2])
+    for number, tag in enumerate(tags):
+        request = await play.intent(rule=57)
+        play.check(57, request.json()["tag"] == tag, f"the intent {tag}", request.body.decode())
+        if number % 4 == 0:
+            await play.no_request("intent", 57, 0.15, "the next intent waits for the answer")
+        play.accept(request, version=number + 2)
+        await play.saw("sent", 57, f"{tag} is sent", tag=tag)
+
+
+@scenario(61)
+async def offline_queue(play):
+    """Intents that are sent offline wait, and go once and in order when the client is online."""
+    await play.live(retry=50)
+    play.tell("offline")
+    await play.condition("offline", rule=61)
+    for tag in "abc":
+        play.send(tag)
+    await play.no_request("intent", 61, 0.5, "no intent while offline")
+    play.check(61, not play.said("refused"), "none is refused", play.recent())
+    play.tell("online")
+    for tag in "abc":
+        request = await play.intent(rule=61)
+        play.check(61, request.json()["tag"] == tag, f"the intent {tag}", request.body.decode())
+        play.accept(request)
+        await play.saw("sent", 61, f"{tag} is sent", tag=tag)
+    await play.no_request("intent", 61, 0.3, "each intent once")
+
+
+@scenario(56, 61)
+async def offline_during_an_intent(play):
+    """An intent whose answer is lost as the client goes offline is sent again with its key when it is online."""
+    await play.live(retry=50)
+    play.send("a")
+    first = await play.intent(rule=61)
+    play.tell("offline")
+    await play.condition("offline", rule=61)
+    first.cut()
+    await play.no_request("intent", 61, 0.5, "no intent while offline")
+    play.tell("online")
+    again = await play.intent(rule=61)
+    play.check(56, again.key == first.key, f"the key {first.key}", again.key)
+    play.accept(again)
+    await play.saw("sent", 61, "the intent is sent", tag="a")
+
+
+@scenario(62)
+async def bounded_queue(play):
+    """A thousand intents wait; more are refused at once."""
+    await play.live()
+    play.tell("offline")
+    await play.condition("offline", rule=62)
+    for number in range(1, 1011):
+        play.send(f"t{number}")
+    line = await play.saw("refused", 62, "the 1,010th intent is refused at once", tag="t1010")
+    play.check(62, line.get("status") is None, "no status: the server was not asked", line)
+    refused = [int(line["tag"][1:]) for line in play.said("refused")]
+    play.check(62, min(refused) >= 1000, "a thousand intents wait", f"intent {min(refused)} was refused")
+
+
+@scenario(56, 64)
+async def intent_session_not_found(play):
+    """404 session-not-found of an intent: a new session, and the intent goes there; the stream follows."""
+    stream = await play.live(retry=50)
+    play.send("a")
+    first = await play.intent(rule=64)
+    first.problem(404, "session-not-found")
+    again = await play.intent(rule=64, expected="the intent in a new session")
+    play.check(64, len(play.server.sessions) == 2, "one new session", f"{len(play.server.sessions)} sessions")
+    play.check(56, again.key == first.key, f"the key {first.key}", again.key)
+    play.accept(again)
+    await play.saw("sent", 64, "the intent is sent", tag="a")
+    after = await play.stream(rule=64, expected="a stream of the new session")
+    play.check(64, after.request.last_event_id is None, "no cursor of the old session", after.request.last_event_id)
+    after.accept(epoch="e2", cursor="e2.1")
+    after.state(1, {"count": "new"})
+    await play.saw("state", 64, "the state of the new session", state={"count": "new"})
+    await play.within(64, stream.client_leaves(), "the stream of the old session is closed", 3)
+
+
+@scenario(64)
+async def intent_unauthorized(play):
+    """401 unauthorized of an intent: a new session, and the intent goes there."""
+    await play.live(retry=50)
+    play.send("a")
+    (await play.intent(rule=64)).problem(401, "unauthorized")
+    play.accept(await play.intent(rule=64, expected="the intent in a new session"))
+    await play.saw("sent", 64, "the intent is sent", tag="a")
+    play.check(64, not play.said("refused"), "a click never gets a 401", play.recent())
+
+
+@scenario(65)
+async def click_while_renewing(play):
+    """An intent that is sent while a new session is being made waits for it."""
+    stream = await play.live(retry=20)
+    make = play.server.automatic.pop("session")
+    stream.goaway("expired", 20)
+    request = await play.request("session", 65, "a new session")
+    play.send("a")
+    await play.no_request("intent", 65, 0.5, "the intent waits for the new session")
+    make(request)
+    play.server.automatic["session"] = make
+    play.accept(await play.intent(rule=65))
+    await play.saw("sent", 65, "the intent is sent", tag="a")
+
+
+@scenario(65)
+async def click_while_signing_in(play):
+    """An intent that is sent while the identity is being renewed after its expiry waits for it."""
+    stream = await play.live(retry=20, identities=["jwt1"])
+    stream.goaway("identity", 20)
+    request = await play.request("identity", 65, "PUT /sessions/current/identity")
+    play.send("a")
+    await play.no_request("intent", 65, 0.5, "the intent waits for the identity")
+    request.respond(200, {"id": "s1", "expiresAt": "2099-01-01T00:00:00Z"})
+    play.accept(await play.intent(rule=65))
+    await play.saw("sent", 65, "the intent is sent", tag="a")

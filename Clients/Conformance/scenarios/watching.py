@@ -1,0 +1,70 @@
+"""One stream for all watched features."""
+
+from kit.registry import scenario
+
+
+@scenario(44)
+async def two_features(play):
+    """Two features come over one stream."""
+    stream = await play.live("counter", "todo:7")
+    play.check(44, sorted(stream.request.features) == ["counter", "todo:7"], "both features in one request", stream.request.target)
+    await play.no_request("stream", 44, 0.3, "one stream")
+
+
+@scenario(44)
+async def watch_reopens(play):
+    """Another feature: one stream for both, with the cursor; the old one is closed."""
+    stream = await play.live(retry=20000)
+    stream.state(5, id="e1.5")
+    await play.shows(5)
+    play.tell("watch", feature="a")
+    play.tell("watch", feature="b:9")
+    after = await play.stream(rule=44, expected="a stream at once")
+    if sorted(after.request.features) != ["a", "b:9", "counter"]:
+        # The driver may have read its two lines in two turns.
+        after = await play.stream(rule=44, expected="a stream of all three")
+    play.check(44, sorted(after.request.features) == ["a", "b:9", "counter"], "counter, a and b:9", after.request.features)
+    play.check(44, after.request.last_event_id == "e1.5", "the cursor e1.5", after.request.last_event_id)
+    after.accept(cursor="e1.5")
+    for feature in ("counter", "a", "b:9"):
+        after.state(6, feature=feature)
+        await play.shows(6, feature, rule=44)
+    await play.within(44, stream.client_leaves(), "the old stream is closed", 3)
+    await play.no_request("stream", 44, 0.3, "one stream")
+
+
+@scenario(44)
+async def unwatch_reopens(play):
+    """One feature less: one stream for the others. None left: no stream, and idle."""
+    stream = await play.live("counter", "todo", retry=20000)
+    play.tell("unwatch", feature="todo")
+    after = await play.stream(rule=44)
+    play.check(44, after.request.features == ["counter"], "counter alone", after.request.features)
+    after.accept()
+    after.state(2)
+    await play.shows(2)
+    await play.within(44, stream.client_leaves(), "the old stream is closed", 3)
+    now = play.now
+    play.tell("unwatch", feature="counter")
+    await play.within(44, after.client_leaves(), "no stream when nothing is watched", 3)
+    await play.condition("idle", rule=44, since=now)
+    await play.no_request("stream", 44, 0.3, "no stream")
+
+
+@scenario(67)
+async def close_is_quiet(play):
+    """After close the stream is closed and nothing more is asked for."""
+    stream = await play.live(retry=20)
+    play.tell("close")
+    await play.within(67, stream.client_leaves(), "the stream is closed", 4)
+    await play.no_request("stream", 67, 0.5, "no stream after close")
+
+
+@scenario(67)
+async def close_while_waiting(play):
+    """A client that waits for its next try ends at once when it is closed."""
+    stream = await play.live(retry=20000)
+    stream.cut()
+    await play.condition("reconnecting", rule=67)
+    play.send("a")
+    await play.intent(rule=67)
