@@ -8,6 +8,11 @@ from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
 
+# A page that would show version 99 of the counter, if it were read as a stream.
+PAGE = (b'<!DOCTYPE html><title>Proxy</title>\n\nevent: state\n'
+        b'data: {"feature":"counter","version":99,"state":{"count":99}}\n\n')
+
+
 class Request:
     """One request of a client. A scenario answers it with `respond`, `problem`, `raw`, `cut` or `close`."""
 
@@ -123,7 +128,7 @@ class Request:
 
     def html(self, status, headers=()):
         """A page of a proxy or a captive portal."""
-        self.respond(status, b"<!DOCTYPE html><title>Proxy</title><p>event: hello\n\n", headers, media="text/html")
+        self.respond(status, PAGE, headers, media="text/html")
 
     def finish(self, keep):
         """Ends the answer. With `keep` the connection takes another request."""

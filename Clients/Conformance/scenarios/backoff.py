@@ -74,9 +74,8 @@ async def jitter(play):
         stream = after
         await asyncio.sleep(0.05)
     play.check(21, min(waits) >= 0.18, "no wait under half of 400 ms", f"{min(waits):.3f} s")
-    # After one failure a client waits one or two bases, as it counts; the spread is the half of either.
-    whole = 0.8 if min(waits) >= 0.39 else 0.4
-    play.check(21, min(waits) < 0.85 * whole, f"some wait well under {whole} s", f"all of at least {min(waits):.3f} s")
+    waits.sort()
+    play.check(21, waits[7] - waits[0] >= 0.04, "waits that are spread", f"eight of ten between {waits[0]:.3f} and {waits[7]:.3f} s")
 
 
 @scenario(22, 23)
@@ -162,7 +161,8 @@ async def no_storm_goaway(play):
 @scenario(5)
 async def no_storm_of_sessions(play):
     """Sessions that are never known lead to few new sessions, not to a loop."""
-    await play.open()
+    stream = await play.live(retry=200)
+    stream.cut()
     (await play.stream()).request.problem(404, "session-not-found")
     end = play.now + 4
     while play.now < end:
@@ -172,7 +172,7 @@ async def no_storm_of_sessions(play):
             break
         request.problem(404, "session-not-found")
     made = len(play.server.sessions)
-    play.check(5, 1 < made <= 6, "2 to 6 sessions in four seconds", f"{made}")
+    play.check(5, 2 < made <= 12, "3 to 12 sessions in four seconds with `retry: 200`", f"{made}")
 
 
 @scenario(26)

@@ -15,6 +15,7 @@ async def comes_back(play, answer, least=0.0):
     after = await play.stream(rule=28, expected="another try")
     play.check(29, after.time - answered >= least, f"not before {least:g} s", f"{after.time - answered:.2f} s")
     play.check(28, after.request.last_event_id == "e1.1", "the cursor e1.1", after.request.last_event_id)
+    play.does_not_show(99, 28, why="is in a page, not in a stream")
     after.accept()
     after.state(2)
     await play.shows(2, rule=28)
@@ -127,7 +128,8 @@ async def feature_not_found(play):
 @scenario(32)
 async def no_feature_allowed(play):
     """403 forbidden about the only feature: it is reported, and not asked for again and again."""
-    await play.open("admin")
+    stream = await play.live("admin", retry=50)
+    stream.cut()
     (await play.stream()).request.problem(403, "forbidden")
     await play.saw("denied", 32, "`denied` for admin", feature="admin")
     await play.no_request("stream", 32, 1.2, "no further stream")
