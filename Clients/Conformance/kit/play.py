@@ -8,6 +8,11 @@ from .server import Server
 from .stream import Stream
 
 
+# The rule about drivers, and how long their programs may take to start.
+DRIVER_RULE = 67
+START_SECONDS = 30
+
+
 class Broken(Exception):
     """A rule is broken: what was expected and what was seen."""
 
@@ -42,10 +47,19 @@ class Play:
         await self.driver.start(self.command)
 
     async def open(self, *features, **options):
-        """Tells the driver to open a client for the server; returns at once."""
+        """Tells the driver to open a client for the server, and waits for its first sign of life."""
         await self.start()
         self.tell("open", url=self.server.url, features=list(features or ("counter",)),
                   **{"credential": "bearer", "delta": None, "identities": [], **options})
+        # A driver's program may take long to start on a busy machine; what is measured begins behind that.
+        for _ in range(round(START_SECONDS / 0.02)):
+            if self.server.requests:
+                return
+            if self.driver.process.returncode is not None:
+                break
+            await asyncio.sleep(0.02)
+        raise Broken(DRIVER_RULE, "the driver's program makes a session",
+                     f"no request in {START_SECONDS} s, status {self.driver.process.returncode}. {self.recent()}")
 
     async def live(self, *features, retry=50, **options):
         """Opens a client and accepts its first stream, with a first state of version 1 of each feature."""

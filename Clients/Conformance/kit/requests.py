@@ -107,9 +107,11 @@ class Request:
         self.raw(("\r\n".join(lines) + "\r\n\r\n").encode())
 
     def respond(self, status, body=None, headers=(), media="application/json"):
-        """A whole answer; the connection stays open for the next request."""
+        """A whole answer; the connection stays open for the next request, unless a stream was asked for."""
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         fields = [*headers, ("Cache-Control", "no-store")]
+        if self.kind == "stream":
+            fields.append(("Connection", "close"))
         if status != 204:
             fields.append(("Content-Length", str(len(data))))
             if data:
@@ -117,7 +119,10 @@ class Request:
         self.head(status, fields)
         if status != 204 and self.method != "HEAD":
             self.raw(data)
-        self.finish(keep=True)
+        if self.kind == "stream":
+            self.close()
+        else:
+            self.finish(keep=True)
 
     def problem(self, status, name, headers=(), detail="As the scenario says."):
         """A refusal as a problem document."""

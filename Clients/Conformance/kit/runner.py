@@ -4,7 +4,7 @@ import asyncio
 import traceback
 from dataclasses import dataclass
 
-from .play import Broken, Play
+from .play import DRIVER_RULE, START_SECONDS, Broken, Play
 from .registry import SCENARIOS, rules
 
 
@@ -34,7 +34,7 @@ async def run_one(scenario, command, patience):
     try:
         await asyncio.wait_for(scenario.play(play), 60)
         play.check(DRIVER_RULE, not play.driver.broken, "JSON lines with a member `saw`", play.driver.broken[:1])
-        status = await play.driver.leave(patience)
+        status = await play.driver.leave(START_SECONDS)
         play.check(DRIVER_RULE, status == 0, "the program ends with 0 after `close` and the end of its input",
                    "it goes on" if status is None else f"status {status}")
     except Broken as broken:
@@ -54,8 +54,7 @@ async def run_one(scenario, command, patience):
 
 
 # The rules that any scenario may find broken: it needs a session, a stream, its first state and a driver that ends.
-COMMON_RULES = (1, 18, 27, 36)
-DRIVER_RULE = 67
+COMMON_RULES = (1, 18, 27, 36, DRIVER_RULE)
 
 
 async def run_all(names, command, patience, at_once, report):
