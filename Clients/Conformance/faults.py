@@ -121,6 +121,7 @@ fault("chunk-extensions", 17, "odd-chunks",
 READ = "                    await self.read(connection, answer, watchdog)"
 fault("live-with-the-head", 18, "live-with-hello", ("stream.py", READ, '                    self.set_condition("live")\n' + READ))
 fault("constant-backoff", 19, "backoff-grows", ("waiting.py", "2 ** min(self.attempts, 30)", "1"))
+fault("comes-back-at-once", 19, "first-base", ("waiting.py", "def __init__(self, base=3.0):", "def __init__(self, base=0.5):"))
 fault("accept-resets-backoff", 20, "accept-is-no-health", ("stream.py", READ, "                    self.backoff.reset()\n" + READ))
 fault("hello-resets-nothing", 20, "hello-resets-backoff", ("stream.py", "        self.backoff.reset()\n        self.session", "        self.session"))
 fault("no-jitter", 21, "jitter", ("waiting.py", "whole * random.uniform(0.5, 1)", "whole"))
@@ -224,6 +225,8 @@ fault("in-progress-is-a-refusal", 59, "intent-in-progress", ("intents.py", ' or 
 fault("intent-ignores-retry-after", 59, "intent-429", ("waiting.py", ", asked(answer))", ")"))
 fault("retries-refusals", 60, "intent-422-intent-refused", ("intents.py", "(200, 202, 408, 429,", "(200, 202, 422, 408, 429,"))
 fault("refusals-of-a-fault-are-retried", 60, "intent-500-intent-failed", ("intents.py", "(200, 202, 408, 429,", "(200, 202, 500, 408, 429,"))
+fault("new-session-for-an-ended-one", 60, "intent-session-ended",
+      ("intents.py", '"/problems/session-not-found", "/problems/unauthorized")', '"/problems/session-not-found", "/problems/session-ended")'))
 fault("sends-offline", 61, "offline-queue", ("intents.py", "            await self.network.online()\n", ""))
 fault("offline-refuses", 61, "offline-queue", ("intents.py", "if len(self.queue) >= MOST_INTENTS:", "if not self.network.is_online:"))
 fault("endless-queue", 62, "bounded-queue", ("intents.py", "MOST_INTENTS = 1000", "MOST_INTENTS = 100_000"))

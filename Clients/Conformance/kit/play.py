@@ -51,15 +51,17 @@ class Play:
         await self.start()
         self.tell("open", url=self.server.url, features=list(features or ("counter",)),
                   **{"credential": "bearer", "delta": None, "identities": [], **options})
-        # A driver's program may take long to start on a busy machine; what is measured begins behind that.
+        await self.begins()
+
+    async def begins(self):
+        """Waits for the first request. A program may take long to start on a busy machine; measuring begins behind it."""
         for _ in range(round(START_SECONDS / 0.02)):
             if self.server.requests:
                 return
-            if self.driver.process.returncode is not None:
-                break
+            if (status := self.driver.process.returncode) is not None:
+                raise Broken(DRIVER_RULE, "the driver asks for a session", f"its program ended with status {status}")
             await asyncio.sleep(0.02)
-        raise Broken(DRIVER_RULE, "the driver's program makes a session",
-                     f"no request in {START_SECONDS} s, status {self.driver.process.returncode}. {self.recent()}")
+        raise Broken(DRIVER_RULE, "the driver asks for a session", f"no request in {START_SECONDS} s. {self.recent()}")
 
     async def live(self, *features, retry=50, **options):
         """Opens a client and accepts its first stream, with a first state of version 1 of each feature."""

@@ -42,8 +42,9 @@ async def run_one(scenario, command, patience):
         if broken.rule not in scenario.rules and broken.rule not in COMMON_RULES:
             result.is_kit_fault = True
             result.seen += f" (the scenario does not name rule {broken.rule})"
-        if play.driver.process is not None and play.driver.process.returncode not in (None, 0):
-            result.seen += f"; the driver ended with status {play.driver.process.returncode}"
+        status = play.driver.process.returncode if play.driver.process is not None else None
+        if status is not None and broken.rule != DRIVER_RULE:
+            result.seen += f"; the driver ended with status {status}"
     except Exception:
         result.is_kit_fault, result.seen = True, traceback.format_exc()
     finally:

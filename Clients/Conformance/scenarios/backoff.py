@@ -30,6 +30,16 @@ async def backoff_grows(play):
     check_growth(play, 19, streams, 0.1)
 
 
+@scenario(19)
+async def first_base(play):
+    """Before the first `retry:` the base is 3 s."""
+    await play.open()
+    stream = await play.stream()
+    stream.cut()
+    after = await play.stream(rule=19, seconds=play.patience + 6)
+    play.check_wait(19, after, stream, 1.45, 6, "half to whole of 3 s, or of 6 s")
+
+
 @scenario(20)
 async def accept_is_no_health(play):
     """An accepted connection without hello does not reset the back-off."""

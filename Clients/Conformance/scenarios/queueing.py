@@ -102,6 +102,18 @@ async def intent_unauthorized(play):
     play.check(64, not play.said("refused"), "a click never gets a 401", play.recent())
 
 
+@scenario(60)
+async def intent_session_ended(play):
+    """404 session-ended of an intent: refused, and no new session in place of the one that the user left."""
+    await play.live(retry=50)
+    play.send("a")
+    (await play.intent(rule=60)).problem(404, "session-ended")
+    line = await play.saw("refused", 60, "`refused` for a", tag="a")
+    play.check(60, line.get("status") == 404 and line.get("problem") == "/problems/session-ended", "404 and /problems/session-ended", line)
+    await asyncio.sleep(0.5)
+    play.check(60, len(play.server.sessions) == 1, "no new session", f"{len(play.server.sessions)} sessions")
+
+
 @scenario(65)
 async def click_while_renewing(play):
     """An intent that is sent while a new session is being made waits for it."""
