@@ -133,8 +133,10 @@ fault("no-shortest-wait-after-goaway", 23, "no-storm-goaway", ("waiting.py", "SH
 WATCH = "watchdog.reschedule(loop.time() + 2.5 * self.heartbeat)"
 fault("no-watchdog", 24, "silence", ("stream.py", WATCH, "watchdog.reschedule(None)"))
 fault("events-are-the-only-life", 25, "pings-keep-alive", ("stream.py", WATCH, 'if b"\\n\\n" in piece:\n                ' + WATCH))
-FOREGROUND = "        self.network.wake()\n        if not self.stream.is_live:\n            self.stream.reopen()"
+FOREGROUND = "        self.network.wake()\n        self.try_now()"
 fault("foreground-waits", 26, "foreground-comes-back-at-once", ("client.py", FOREGROUND, "        pass"))
+fault("foreground-always-reopens", 26, "live-stays",
+      ("client.py", "        if not self.stream.is_live:\n            self.stream.reopen()", "        self.stream.reopen()"))
 fault("foreground-resets-backoff", 26, "attempts-are-kept", ("client.py", FOREGROUND, "        self.stream.backoff.reset()\n" + FOREGROUND))
 fault("no-cursor", 27, "resume-with-cursor", ("stream.py", "if self.last_id:", "if False:"))
 
@@ -173,9 +175,17 @@ fault("broken-json-at-once", 42, "broken-json", ("stream.py", BROKEN, "         
 fault("keeps-reset", 43, "handed-on", ("stream.py", 'self.show("reset", reason=data["reason"], labelsLost=data["labelsLost"])', "pass"))
 fault("denied-leaves", 43, "handed-on", ("stream.py", '        self.show("denied", feature=data["feature"])', "        raise Left(1)"))
 fault("watches-later", 44, "watch-reopens",
-      ("client.py", "        self.stream.denied.discard(feature)\n        self.stream.reopen()", "        self.stream.denied.discard(feature)"))
+      ("client.py", "            self.stream.denied.discard(feature)\n            self.stream.reopen()", "            self.stream.denied.discard(feature)"))
 fault("unwatches-later", 44, "unwatch-reopens",
-      ("client.py", "        self.stream.features.pop(feature, None)\n        self.stream.reopen()", "        self.stream.features.pop(feature, None)"))
+      ("client.py", "        if self.stream.features.pop(feature, None):\n            self.stream.reopen()", "        self.stream.features.pop(feature, None)"))
+
+fault("reopens-for-nothing", 44, "same-features", ("client.py", "        if self.stream.features.pop(feature, None):\n            self.stream.reopen()",
+      "        self.stream.features.pop(feature, None)\n        self.stream.reopen()"))
+fault("finishes-what-it-began", 44, "unwatch-while-connecting",
+      ("stream.py", "            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)",
+       "            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED if self.is_live else asyncio.ALL_COMPLETED)"))
+fault("leaves-streams-behind", 44, "flapping-network", ("stream.py", "        finally:\n            connection.close()\n        return self.backoff.next()",
+      "        finally:\n            vars(self).setdefault(\"left\", []).append(connection)\n        return self.backoff.next()"))
 
 # --- Patches ---
 fault("patch-keeps-version", 45, "json-patch", ("screen.py", "self.keep(feature, to, state)", "self.keep(feature, start, state)"))

@@ -36,14 +36,15 @@ class Client:
 
     def watch(self, feature):
         """Shows a feature from now on."""
-        self.stream.features[feature] = True
-        self.stream.denied.discard(feature)
-        self.stream.reopen()
+        if feature not in self.stream.wanted:
+            self.stream.features[feature] = True
+            self.stream.denied.discard(feature)
+            self.stream.reopen()
 
     def unwatch(self, feature):
         """Shows a feature no more."""
-        self.stream.features.pop(feature, None)
-        self.stream.reopen()
+        if self.stream.features.pop(feature, None):
+            self.stream.reopen()
 
     async def send(self, feature, intent):
         """Sends an intent; returns its version when the server has taken it, raises Refused when it has not."""
@@ -57,13 +58,16 @@ class Client:
     def online(self):
         """The platform says that there is a network."""
         self.network.set(True)
-        self.stream.reopen()
+        self.try_now()
 
     def foreground(self):
         """The client is looked at again."""
         if self.stream.stopped == "paused":
             self.stream.stopped = None
         self.network.wake()
+        self.try_now()
+
+    def try_now(self):
         if not self.stream.is_live:
             self.stream.reopen()
 

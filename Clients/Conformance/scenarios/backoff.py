@@ -168,6 +168,14 @@ async def no_storm_goaway(play):
     await storm(play, as_stream(answer))
 
 
+@scenario(23)
+async def no_storm_heartbeat_zero(play):
+    """A heartbeat of 0 does not lead to a loop of streams that are cut at once."""
+    stream = await play.live(retry=0)
+    stream.finish()
+    await storm(play, as_stream(lambda stream: stream.accept(retry=0, heartbeat=0)))
+
+
 @scenario(5)
 async def no_storm_of_sessions(play):
     """Sessions that are never known lead to few new sessions, not to a loop."""
@@ -196,6 +204,18 @@ async def foreground_comes_back_at_once(play):
     stream.accept(retry=20000)
     stream.state(2)
     await play.shows(2)
+
+
+@scenario(26)
+async def live_stays(play):
+    """A client that is live keeps its stream when it is looked at, and when the platform says that it is online."""
+    stream = await play.live()
+    for _ in range(3):
+        play.tell("foreground")
+        play.tell("online")
+    await play.no_request("stream", 26, 0.6, "no other stream")
+    stream.state(2)
+    await play.shows(2, rule=26)
 
 
 @scenario(26)

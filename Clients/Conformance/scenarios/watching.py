@@ -1,6 +1,9 @@
 """One stream for all watched features."""
 
+import asyncio
+
 from kit.registry import scenario
+from kit.stream import Stream
 
 
 @scenario(44)
@@ -49,6 +52,49 @@ async def unwatch_reopens(play):
     await play.within(44, after.client_leaves(), "no stream when nothing is watched", 3)
     await play.condition("idle", rule=44, since=now)
     await play.no_request("stream", 44, 0.3, "no stream")
+
+
+@scenario(44)
+async def same_features(play):
+    """Watching what is watched, and not watching what is not, opens nothing anew."""
+    stream = await play.live("counter")
+    play.tell("unwatch", feature="never")
+    play.tell("watch", feature="counter")
+    await play.no_request("stream", 44, 0.6, "no other stream")
+    stream.state(2)
+    await play.shows(2, rule=44)
+
+
+@scenario(44)
+async def unwatch_while_connecting(play):
+    """A stream whose features are not watched any more before its head has come is given up."""
+    await play.open()
+    stream = await play.stream(rule=44)
+    play.tell("unwatch", feature="counter")
+    await play.within(44, stream.client_leaves(), "the stream is closed", 3)
+    await play.no_request("stream", 44, 0.3, "no stream")
+
+
+@scenario(44)
+async def flapping_network(play):
+    """A network that comes and goes leaves one stream behind, and the last state is shown."""
+    await play.live(retry=50)
+    streams = []
+
+    def accept(request):
+        streams.append(Stream(request))
+        streams[-1].accept(retry=50)
+    play.server.automatic["stream"] = accept
+    for _ in range(25):
+        play.tell("offline")
+        play.tell("online")
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(1)
+    there = [request for request in play.server.received("stream") if not request.connection.gone.is_set()]
+    play.check(44, len(there) == 1, "one open stream", f"{len(there)}")
+    current = streams[-1] if streams else Stream(there[0])
+    current.state(50)
+    await play.shows(50, rule=44)
 
 
 @scenario(67)
