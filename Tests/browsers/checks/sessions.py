@@ -1,0 +1,66 @@
+"""The session's end, and a new one."""
+
+from deadline import until
+
+
+def ended(visit):
+    screen = visit.screen()
+    screen.button("Increment", "Counter").shows("Counter", "1")
+    session = screen.session()
+    screen.button("End session")
+    until("the page says that the session ended", lambda: screen.condition() == "Session ended")
+    screen.button("New session").live()
+    screen.shows("Counter", "0")
+    assert screen.session() != session, "it is the same session"
+
+
+def ended_then_clicked(visit):
+    # What a person sees counts: the client may learn of the end by a refusal.
+    visit.refusals = (401, 404)
+    screen = visit.screen()
+    screen.button("Increment", "Counter").shows("Counter", "1")
+    session = screen.session()
+    screen.button("End session").button("Increment", "Counter")
+
+    def is_over():
+        assert not screen.alerts(), f"a click got {screen.alerts()}"
+        if screen.condition() == "Session ended" and screen.session() == session:
+            # The page waits for the user: the click waits too.
+            screen.button("New session")
+        return screen.condition() == "Live" and screen.session() != session and screen.count() == 1
+    until("the click counts in the new session", is_over, 15)
+    assert not screen.alerts(), screen.alerts()
+
+
+def ended_elsewhere(visit):
+    visit.refusals = (401, 404)
+    first, second = visit.screen(), visit.screen()
+    first.button("Increment", "Counter").shows("Counter", "1")
+    session = first.session()
+    second.tab.activate()
+    second.button("End session")
+    until("the other tab sees the end", lambda: first.condition() == "Session ended" or first.session() != session)
+    second.button("New session").live()
+    first.tab.activate()
+    if first.condition() == "Session ended":
+        first.button("New session")
+    first.live()
+    second.button("Increment", "Counter").shows("Counter", "1")
+    first.shows("Counter", "1")
+
+
+def reloaded(visit):
+    screen = visit.screen()
+    screen.button("Increment", "Counter").shows("Counter", "1")
+    session = screen.session()
+    screen.open(visit.url).shows("Counter", "1")
+    assert screen.session() == session, "a reload makes another session"
+    screen.button("Reconnect").live().button("Increment", "Counter").shows("Counter", "2")
+
+
+CHECKS = {
+    "a session ends and another begins": ended,
+    "a click right after End session is no error and counts in the new session": ended_then_clicked,
+    "a session that ends in another tab ends here": ended_elsewhere,
+    "a reload keeps the session": reloaded,
+}

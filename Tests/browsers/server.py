@@ -1,0 +1,79 @@
+"""The server that a browser's checks run against."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import urllib.request
+
+from deadline import NotYet, until
+
+
+class Server:
+    """One process of mvi-server on a loopback port, with a data folder that outlives it."""
+
+    def __init__(self, binary):
+        self.binary = binary
+        self.folder = tempfile.mkdtemp(prefix="mvi-browsers-")
+        self.log_path = os.path.join(self.folder, "server.log")
+        self.port = 0
+        self.process = None
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}/"
+
+    def start(self):
+        """Starts the server, on the port that it had before if it had one, and waits until it is ready."""
+        with open(self.log_path, "ab") as log:
+            begin = log.tell()
+            self.process = subprocess.Popen(
+                [
+                    self.binary, "--host", "127.0.0.1", "--port", str(self.port),
+                    "--data", os.path.join(self.folder, "data"),
+                    # Pings each second, so that a page notices a frozen connection soon. Services that answer soon.
+                    "--heartbeat", "1s", "--demo-latency", "100ms", "--session-rate", "0",
+                ],
+                stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+            )
+        self.port = self.port or until("the server says its port", lambda: self._said_port(begin), 30)
+        until("the server is ready", self._is_ready, 30)
+
+    def kill(self):
+        """Ends the process as a crash does."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def last_lines(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return "".join(log.readlines()[-10:])
+
+    def _said_port(self, begin):
+        self._check_alive()
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            log.seek(begin)
+            said = re.search(r"Serving on http://127\.0\.0\.1:(\d+)", log.read())
+        return said and int(said.group(1))
+
+    def _is_ready(self):
+        self._check_alive()
+        try:
+            with urllib.request.urlopen(f"{self.url}health/ready", timeout=2) as answer:
+                return answer.status == 200
+        except OSError as reason:
+            raise NotYet(reason) from reason
+
+    def _check_alive(self):
+        if self.process.poll() is not None:
+            raise RuntimeError(f"the server ended with {self.process.returncode}; its last lines:\n{self.last_lines()}")
