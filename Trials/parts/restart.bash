@@ -5,7 +5,7 @@
 
 # The page's configuration with the ports of this run, without TLS, and with every file in a folder of its own.
 write_proxy_settings() {
-    awk '/^```nginx$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$root/docs/deployment.md" \
+    awk '/^```nginx$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$root/docs/proxies.md" \
         | awk '
             # The server that leads to https has no place here.
             /^    server \{$/ { held = $0; holding = 1; next }

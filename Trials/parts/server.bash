@@ -4,9 +4,14 @@
 
 build() {
     "$root/script/bootstrap"
-    echo "script/trial: building in $configuration" >&2
-    swift build --package-path "$root" -c "$configuration" --product mvi-server >&2
-    server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/mvi-server
+    if [[ -n ${MVI_SERVER:-} ]]; then
+        server=$MVI_SERVER
+        echo "script/trial: the server is $server" >&2
+    else
+        echo "script/trial: building in $configuration" >&2
+        swift build --package-path "$root" -c "$configuration" --product mvi-server >&2
+        server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/mvi-server
+    fi
     compile "$work/loadgen" "$root"/Benchmarks/loadgen/*.c "$root"/Trials/clients/*.c
     compile "$work/faultydisk.so" -fPIC -shared -fvisibility=hidden "$root"/Trials/faultydisk/*.c \
         "$root/Benchmarks/loadgen/base.c" -ldl
