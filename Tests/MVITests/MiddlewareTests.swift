@@ -332,7 +332,7 @@ private struct Common: CommonMiddleware {
     }
 }
 
-extension Observation where F == Script {
+extension StoreObservation where F == Script {
     /// Instance, intent and event in one line.
     var text: String {
         let event =

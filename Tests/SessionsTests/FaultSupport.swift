@@ -157,7 +157,7 @@ struct Probe: Feature {
     /// What a test wants to see or do. Handlers are called on whatever thread runs them.
     struct Hooks: Sendable {
         var intercept: (@Sendable (Intent) throws -> Intent)?
-        var observe: (@Sendable (Observation<Probe>) -> Void)?
+        var observe: (@Sendable (StoreObservation<Probe>) -> Void)?
         var execute: @Sendable (Intent) -> Void = { _ in }
         var view: @Sendable (State) -> Void = { _ in }
         var work: @Sendable (Work<Probe>) async throws -> Void = { _ in }

@@ -12,7 +12,7 @@ public struct Turn<F: Feature>: ~Copyable {
     @usableFromInline let origin: WorkOrigin?
     @usableFromInline package var hasMessages = false
     @usableFromInline package var labels: [F.Label] = []
-    @usableFromInline package var observations: [Observation<F>.Event] = []
+    @usableFromInline package var observations: [StoreObservation<F>.Event] = []
     @usableFromInline var effects: [Effect] = []
     @usableFromInline var actions: [F.Action] = []
     /// What hardly any turn has.

@@ -13,7 +13,7 @@ public final class TurnRecord<F: Feature>: Sendable {
     /// Its labels, in order.
     public let labels: [F.Label]
     /// Everything that happened in it, in order; empty unless the store is observed or records.
-    public let events: [Observation<F>.Event]
+    public let events: [StoreObservation<F>.Event]
 
     @inlinable
     init(_ turn: borrowing Turn<F>, view: F.ViewState, isViewChanged: Bool) {
@@ -83,7 +83,7 @@ public struct TurnRecording<F: Feature>: Sendable {
         (self.messages, self.state, self.labels) = (messages, state, labels)
     }
 
-    init(intent: String, events: [Observation<F>.Event], state: F.State, labels: [F.Label]) {
+    init(intent: String, events: [StoreObservation<F>.Event], state: F.State, labels: [F.Label]) {
         self.init(intent: intent, cause: nil, actions: [], messages: [], state: state, labels: labels)
         for event in events {
             switch event {

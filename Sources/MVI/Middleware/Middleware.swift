@@ -3,7 +3,7 @@
 public struct Middleware<F: Feature>: Sendable {
     /// Sees what happened, after its commit, in order, on the threads of observers: a slow or throwing observer cannot hurt
     /// the store, and one that lags far behind misses observations, which is counted in the store's diagnostics.
-    public typealias Observer = @Sendable (Observation<F>) throws -> Void
+    public typealias Observer = @Sendable (StoreObservation<F>) throws -> Void
     /// Returns the intent to execute, the given one or another; throws a `Refusal` to refuse it. Runs where the intent
     /// runs and must not block.
     public typealias Interceptor = @Sendable (F.Intent, Interception<F>) throws -> F.Intent
@@ -54,7 +54,7 @@ public struct Interception<F: Feature>: Sendable {
 }
 
 /// Something that happened in a store, as observers are told it after the commit: once each, in causal order.
-public struct Observation<F: Feature>: Sendable {
+public struct StoreObservation<F: Feature>: Sendable {
     /// What happened.
     public enum Event: Sendable {
         /// The store started.

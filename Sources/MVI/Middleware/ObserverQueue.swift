@@ -6,7 +6,7 @@ import Locking
 @usableFromInline
 final class ObserverQueue<F: Feature>: Sendable {
     private struct State {
-        var waiting: [Observation<F>] = []
+        var waiting: [StoreObservation<F>] = []
         var isDelivering = false
         var missed = 0
         var failures = 0
@@ -27,11 +27,11 @@ final class ObserverQueue<F: Feature>: Sendable {
 
     @usableFromInline
     func append(
-        _ events: [Observation<F>.Event], _ intentID: IntentID, _ instance: String, _ session: SessionInfo,
+        _ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ instance: String, _ session: SessionInfo,
         _ principal: Principal?
     ) {
         let observations = events.map {
-            Observation(
+            StoreObservation(
                 event: $0, intentID: intentID, instance: instance, session: session, principal: principal)
         }
         let isFirst = state.withLock { state -> Bool in
@@ -49,7 +49,7 @@ final class ObserverQueue<F: Feature>: Sendable {
     private func deliver() {
         while true {
             var waiters: [CheckedContinuation<Void, Never>] = []
-            let batch = state.withLock { state -> [Observation<F>] in
+            let batch = state.withLock { state -> [StoreObservation<F>] in
                 let batch = state.waiting
                 state.waiting = []
                 if batch.isEmpty {

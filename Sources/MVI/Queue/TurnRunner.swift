@@ -146,7 +146,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// led to the turn.
     @inlinable
     func run(
-        _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event? = nil, intent: F.Intent? = nil,
+        _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event? = nil, intent: F.Intent? = nil,
         since: UInt64? = nil, judged: JudgedTurn? = nil, origin: WorkOrigin? = nil,
         _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
@@ -241,14 +241,14 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// What is left of a turn that threw: the throw.
     @usableFromInline
     func threw(
-        _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: Observation<F>.Event?,
+        _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event?,
         intent: F.Intent?, rare: RareRequests<F>?, judged: JudgedTurn?
     ) -> TurnResult {
         if let rare, rare.missing != nil { return abandoned(rare) }
         let sequel = rare.map { TurnSequel(inputs: $0.inputs) }
         guard let stage else { return TurnResult(TurnTrouble(stepError: error), sequel: sequel) }
         if stage == .execute, let refusal = error as? Refusal {
-            var events: [Observation<F>.Event] = []
+            var events: [StoreObservation<F>.Event] = []
             if case .intent(let intent)? = cause { events = [.refused(intent, refusal)] }
             return TurnResult(
                 TurnTrouble(error: StoreError(refusal), stepError: refusal), observe: telling(events, context),
@@ -311,7 +311,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     }
 
     private func refused(
-        _ trouble: TurnTrouble, _ events: [Observation<F>.Event], _ context: TurnContext
+        _ trouble: TurnTrouble, _ events: [StoreObservation<F>.Event], _ context: TurnContext
     ) -> TurnResult {
         let result = TurnResult(trouble, observe: telling(events, context))
         // It stands, however often the intent's batch is run.
@@ -325,13 +325,13 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     }
 
     @inlinable
-    func telling(_ events: [Observation<F>.Event], _ context: TurnContext) -> (@Sendable () -> Void)? {
+    func telling(_ events: [StoreObservation<F>.Event], _ context: TurnContext) -> (@Sendable () -> Void)? {
         telling(events, context.intentID, context.principal)
     }
 
     @inlinable
     func telling(
-        _ events: [Observation<F>.Event], _ intentID: IntentID, _ principal: Principal?
+        _ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ principal: Principal?
     ) -> (@Sendable () -> Void)? {
         guard let observers, !events.isEmpty else { return nil }
         return { [environment] in

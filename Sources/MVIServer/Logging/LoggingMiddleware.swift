@@ -29,7 +29,7 @@ public struct LoggingMiddleware: CommonMiddleware {
         return .observing { log($0) }
     }
 
-    private func log<F: Feature>(_ observation: Observation<F>) {
+    private func log<F: Feature>(_ observation: StoreObservation<F>) {
         let line = describe(observation.event)
         var metadata: Logger.Metadata = [
             "feature": .string(observation.instance), "intent": .string(observation.intentID.text),
@@ -39,7 +39,7 @@ public struct LoggingMiddleware: CommonMiddleware {
     }
 
     private func describe<F: Feature>(
-        _ event: Observation<F>.Event
+        _ event: StoreObservation<F>.Event
     ) -> (kind: String, level: Logger.Level, value: String?) {
         switch event {
         case .started(let life): ("started", level, "\(life)")

@@ -15,7 +15,7 @@ enum LessonAnalytics {
     }
 
     /// Nil for what is not counted.
-    static func event(for event: Observation<LessonDetail>.Event) -> String? {
+    static func event(for event: StoreObservation<LessonDetail>.Event) -> String? {
         switch event {
         case .intent(.onAppear): "lesson_viewed"
         case .intent(.tapConfirmCancelEnrollment): "enrollment_cancel_confirmed"
