@@ -1,0 +1,1477 @@
+// A client of mvi-server for browsers and Node.js 20: one session, one event stream for all watched stores, and one
+// queue of intents. README.md beside this file is its guide, docs/http.md the contract that it follows.
+
+/** Times in milliseconds, and bounds. */
+const limits = {
+  retry: 3_000, longestRetry: 30_000, shortestRetry: 100, longestRetryAfter: 300_000,
+  heartbeat: 20_000, silentHeartbeats: 2.5,
+  request: 30_000, patience: 300_000, queuedIntents: 1_000, firstIntentRetry: 500,
+  labelIds: 1_000, keptLabels: 1_000, doubts: 3, leaderAnswer: 5_000,
+};
+
+/** The stream's events that a client understands; it ignores the others. */
+const eventNames = ["hello", "state", "patch", "label", "ping", "reset", "end", "denied", "identity", "goaway"];
+
+// ---------------------------------------------------------------- errors
+
+/** A refusal by the server, with its problem document (RFC 9457) if it sent one. */
+export class Problem extends Error {
+  constructor(status, document = {}, retryAfter) {
+    super(document.detail ?? document.title ?? `The server answered ${status}.`);
+    Object.assign(this, { name: "Problem", status, document, retryAfter });
+  }
+  /** Such as `/problems/session-ended`; null if the server sent no problem document. */
+  get type() { return this.document.type ?? null; }
+  /** The last part of the type, such as `session-ended`. */
+  get kind() { return this.type?.split("/").pop(); }
+  /** The name that the feature's author gave to the refusal. */
+  get code() { return this.document.code ?? null; }
+
+  /** @param response an answer that is no success */
+  static async from(response) {
+    const isJSON = (response.headers.get("Content-Type") ?? "").includes("json");
+    const document = isJSON ? await response.json().catch(() => null) : null;
+    return new Problem(response.status, isObject(document) ? document : {}, retryAfter(response));
+  }
+}
+
+/** The milliseconds of `Retry-After`, seconds or a date; undefined if there is none that can be read. */
+function retryAfter(response) {
+  const value = response.headers.get("Retry-After")?.trim() ?? "";
+  const milliseconds = /^[0-9]+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(milliseconds) ? undefined : Math.max(0, milliseconds);
+}
+
+/** An intent without an answer. `mayHaveRun`: the server may have run it all the same. */
+export class SendError extends Error {
+  constructor(reason, message, mayHaveRun = false, cause) {
+    super(message, { cause });
+    Object.assign(this, { name: "SendError", reason, mayHaveRun });
+  }
+}
+
+/** The server wants to know who is signed in, and nothing proves it. */
+class SignedOut extends Error {}
+
+/** What to do about a refusal, of a stream or of an intent. */
+function remedy({ status, kind }) {
+  if (kind === "session-ended") return "ended";
+  if (kind === "identity-expired") return "identity";
+  if (status === 401 || kind === "session-not-found") return "session";
+  if (kind === "intent-in-progress" || kind === "storage-full") return "wait";
+  return [408, 429, 502, 503, 504].includes(status) ? "wait" : "refused";
+}
+
+// ---------------------------------------------------------------- server-sent events
+
+/** Reads `text/event-stream` as https://html.spec.whatwg.org/multipage/server-sent-events.html says. */
+export class EventParser {
+  /** The id of the last event, or of the last block with only an id; undefined before the first. */
+  lastId;
+  /** Milliseconds of the last `retry` field. */
+  retry;
+  #id; #line = ""; #endsInReturn = false; #event = ""; #data = [];
+
+  /** Yields the events that this piece of text completes. */
+  *push(text) {
+    if (text === "") return;
+    if (this.#endsInReturn && text[0] === "\n") text = text.slice(1);
+    this.#endsInReturn = text.endsWith("\r");
+    const lines = (this.#line + text).split(/\r\n|\r|\n/);
+    this.#line = lines.pop();
+    for (const line of lines) {
+      if (line === "") yield* this.#dispatch();
+      else this.#field(line);
+    }
+  }
+
+  #field(line) {
+    const [, name, value = ""] = /^([^:]*)(?:: ?([^]*))?$/.exec(line);
+    if (name === "data") this.#data.push(value);
+    else if (name === "event") this.#event = value;
+    else if (name === "id" && !value.includes("\0")) this.#id = value;
+    else if (name === "retry" && /^[0-9]+$/.test(value)) this.retry = Number(value);
+  }
+
+  *#dispatch() {
+    this.lastId = this.#id;
+    const [event, data] = [this.#event || "message", this.#data];
+    this.#event = "";
+    this.#data = [];
+    if (data.length > 0) yield { event, data: data.join("\n"), id: this.lastId };
+  }
+}
+
+/** Throws if a member that the client reads is not what the contract says. */
+function checkEvent(event, data) {
+  const types = {
+    hello: { session: "string", epoch: "string" }, state: { feature: "string", version: "number" },
+    patch: { feature: "string", from: "number", to: "number" }, label: { feature: "string", id: "string" },
+    end: { feature: "string" }, denied: { feature: "string" }, goaway: { reason: "string" },
+  }[event] ?? {};
+  const needed = { state: ["state"], patch: ["patch"], label: ["label"] }[event] ?? [];
+  const isGood = isObject(data) && Object.entries(types).every(([name, type]) => typeof data[name] === type)
+    && needed.every((name) => Object.hasOwn(data, name));
+  if (!isGood) throw new Error(`A member of the event "${event}" is missing, or is something else.`);
+}
+
+// ---------------------------------------------------------------- patches
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+// An own member, also one called `__proto__`.
+const withMember = (object, key, value) => ({ ...object, [key]: value });
+
+/** Applies a JSON Merge Patch (RFC 7396). Changes neither argument. */
+export function applyMergePatch(target, patch) {
+  if (!isObject(patch)) return patch;
+  let result = isObject(target) ? target : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value !== null) {
+      const old = Object.hasOwn(result, key) ? result[key] : undefined;
+      result = withMember(result, key, applyMergePatch(old, value));
+    } else if (Object.hasOwn(result, key)) {
+      const { [key]: _, ...rest } = result;
+      result = rest;
+    }
+  }
+  return result;
+}
+
+/** Applies a JSON Patch (RFC 6902), whole or not at all: it throws if an operation fails. Changes no argument. */
+export function applyJSONPatch(target, operations) {
+  return operations.reduce((document, operation) => {
+    const { op, path, value } = operation;
+    if (["add", "replace", "test"].includes(op) && !Object.hasOwn(operation, "value")) {
+      throw new Error(`The operation "${op}" has no value.`);
+    }
+    switch (op) {
+      case "add": return edited(document, tokens(path), "add", value);
+      case "replace": return edited(document, tokens(path), "replace", value);
+      case "remove": return edited(document, tokens(path), "remove");
+      case "copy": return edited(document, tokens(path), "add", read(document, tokens(operation.from)));
+      case "move": {
+        if (path.startsWith(`${operation.from}/`)) throw new Error("A value cannot move into itself.");
+        const moved = read(document, tokens(operation.from));
+        if (path === operation.from) return document;
+        return edited(edited(document, tokens(operation.from), "remove"), tokens(path), "add", moved);
+      }
+      case "test":
+        if (!isEqual(read(document, tokens(path)), value)) throw new Error(`Another value is at "${path}".`);
+        return document;
+      default: throw new Error(`"${op}" is no operation.`);
+    }
+  }, target);
+}
+
+/** The parts of a JSON Pointer (RFC 6901). */
+function tokens(pointer) {
+  if (pointer === "") return [];
+  if (typeof pointer !== "string" || pointer[0] !== "/" || /~(?![01])/.test(pointer)) {
+    throw new Error(`${JSON.stringify(pointer)} is no pointer.`);
+  }
+  return pointer.slice(1).split("/").map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** The index or key that a pointer's part names in a value that is there; throws if there is nothing. */
+function place(container, part) {
+  const isThere = Array.isArray(container)
+    ? /^(0|[1-9][0-9]*)$/.test(part) && Number(part) < container.length
+    : isObject(container) && Object.hasOwn(container, part);
+  if (!isThere) throw new Error(`Nothing is at "${part}".`);
+  return part;
+}
+
+const read = (document, path) => path.reduce((value, part) => value[place(value, part)], document);
+
+/** A copy of the document with one place changed; what is not on the way there is shared. */
+function edited(document, [part, ...rest], change, value) {
+  if (part === undefined) return change === "remove" ? null : value;
+  if (rest.length > 0) {
+    const inner = edited(document[place(document, part)], rest, change, value);
+    return Array.isArray(document) ? document.with(Number(part), inner) : withMember(document, part, inner);
+  }
+  if (Array.isArray(document)) {
+    const isEnd = change === "add" && (part === "-" || part === String(document.length));
+    const index = isEnd ? document.length : Number(place(document, part));
+    const copy = [...document];
+    copy.splice(index, change === "add" ? 0 : 1, ...(change === "remove" ? [] : [value]));
+    return copy;
+  }
+  if (!isObject(document)) throw new Error(`Nothing can be at "${part}".`);
+  if (change !== "add") place(document, part);
+  if (change !== "remove") return withMember(document, part, value);
+  const { [part]: _, ...others } = document;
+  return others;
+}
+
+function isEqual(a, b) {
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => isEqual(item, b[i]));
+  if (!isObject(a)) return a === b;
+  const keys = Object.keys(a);
+  return isObject(b) && keys.length === Object.keys(b).length
+    && keys.every((key) => Object.hasOwn(b, key) && isEqual(a[key], b[key]));
+}
+
+// ---------------------------------------------------------------- the session
+
+/** The client's session: its credential, who is signed in, and requests with it. */
+class Session {
+  id = null;
+  /** Grows with each new credential: a request that failed with an older one is made again. */
+  generation = 0;
+  #options; #platform; #tell; #isReady = false; #isSignedIn = false; #needsIdentity = false; #token = null; #refusedToken = null;
+  #making = null; #refreshing = null; #unansweredIdentity = null; #requests = new Set();
+
+  /** @param tell called with the server's answer when the session, or its credential, is another one */
+  constructor(options, platform, tell) {
+    this.#options = options;
+    this.#platform = platform;
+    this.#tell = tell;
+  }
+
+  get #isByCookie() { return this.#options.credential === "cookie"; }
+  get #key() { return `mvi-client:${this.#options.url}`; }
+
+  /** A request of the session. Throws `Problem` if it is refused, another error if no answer comes in time. */
+  async request(method, path, options) {
+    return (await this.#ask(method, path, options)).content;
+  }
+
+  async #ask(method, path, { body, headers, timeout = limits.request } = {}) {
+    const controller = new AbortController();
+    const timer = this.#platform.setTimeout(
+      () => controller.abort(new Error("The server did not answer in time.")), timeout);
+    this.#requests.add(controller);
+    try {
+      const type = body === undefined ? {} : { "Content-Type": "application/json" };
+      const response = await this.fetch(path, { method, body, headers: { ...type, ...headers }, signal: controller.signal });
+      if (!response.ok) throw await Problem.from(response);
+      const text = await response.text();
+      return { status: response.status, content: text === "" ? undefined : JSON.parse(text) };
+    } finally {
+      this.#platform.clearTimeout(timer);
+      this.#requests.delete(controller);
+    }
+  }
+
+  /** `fetch` with the session's credential. */
+  fetch(path, { headers, ...request }) {
+    const token = this.#token === null ? {} : { Authorization: `Bearer ${this.#token}` };
+    return this.#platform.fetch(this.#options.url + path, {
+      // Another origin must get neither the credential nor the intent.
+      ...request, headers: { ...token, ...headers }, cache: "no-store", redirect: "error",
+      credentials: this.#isByCookie ? "same-origin" : "omit",
+    });
+  }
+
+  /** Waits for the credential that is under way, if one is. */
+  async settle() {
+    await Promise.allSettled([this.#refreshing, this.#making]);
+  }
+
+  /** Waits until there is a session, and makes one if there is none. */
+  async have() {
+    await this.#refreshing?.catch(() => {});
+    if (!this.#isReady) await (this.#making ??= this.#make().finally(() => { this.#making = null; }));
+  }
+
+  /** Forgets the session if its credential is still that of the generation: `have` makes another one. */
+  drop(generation = this.generation) {
+    if (!this.#isReady || generation !== this.generation) return;
+    this.#needsIdentity ||= this.#isSignedIn;
+    this.#refusedToken = this.#token;
+    this.#isReady = this.#isSignedIn = false;
+    this.#token = this.id = null;
+    this.#options.storage?.removeItem(this.#key);
+  }
+
+  /** Forgets the session, and who was signed in: it was ended. */
+  end() {
+    this.drop();
+    this.#needsIdentity = false;
+  }
+
+  /** Takes over the session that another tab made. Returns whether it is another one. */
+  adopt(id) {
+    if (!this.#isByCookie && !this.#options.storage) return false;
+    const token = this.#isByCookie ? null : this.#options.storage.getItem(this.#key);
+    if (this.#isReady && (this.#isByCookie ? id === this.id : token === this.#token)) return false;
+    this.#accept({ id, token: token ?? undefined }, { isTold: false });
+    return true;
+  }
+
+  /** Two tabs must not make a session each. */
+  async #make() {
+    const work = async () => {
+      const stored = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key);
+      if (stored && stored !== this.#refusedToken) return this.#accept({ token: stored });
+      await this.#post();
+    };
+    return this.#platform.locks ? this.#platform.locks.request(`${this.#key} session`, work) : work();
+  }
+
+  /** An anonymous session, unless somebody was signed in before or the server has none. */
+  async #post() {
+    const { credential, shared } = this.#options;
+    const identity = this.#needsIdentity ? await this.#identity() : undefined;
+    try {
+      const body = JSON.stringify({ credential, identity, shared });
+      const { status, content } = await this.#ask("POST", "/sessions", { body });
+      this.#unansweredIdentity = null;
+      this.#accept({ ...content, isNew: status === 201 });
+    } catch (error) {
+      if (error.kind === "identity-required" && !this.#needsIdentity) {
+        this.#needsIdentity = true;
+        return this.#post();
+      }
+      if (error.status !== 401) throw error;
+      this.#unansweredIdentity = null;
+      throw new SignedOut(error.message, { cause: error });
+    }
+  }
+
+  /** The identity that had no answer yet, which is given again to the same one only, else the callback's. */
+  async #identity(given) {
+    this.#unansweredIdentity = given ?? this.#unansweredIdentity ?? await this.#options.identity?.();
+    if (!this.#unansweredIdentity) throw new SignedOut("No identity was given.");
+    return this.#unansweredIdentity;
+  }
+
+  /** Signs in: the anonymous session that there is, or by making one. */
+  async signIn(identity) {
+    this.#needsIdentity = true;
+    if (this.#isReady) return this.refresh(identity);
+    this.#unansweredIdentity = identity ?? null;
+    return this.have();
+  }
+
+  /**
+   * Proves with the given identity, or the callback's, who is signed in. Resolves with whether the credential is a new
+   * one, for which the stream is to be opened anew.
+   */
+  refresh(identity) {
+    return this.#refreshing ??= this.#renew(identity).finally(() => { this.#refreshing = null; });
+  }
+
+  async #renew(given) {
+    const identity = await this.#identity(given);
+    try {
+      const body = JSON.stringify({ identity });
+      const answer = await this.request("PUT", "/sessions/current/identity", { body });
+      this.#unansweredIdentity = null;
+      // With a cookie the answer does not say so, but it is so when an anonymous session is signed in.
+      const isNew = answer.token !== undefined || (this.#isByCookie && !this.#isSignedIn);
+      this.#isSignedIn = true;
+      if (isNew) this.#accept(answer);
+      return isNew;
+    } catch (error) {
+      if (!(error instanceof Problem) || remedy(error) === "wait") throw error;
+      this.#unansweredIdentity = null;
+      if (remedy(error) === "ended" || ["unauthorized", "session-not-found"].includes(error.kind)) throw error;
+      throw new SignedOut(error.message, { cause: error });
+    }
+  }
+
+  #accept(answer, { isTold = true } = {}) {
+    const { id = null, token, identity } = answer;
+    this.generation += 1;
+    this.#isReady = true;
+    this.#isSignedIn = identity != null;
+    this.id = id;
+    if (token !== undefined) {
+      this.#token = token;
+      this.#options.storage?.setItem(this.#key, token);
+    }
+    if (isTold) this.#tell(answer);
+  }
+
+  /** Ends all requests. */
+  close() {
+    for (const controller of this.#requests) controller.abort(new SendError("closed", "The client was closed."));
+  }
+}
+
+// ---------------------------------------------------------------- the stream
+
+/** The one event stream: opened, read, watched, and opened again. Calls `emit` with what arrives. */
+class Stream {
+  condition = "idle";
+  /** Of the last `hello`. */
+  hello = null;
+  /** The last event id. */
+  cursor = "";
+  #options; #platform; #session; #emit; #features = []; #missing = new Set(); #isOffline = false;
+  #connection = null; #waitsForSession = null;
+  #timer; #watchdog; #lastByte = 0; #attempts = 0; #retry = limits.retry; #isRenewed = false; #isRefreshed = false;
+  /** What this connection has shown: by feature the version and the state. */
+  #shown = new Map();
+  #delta; #doubts = 0;
+
+  constructor(options, platform, session, emit) {
+    this.#options = options;
+    this.#platform = platform;
+    this.#session = session;
+    this.#emit = emit;
+    this.#delta = options.delta;
+  }
+
+  /** The features to show. The stream is opened anew if they are others than before. */
+  update(features) {
+    const wanted = [...new Set(features)].sort();
+    if (wanted.join() === this.#features.join()) return;
+    this.#features = wanted;
+    this.#missing = new Set([...this.#missing].filter((feature) => wanted.includes(feature)));
+    if (["idle", "connecting", "live"].includes(this.condition)) this.open();
+    else if (wanted.length === 0 && ["reconnecting", "offline"].includes(this.condition)) this.open();
+  }
+
+  /** Opens the stream, also after its end: the caller wants to go on. */
+  reconnect() {
+    this.#isOffline = false;
+    this.#missing.clear();
+    this.open();
+  }
+
+  /** Opens the stream anew, now. */
+  async open() {
+    this.#cut();
+    const features = this.#features.filter((feature) => !this.#missing.has(feature));
+    if (features.length === 0) return this.#show("idle");
+    if (this.#isOffline) return this.#show("offline");
+    const connection = this.#begin();
+    let generation = this.#session.generation;
+    try {
+      this.#waitsForSession = connection;
+      await this.#session.have();
+      if (connection !== this.#connection) return;
+      this.#waitsForSession = null;
+      generation = this.#session.generation;
+      await this.#read(connection, features);
+      if (connection === this.#connection) this.#again(new Error("The stream ended."));
+    } catch (error) {
+      if (connection === this.#connection) this.#fail(error, generation, features);
+    }
+  }
+
+  /** Takes over from another tab, at the place that `note` knows. */
+  resume(features) {
+    this.#features = [];
+    this.condition = "idle";
+    this.update(features);
+  }
+
+  /** An event that another tab's stream got: this one may have to go on from there. */
+  note(event, data, cursor) {
+    this.cursor = cursor;
+    if (event === "hello") this.hello = data;
+  }
+
+  /** The session, or its credential, is another one. */
+  sessionChanged(id) {
+    this.#missing.clear();
+    if (id != null && id !== this.hello?.session) this.cursor = "";
+    // A connection that waits for the session goes on with this one.
+    if (this.#connection !== null && this.#waitsForSession === this.#connection) return;
+    if (!["closed", "idle", "failed"].includes(this.condition)) this.open();
+  }
+
+  /** The session was ended: the stream stays closed until `reconnect`, or until another session is made. */
+  ended() {
+    const session = this.hello?.session ?? this.#session.id;
+    this.#session.end();
+    this.#stop("ended", { session });
+    this.cursor = "";
+  }
+
+  /** A person looks at the page. */
+  foreground() {
+    const isSilent = this.#platform.now() - this.#lastByte > this.#patience;
+    if (["reconnecting", "paused"].includes(this.condition)) this.open();
+    else if (isSilent && ["connecting", "live"].includes(this.condition)) this.open();
+  }
+
+  /** The page is not looked at and may be frozen: it holds no connection until `foreground`. */
+  park() {
+    if (["connecting", "live", "reconnecting", "offline"].includes(this.condition)) this.#stop("paused");
+  }
+
+  online() {
+    this.#isOffline = false;
+    if (["offline", "reconnecting"].includes(this.condition)) this.open();
+  }
+
+  offline() {
+    this.#isOffline = true;
+    if (["connecting", "live", "reconnecting"].includes(this.condition)) this.#stop("offline");
+  }
+
+  close(condition = "closed") { this.#stop(condition); }
+
+  // ------------------------------------------------------------ one connection
+
+  #begin() {
+    this.#shown.clear();
+    this.#connection = new AbortController();
+    this.#show(this.condition === "reconnecting" ? "reconnecting" : "connecting");
+    this.#sign();
+    return this.#connection;
+  }
+
+  #cut() {
+    this.#platform.clearTimeout(this.#timer);
+    this.#platform.clearTimeout(this.#watchdog);
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.abort();
+  }
+
+  #stop(condition, details) {
+    this.#cut();
+    this.#show(condition, details);
+  }
+
+  #show(condition, details = {}) {
+    if (this.condition === "closed") return;
+    this.condition = condition;
+    this.#emit("condition", { condition, ...details });
+  }
+
+  get #patience() { return limits.silentHeartbeats * (this.hello?.heartbeat * 1000 || limits.heartbeat); }
+
+  /** The server gave a sign of life. */
+  #sign() {
+    this.#lastByte = this.#platform.now();
+    this.#platform.clearTimeout(this.#watchdog);
+    this.#watchdog = this.#platform.setTimeout(() => {
+      this.#emit("silence", {});
+      this.open();
+    }, this.#patience);
+  }
+
+  /** Reads the stream until it ends. */
+  #read(connection, features) {
+    const query = new URLSearchParams(features.map((feature) => ["feature", feature]));
+    if (this.#delta) query.set("delta", this.#delta);
+    const path = `/events?${query}`;
+    const { EventSource } = this.#platform;
+    const isByEventSource = this.#options.credential === "cookie" && EventSource && this.#options.transport !== "fetch";
+    return isByEventSource ? this.#readEventSource(EventSource, connection, path) : this.#readFetch(connection, path);
+  }
+
+  async #readFetch(connection, path) {
+    const headers = { Accept: "text/event-stream", ...(this.cursor && { "Last-Event-ID": this.cursor }) };
+    const response = await this.#session.fetch(path, { method: "GET", headers, signal: connection.signal });
+    if (connection !== this.#connection) return;
+    if (response.status === 204) throw new Problem(204, { type: "/problems/session-ended" });
+    if (!response.ok) throw await Problem.from(response);
+    if (!/^text\/event-stream\b/i.test(response.headers.get("Content-Type") ?? "")) {
+      connection.abort();
+      throw new Error("The answer is no event stream.");
+    }
+    const parser = new EventParser();
+    const decoder = new TextDecoder();
+    const reader = response.body.getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || connection !== this.#connection) return;
+      this.#sign();
+      for (const event of parser.push(decoder.decode(value, { stream: true }))) {
+        this.#retry = parser.retry ?? this.#retry;
+        this.#dispatch(event);
+        if (connection !== this.#connection) return;
+      }
+      this.#retry = parser.retry ?? this.#retry;
+      this.cursor = parser.lastId ?? this.cursor;
+    }
+  }
+
+  /** A browser shows its streams, and nothing is to be read by hand; but it does not say why it gives up. */
+  #readEventSource(EventSource, connection, path) {
+    const cursor = this.cursor && `&last_event_id=${encodeURIComponent(this.cursor)}`;
+    return new Promise((resolve, reject) => {
+      const source = new EventSource(this.#options.url + path + cursor);
+      connection.signal.addEventListener("abort", () => { source.close(); resolve(); });
+      source.onopen = () => this.#sign();
+      for (const name of eventNames) {
+        source.addEventListener(name, ({ data, lastEventId }) => {
+          if (connection !== this.#connection) return;
+          this.#sign();
+          this.#dispatch({ event: name, data, id: lastEventId || undefined });
+        });
+      }
+      source.onerror = () => {
+        const hasGivenUp = source.readyState === 2;
+        source.close();
+        // The same request by `fetch` says why, or is the stream.
+        if (hasGivenUp && connection === this.#connection) this.#readFetch(connection, path).then(resolve, reject);
+        else resolve();
+      };
+    });
+  }
+
+  #dispatch({ event, data, id }) {
+    this.cursor = id ?? this.cursor;
+    if (!eventNames.includes(event)) return;
+    let content;
+    try {
+      content = JSON.parse(data);
+      checkEvent(event, content);
+    } catch (cause) {
+      return this.#again(new Error(`The event "${event}" cannot be read.`, { cause }));
+    }
+    this.#handle(event, content, id);
+  }
+
+  #handle(event, data, id) {
+    const { feature } = data;
+    switch (event) {
+      case "hello":
+        // Nothing of another session, or of another log of this one, counts.
+        if (data.session !== this.hello?.session || data.epoch !== this.hello?.epoch) this.cursor = id ?? "";
+        this.hello = data;
+        this.#session.id = data.session;
+        this.#attempts = 0;
+        this.#isRenewed = this.#isRefreshed = false;
+        this.#shown.clear();
+        this.#sign();
+        this.#emit("hello", data);
+        return this.#show("live");
+      case "state":
+        if (this.#shown.get(feature)?.version > data.version) return;
+        this.#shown.set(feature, { version: data.version, data });
+        break;
+      case "patch": return this.#patch(data);
+      case "end": case "denied":
+        this.#shown.delete(feature);
+        break;
+      case "identity": this.#refreshSoon(); break;
+      case "goaway":
+        this.#emit("goaway", data);
+        return this.#leave(data);
+    }
+    this.#emit(event, data);
+  }
+
+  /** Shows the patched state. What does not fit for certain is shown whole by another stream. */
+  #patch({ feature, from, to, intent, patch }) {
+    if (!this.#delta) return undefined;
+    const shown = this.#shown.get(feature);
+    let state;
+    try {
+      if (shown?.version !== from || to < from) throw new Error(`A patch of version ${from} came.`);
+      const apply = this.#delta === "json-patch" ? applyJSONPatch : applyMergePatch;
+      state = apply(shown.data.state, patch);
+    } catch (error) {
+      this.#doubts += 1;
+      if (this.#doubts > limits.doubts) this.#delta = null;
+      this.#emit("doubt", { feature, detail: error.message });
+      return this.open();
+    }
+    this.#doubts = 0;
+    this.#handle("state", { feature, version: to, ...(intent && { intent }), state });
+  }
+
+  /** The server closes the stream. */
+  #leave({ reason, retry }) {
+    switch (reason) {
+      case "superseded": return this.#stop("paused");
+      case "ended": return this.ended();
+      case "expired": return this.#renewSession();
+      case "identity": return this.#refresh();
+      default: return this.#wait(this.#spread(retry ?? this.#retry));
+    }
+  }
+
+  /** The events that show a new reader where the stream is. */
+  snapshot() {
+    return [
+      ...(this.condition === "live" ? [["hello", this.hello]] : []),
+      ...[...this.#shown.values()].map(({ data }) => ["state", data]),
+      ["condition", { condition: this.condition }],
+    ];
+  }
+
+  // ------------------------------------------------------------ failures
+
+  #fail(error, generation, features) {
+    if (error instanceof SignedOut) return this.#stop("signedOut", { problem: error.cause ?? error });
+    if (!(error instanceof Problem)) return this.#again(error);
+    switch (remedy(error)) {
+      case "ended": return this.ended();
+      case "identity": return this.#refresh(error);
+      case "session": return this.#renewSession(error, generation);
+      case "refused":
+        if (error.kind === "feature-not-found") return this.#leaveOut(error, features);
+        if (error.kind === "forbidden") {
+          for (const feature of features) this.#emit("denied", { feature });
+          return this.#stop("idle", { problem: error });
+        }
+        if ([400, 405, 406].includes(error.status) || error.kind === "cross-site") {
+          return this.#stop("failed", { problem: error });
+        }
+    }
+    this.#again(error);
+  }
+
+  #renewSession(error, generation) {
+    // A new session that is refused as well is a fault of the server's, or its cookie does not come back.
+    if (this.#isRenewed) return this.#again(error);
+    this.#isRenewed = true;
+    this.cursor = "";
+    this.#session.drop(generation);
+    this.open();
+  }
+
+  /** Opens the stream without the features that are not there. If there is one, it is told which. */
+  async #leaveOut(error, features) {
+    const connection = this.#begin();
+    const missing = new Set(features.length === 1 ? features : []);
+    for (const feature of features.length === 1 ? [] : features) {
+      await this.#session.request("HEAD", `/events?feature=${feature}`).catch((problem) => {
+        if (problem.status === 404) missing.add(feature);
+      });
+      if (connection !== this.#connection) return;
+    }
+    if (missing.size === 0) return this.#again(error);
+    for (const feature of missing) {
+      this.#missing.add(feature);
+      this.#emit("missing", { feature });
+    }
+    this.open();
+  }
+
+  /** Renews the identity, then opens the stream. */
+  async #refresh(error) {
+    // A renewed identity that is refused as well is a fault of the server's, or of its clock.
+    if (this.#isRefreshed) return this.#again(error);
+    this.#cut();
+    const connection = this.#begin();
+    const { generation } = this.#session;
+    try {
+      await this.#session.refresh();
+      if (connection !== this.#connection) return;
+      this.#isRefreshed = true;
+      this.open();
+    } catch (failure) {
+      if (connection !== this.#connection) return;
+      if (failure instanceof Problem && remedy(failure) !== "wait") this.#fail(failure, generation, this.#features);
+      else if (failure instanceof SignedOut) this.#fail(failure);
+      else this.#again(failure, () => this.#refresh());
+    }
+  }
+
+  /** Renews the identity before its end, while the stream stays. What goes wrong shows at the end. */
+  #refreshSoon() {
+    this.#session.refresh().catch(() => {});
+  }
+
+  /** Tries again: later each time, and not all clients at once. */
+  #again(problem, next = () => this.open()) {
+    const { retryAfter } = problem ?? {};
+    const base = Math.max(limits.shortestRetry, this.#retry);
+    const pause = Math.min(limits.longestRetry, base * 2 ** this.#attempts) * (0.5 + this.#platform.random() / 2);
+    this.#attempts += 1;
+    this.#wait(retryAfter === undefined ? pause : this.#spread(retryAfter), problem, next);
+  }
+
+  /** A time that the server named, or a little more. */
+  #spread(milliseconds) {
+    const named = Math.min(limits.longestRetryAfter, Math.max(limits.shortestRetry, milliseconds));
+    return named * (1 + this.#platform.random() / 5);
+  }
+
+  #wait(milliseconds, problem, next = () => this.open()) {
+    if (this.#isOffline) return this.#stop("offline");
+    this.#cut();
+    this.#timer = this.#platform.setTimeout(next, milliseconds);
+    this.#show("reconnecting", { problem, retryAt: this.#platform.now() + milliseconds });
+  }
+}
+
+// ---------------------------------------------------------------- intents
+
+/** One queue in the order of the calls: one request at a time, made again until it is answered. */
+class Intents {
+  #platform; #session; #ended; #patience; #queue = []; #isRunning = false; #isClosed = false;
+  #wake = (_) => {}; #offlineSince = null; #offlineTime = 0;
+
+  /** @param ended called when an intent was refused because the session has ended */
+  constructor(patience, platform, session, ended) {
+    this.#patience = patience;
+    this.#platform = platform;
+    this.#session = session;
+    this.#ended = ended;
+  }
+
+  /** Resolves with what `request` gives in the end. `request` gets the milliseconds that it may take. */
+  add(request) {
+    if (this.#isClosed) return Promise.reject(new SendError("closed", "The client is closed."));
+    if (this.#queue.length >= limits.queuedIntents) {
+      return Promise.reject(new SendError("queue-full", `${limits.queuedIntents} intents are waiting already.`));
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ request, resolve, reject, end: this.#onlineTime() + this.#patience });
+      this.#run();
+    });
+  }
+
+  /** The server answers again: the next try is now, unless the server named its time. */
+  wake() { this.#wake({ isForced: false }); }
+
+  online() {
+    if (this.#offlineSince === null) return;
+    this.#offlineTime += this.#platform.now() - this.#offlineSince;
+    this.#offlineSince = null;
+    this.#wake({ isForced: false });
+  }
+
+  offline() { this.#offlineSince ??= this.#platform.now(); }
+
+  close() {
+    this.#isClosed = true;
+    this.#wake({ isForced: true });
+  }
+
+  /** A clock that stands while the client is offline. */
+  #onlineTime() { return (this.#offlineSince ?? this.#platform.now()) - this.#offlineTime; }
+
+  async #run() {
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    while (this.#queue.length > 0) {
+      const item = this.#queue[0];
+      await this.#send(item).then(item.resolve, item.reject);
+      this.#queue.shift();
+    }
+    this.#isRunning = false;
+  }
+
+  async #send(item) {
+    let cause;
+    for (let attempt = 0; ; attempt += 1) {
+      while (this.#offlineSince !== null && !this.#isClosed) await this.#pause();
+      const left = item.end - this.#onlineTime();
+      if (this.#isClosed || left <= 0) {
+        const outcome = item.mayHaveRun ? "The server may have run the intent." : "The server did not run the intent.";
+        const [reason, message] = this.#isClosed ? ["closed", "The client was closed."] : ["no-answer", "No answer came."];
+        throw new SendError(reason, `${message} ${outcome}`, item.mayHaveRun ?? false, cause);
+      }
+      let generation;
+      let isSent = false;
+      try {
+        await this.#session.have();
+        generation = this.#session.generation;
+        isSent = true;
+        return await item.request(Math.min(limits.request, left));
+      } catch (error) {
+        cause = error;
+        // Only 429 says that a waiting intent did not run.
+        if (isSent && !(error instanceof Problem && remedy(error) !== "wait") && error.status !== 429) item.mayHaveRun = true;
+        const pause = await this.#delay(item, error, generation, attempt);
+        const longest = Math.max(0, item.end - this.#onlineTime());
+        if (pause > 0) await this.#pause(Math.min(pause, longest), error.retryAfter !== undefined);
+      }
+    }
+  }
+
+  /** The milliseconds until the next try; throws the error if there is none. */
+  async #delay(item, error, generation, attempt) {
+    if (error instanceof SignedOut) throw error.cause ?? error;
+    const longest = Math.min(limits.longestRetry, limits.firstIntentRetry * 2 ** attempt);
+    const pause = longest * (0.5 + this.#platform.random() / 2);
+    if (!(error instanceof Problem)) return pause;
+    const what = remedy(error);
+    if (what === "wait") return Math.min(limits.longestRetryAfter, error.retryAfter ?? pause);
+    if (what === "refused" || generation === undefined) throw error;
+    if (what === "identity") {
+      if (item.isRefreshed) throw error;
+      item.isRefreshed = true;
+      return this.#session.refresh().then(() => 0, (failure) => {
+        if (failure instanceof SignedOut) throw error;
+        item.isRefreshed = false;
+        return pause;
+      });
+    }
+    // The credential may have been replaced while the request was on its way.
+    await this.#session.settle();
+    const isReplaced = generation !== this.#session.generation;
+    if (what === "ended" && !isReplaced) this.#ended();
+    if (item.isRenewed || (what === "ended" && !isReplaced)) throw error;
+    item.isRenewed = true;
+    this.#session.drop(generation);
+    return 0;
+  }
+
+  /** Ends early by `wake`, unless the server named the time. */
+  #pause(milliseconds, isNamed = false) {
+    if (this.#isClosed) return undefined;
+    return new Promise((resolve) => {
+      const timer = milliseconds === undefined ? undefined : this.#platform.setTimeout(resolve, milliseconds);
+      this.#wake = ({ isForced }) => {
+        if (isNamed && !isForced) return;
+        this.#platform.clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+// ---------------------------------------------------------------- stores
+
+/** One feature as the server shows it: a state, and labels. `client.store(id)` makes it. */
+class Store {
+  id;
+  /** The view state; undefined before the first. Another object with each change. */
+  state;
+  /** The state's version. */
+  version;
+  /** `loading`, `ready`, `ended` (the store was disposed of), `denied` or `missing` (there is no such feature). */
+  status = "loading";
+  #client; #watched; #listeners = new Set(); #labelListeners = new Set(); #unheard = []; #waits = [];
+
+  constructor(id, client, watched) {
+    this.id = id;
+    this.#client = client;
+    this.#watched = watched;
+  }
+
+  /** Whether something listens to the store, so that the stream shows it. */
+  get isWatched() { return this.#listeners.size + this.#labelListeners.size > 0; }
+
+  /** Watches the store: `listener` is called after each change of its state or status. Returns what ends that. */
+  subscribe = (listener) => this.#add(this.#listeners, listener);
+
+  /**
+   * Watches the store: `listener` gets each label once, and `{ id, version, intent, replay }`. Labels that came while
+   * only `subscribe` watched are handed over first.
+   */
+  onLabel(listener) {
+    const end = this.#add(this.#labelListeners, listener);
+    for (const data of this.#unheard.splice(0)) this.#call(listener, data);
+    return end;
+  }
+
+  /** The labels from now on, for `for await`. */
+  get labels() {
+    const store = this;
+    return {
+      [Symbol.asyncIterator]() {
+        const kept = [];
+        let wake = () => {};
+        let isOver = false;
+        const end = store.onLabel((label) => {
+          kept.push(label);
+          if (kept.length > limits.keptLabels) kept.shift();
+          wake();
+        });
+        return {
+          async next() {
+            while (kept.length === 0 && !isOver) await new Promise((resolve) => { wake = resolve; });
+            return isOver ? { done: true, value: undefined } : { done: false, value: kept.shift() };
+          },
+          async return() {
+            isOver = true;
+            end();
+            wake();
+            return { done: true, value: undefined };
+          },
+        };
+      },
+    };
+  }
+
+  /**
+   * Sends an intent: an object, or its JSON as text. Resolves with `{ intent, session, version }` when the server has
+   * committed it; with `{ until: "shown" }` only when the watched store shows what it did. Rejects with `Problem` if it
+   * is refused, with `SendError` if no answer came.
+   */
+  async send(intent, { until } = {}) {
+    const answer = await this.#client.send(this.id, intent);
+    if (until === "shown") await this.shown(answer.version);
+    return answer;
+  }
+
+  /** Resolves with true when the watched store shows the version or a later one, with false when it never will. */
+  shown(version) {
+    if (this.version >= version) return Promise.resolve(true);
+    if (!this.isWatched || !["loading", "ready"].includes(this.status)) return Promise.resolve(false);
+    return new Promise((resolve) => this.#waits.push({ version, resolve }));
+  }
+
+  /** For the client: an event of the stream. */
+  handle(event, data) {
+    switch (event) {
+      case "state":
+        this.state = data.state;
+        this.version = data.version;
+        this.#settle(true, (wait) => wait.version <= data.version);
+        return this.#become("ready");
+      case "label":
+        if (this.#labelListeners.size > 0) for (const listener of [...this.#labelListeners]) this.#call(listener, data);
+        else if (this.#unheard.push(data) > limits.keptLabels) this.#unheard.shift();
+        return undefined;
+      // Versions of before cannot be told from those that come.
+      case "reset": return this.#settle(false);
+      case "forget":
+        this.version = undefined;
+        return this.#settle(false);
+      case "end":
+        this.state = this.version = undefined;
+        this.#settle(false);
+        return this.#become("ended");
+      default:
+        this.#settle(false);
+        return this.#become(event);
+    }
+  }
+
+  #become(status) {
+    this.status = status;
+    for (const listener of [...this.#listeners]) this.#client.guard(() => listener());
+  }
+
+  #call(listener, { label, id, version, intent, replay = false }) {
+    this.#client.guard(() => listener(label, { id, version, intent, replay }));
+  }
+
+  #add(listeners, listener) {
+    // The same function may listen twice, and ends once each.
+    const entry = (...values) => listener(...values);
+    listeners.add(entry);
+    this.#watched();
+    return () => {
+      listeners.delete(entry);
+      if (!this.isWatched) this.#settle(false);
+      this.#watched();
+    };
+  }
+
+  #settle(isShown, isOver = () => true) {
+    const over = this.#waits.filter(isOver);
+    this.#waits = this.#waits.filter((wait) => !isOver(wait));
+    for (const { resolve } of over) resolve(isShown);
+  }
+}
+
+// ---------------------------------------------------------------- tabs
+
+/**
+ * The tabs of a browser that share one stream. One of them leads: it holds a Web Lock and the stream, and passes events
+ * on over a BroadcastChannel. The others tell it what they watch. When the leader closes the browser gives the lock to
+ * the next tab; when it does not answer a tab takes the lock away.
+ */
+class Tabs {
+  isLeader = false;
+  #name; #platform; #hooks; #id; #channel; #asking = null; #resign = () => {}; #leave = () => {};
+  #watches = new Map(); #timer; #isParked = true;
+
+  /** @param hooks `lead()`, `follow()`, `changed()`, `hear(event, data, cursor)`, `order(what, value)`, `watched()`, `snapshot()` */
+  constructor(name, platform, hooks) {
+    this.#name = name;
+    this.#platform = platform;
+    this.#hooks = hooks;
+    this.#id = platform.uuid();
+    this.#channel = new platform.BroadcastChannel(name);
+    this.#channel.onmessage = ({ data }) => this.#hear(data);
+    this.join();
+  }
+
+  /** The features that the other tabs watch. */
+  get features() { return [...this.#watches.values()].flat(); }
+
+  /** Follows, and stands ready to lead. */
+  join() {
+    if (!this.#isParked) return;
+    this.#isParked = false;
+    // Held as long as this tab lives: the leader gets it when the tab is gone.
+    const leaving = new Promise((resolve) => { this.#leave = resolve; });
+    this.#platform.locks.request(this.#tabLock(this.#id), () => {
+      this.announce();
+      return leaving;
+    });
+    this.#stand();
+    this.#heard();
+  }
+
+  /** Lets another tab lead, for this one is closed or frozen. */
+  park() {
+    this.#isParked = true;
+    this.#platform.clearTimeout(this.#timer);
+    this.#say({ type: "bye", tab: this.#id });
+    this.#asking?.abort();
+    this.isLeader = false;
+    this.#resign();
+    this.#leave();
+  }
+
+  close() {
+    this.park();
+    this.#channel.close();
+  }
+
+  /** Tells the leader what this tab watches. */
+  announce() {
+    if (!this.isLeader) this.#say({ type: "watch", tab: this.#id, features: this.#hooks.watched() });
+  }
+
+  /** Passes an event on, if this tab leads. */
+  pass(event, data, cursor) {
+    if (this.isLeader) this.#say({ type: "event", event, data, cursor });
+  }
+
+  /** Has the leader do something. */
+  order(what, value) { this.#say({ type: "order", what, value }); }
+
+  /** Asks whether the leader is there; if it does not answer in time this tab leads. */
+  probe() {
+    if (this.isLeader || this.#isParked) return;
+    this.#say({ type: "probe" });
+    this.#platform.clearTimeout(this.#timer);
+    this.#timer = this.#platform.setTimeout(() => this.#stand({ steal: true }), limits.leaderAnswer);
+  }
+
+  #tabLock(tab) { return `${this.#name} tab ${tab}`; }
+
+  #say(message) { this.#channel.postMessage(message); }
+
+  /** Waits for the leader's lock, or takes it. */
+  async #stand({ steal = false } = {}) {
+    this.#asking?.abort();
+    const asking = this.#asking = new AbortController();
+    const options = steal ? { steal } : { signal: asking.signal };
+    await this.#platform.locks.request(this.#name, options, () => {
+      if (asking.signal.aborted) return undefined;
+      const resigned = new Promise((resolve) => { this.#resign = resolve; });
+      this.#lead();
+      return resigned;
+    }).catch(() => {});
+    // Another tab took the lock away.
+    if (this.#asking !== asking || !this.isLeader) return;
+    this.isLeader = false;
+    this.#watches.clear();
+    this.#hooks.follow();
+    this.announce();
+    this.#heard();
+    this.#stand();
+  }
+
+  #lead() {
+    this.isLeader = true;
+    this.#platform.clearTimeout(this.#timer);
+    this.#watches.clear();
+    this.#say({ type: "leader" });
+    this.#hooks.lead();
+  }
+
+  #hear(message) {
+    if (this.#isParked) return;
+    if (this.isLeader) return this.#hearAsLeader(message);
+    switch (message.type) {
+      case "leader": this.announce(); break;
+      case "event": this.#hooks.hear(message.event, message.data, message.cursor); break;
+      case "snapshot":
+        if (message.tab === this.#id) for (const [event, data] of message.events) this.#hooks.hear(event, data, message.cursor);
+        break;
+      case "alive": break;
+      default: return;
+    }
+    this.#heard();
+  }
+
+  #hearAsLeader(message) {
+    switch (message.type) {
+      case "watch": {
+        const isNew = !this.#watches.has(message.tab);
+        this.#watches.set(message.tab, message.features);
+        this.#say({ type: "snapshot", tab: message.tab, ...this.#hooks.snapshot() });
+        this.#hooks.changed();
+        if (isNew) this.#platform.locks.request(this.#tabLock(message.tab), () => this.#lose(message.tab));
+        break;
+      }
+      case "bye": this.#lose(message.tab); break;
+      case "order": this.#hooks.order(message.what, message.value); break;
+      case "probe": this.#say({ type: "alive" }); break;
+    }
+  }
+
+  #lose(tab) {
+    if (this.#watches.delete(tab)) this.#hooks.changed();
+  }
+
+  /** The leader lives. If it is silent for long it is asked. */
+  #heard() {
+    this.#platform.clearTimeout(this.#timer);
+    if (this.isLeader) return;
+    this.#timer = this.#platform.setTimeout(() => this.probe(), limits.silentHeartbeats * limits.heartbeat);
+  }
+}
+
+// ---------------------------------------------------------------- the client
+
+/** A client for one server: stores, a stream and a queue of intents. */
+class Client {
+  #options; #platform; #session; #stream; #intents; #tabs = null; #stores = new Map(); #isGathering = false;
+  #condition = { condition: "idle" }; #conditionListeners = new Set(); #eventListeners = new Set();
+  #hello = null; #labelIds = new Set(); #isClosed = false; #removeListeners = [];
+
+  constructor(options) {
+    const { url = "", credential = "cookie", patience = limits.patience } = options ?? {};
+    this.#options = { ...options, url: url.replace(/\/$/, ""), credential, patience };
+    this.#platform = { ...ownPlatform(), ...options?.platform };
+    this.#session = new Session(this.#options, this.#platform, (answer) => this.#sessionChanged(answer));
+    this.#stream = new Stream(this.#options, this.#platform, this.#session, (event, data) => {
+      this.#tabs?.pass(event, data, this.#stream.cursor);
+      this.#hear(event, data);
+    });
+    this.#intents = new Intents(this.#options.patience, this.#platform, this.#session, () => this.#lead("ended"));
+    this.#listenToPage();
+    if (this.#isShared) this.#tabs = new Tabs(`mvi-client:${this.#options.url}`, this.#platform, this.#tabHooks());
+  }
+
+  /** `idle`, `connecting`, `live`, `reconnecting`, `offline`, `paused`, `signedOut`, `failed`, `ended` or `closed`. */
+  get condition() { return this.#condition.condition; }
+
+  /** More of the condition: `retryAt`, the time of the next try, and `problem`, why there is no stream. */
+  get conditionDetails() { return this.#condition; }
+
+  /** The session's id, as the last stream said; null before. */
+  get session() { return this.#hello?.session ?? null; }
+
+  /** Calls `listener` after each change of the condition. Returns what ends that. */
+  onCondition = (listener) => this.#add(this.#conditionListeners, listener);
+
+  /** Calls `listener(event, data)` with everything that arrives, such as for a log. Returns what ends that. */
+  onEvent = (listener) => this.#add(this.#eventListeners, listener);
+
+  /** The store of a feature: always the same object for the same id, such as `counter` or `order-detail:42`. */
+  store(id) {
+    if (!this.#stores.has(id)) this.#stores.set(id, new Store(id, this, () => this.#watchedChanged()));
+    return this.#stores.get(id);
+  }
+
+  /** Sends an intent to a feature; see `Store.send`. */
+  async send(id, intent) {
+    const body = typeof intent === "string" ? intent : JSON.stringify(intent);
+    const headers = { "Idempotency-Key": `"${this.#platform.uuid()}"` };
+    const answer = await this.#intents.add((timeout) =>
+      this.#session.request("POST", `/features/${id}/intents`, { body, headers, timeout }));
+    // Another tab made a session, and the cookie is that one's now: what the stream shows is of the old one.
+    if (answer?.session && this.session !== null && answer.session !== this.session) this.#lead("session", answer.session);
+    return answer ?? {};
+  }
+
+  /** A request of the session, such as `request("GET", "/features/counter/state")`. Throws `Problem` if it is refused. */
+  async request(method, path, { body, headers } = {}) {
+    await this.#session.have();
+    return this.#session.request(method, path, { body: body === undefined ? body : JSON.stringify(body), headers });
+  }
+
+  /** Opens the stream now, whatever the condition; after the end of a session with a new one. */
+  reconnect() { this.#lead("reconnect"); }
+
+  /** Signs in, or renews who is signed in, with the given identity or the callback's. */
+  async signIn(identity) {
+    await this.#session.signIn(identity);
+    if (["signedOut", "idle"].includes(this.condition)) this.reconnect();
+  }
+
+  /**
+   * Ends the session after the intents that were sent before. Those that are sent from now on run in a new session.
+   * Rejects if the server could not be told.
+   */
+  async endSession() {
+    await this.#intents.add(async (timeout) => {
+      await this.#session.request("DELETE", "/sessions/current", { timeout }).catch((error) => {
+        if (![401, 404].includes(error.status)) throw error;
+      });
+      this.#session.end();
+      this.#lead("ended");
+    });
+  }
+
+  /** Tells the client what a page tells it by itself: `online`, `offline`, and `foreground` when a person looks. */
+  notify(what) {
+    if (what === "online" || what === "offline") this.#intents[what]();
+    if (!this.#tabs || this.#tabs.isLeader) return this.#stream[what]();
+    if (what === "foreground") {
+      this.#tabs.order("foreground");
+      this.#tabs.probe();
+    }
+  }
+
+  /** Ends everything; intents that wait are rejected. The session stays. */
+  close() {
+    this.#isClosed = true;
+    for (const remove of this.#removeListeners) remove();
+    this.#intents.close();
+    this.#session.close();
+    this.#tabs?.close();
+    this.#stream.close();
+    this.#hear("condition", { condition: "closed" });
+  }
+
+  /** For stores: a listener's error is the page's, and must not stop the client. */
+  guard(call) {
+    try { call(); } catch (error) { this.#platform.report(error); }
+  }
+
+  // ------------------------------------------------------------ events
+
+  #hear(event, data) {
+    switch (event) {
+      case "hello":
+        if (this.#hello && (this.#hello.session !== data.session || this.#hello.epoch !== data.epoch)) {
+          this.#labelIds.clear();
+          for (const store of this.#stores.values()) store.handle("forget");
+        }
+        this.#hello = data;
+        this.#intents.wake();
+        break;
+      case "label":
+        // Labels come at least once.
+        if (this.#labelIds.has(data.id)) return;
+        this.#labelIds.add(data.id);
+        if (this.#labelIds.size > limits.labelIds) this.#labelIds.delete(this.#labelIds.values().next().value);
+        break;
+      case "reset":
+        for (const store of this.#stores.values()) store.handle("reset");
+        break;
+      case "condition": return this.#show(data);
+    }
+    for (const listener of [...this.#eventListeners]) this.guard(() => listener(event, data));
+    if (["state", "label", "end", "denied", "missing"].includes(event)) this.#stores.get(data.feature)?.handle(event, data);
+  }
+
+  #show(data) {
+    if (this.condition === "closed") return;
+    // Where another tab ended it.
+    if (data.condition === "ended") {
+      if (this.#session.id === data.session) this.#session.end();
+      this.#hello = null;
+      this.#labelIds.clear();
+      for (const store of this.#stores.values()) store.handle("forget");
+    }
+    this.#condition = data;
+    for (const listener of [...this.#conditionListeners]) this.guard(() => listener());
+  }
+
+  #add(listeners, listener) {
+    const entry = (...values) => listener(...values);
+    listeners.add(entry);
+    return () => listeners.delete(entry);
+  }
+
+  // ------------------------------------------------------------ what is watched, and by which tab
+
+  #watched() { return [...this.#stores.values()].filter((store) => store.isWatched).map((store) => store.id); }
+
+  /** The stream changes once for all that changes in one turn of the event loop. */
+  #watchedChanged() {
+    if (this.#isGathering || this.#isClosed) return;
+    this.#isGathering = true;
+    this.#platform.setTimeout(() => {
+      this.#isGathering = false;
+      if (this.#isClosed) return;
+      if (this.#tabs) this.#tabs.announce();
+      this.#updateStream();
+    }, 0);
+  }
+
+  #updateStream() {
+    if (!this.#tabs) this.#stream.update(this.#watched());
+    else if (this.#tabs.isLeader) this.#stream.update([...this.#watched(), ...this.#tabs.features]);
+  }
+
+  /** Tabs share a stream if they share a session: by the cookie, or by a token in their storage. */
+  get #isShared() {
+    const { share, credential, storage } = this.#options;
+    const { locks, BroadcastChannel, document } = this.#platform;
+    return share !== false && locks && BroadcastChannel && document && (credential === "cookie" || storage);
+  }
+
+  #tabHooks() {
+    return {
+      lead: () => this.#stream.resume(this.#watched()),
+      follow: () => this.#stream.close("idle"),
+      changed: () => this.#updateStream(),
+      watched: () => this.#watched(),
+      snapshot: () => ({ events: this.#stream.snapshot(), cursor: this.#stream.cursor }),
+      order: (what, value) => this.#order(what, value),
+      hear: (event, data, cursor) => {
+        this.#stream.note(event, data, cursor);
+        this.#hear(event, data);
+      },
+    };
+  }
+
+  /** Does something to the stream, in the tab that has it. */
+  #lead(what, value) {
+    if (this.#isClosed) return;
+    if (this.#tabs && !this.#tabs.isLeader) this.#tabs.order(what, value);
+    else this.#order(what, value);
+  }
+
+  #order(what, value) {
+    switch (what) {
+      case "reconnect": return this.#stream.reconnect();
+      case "foreground": return this.#stream.foreground();
+      case "ended": return this.#stream.ended();
+      case "session": if (this.#session.adopt(value)) this.#stream.sessionChanged(value);
+    }
+  }
+
+  #sessionChanged(answer) {
+    this.#hear("session", answer);
+    if (this.#tabs && !this.#tabs.isLeader) this.#tabs.order("session", answer.id);
+    else this.#stream.sessionChanged(answer.id);
+  }
+
+  #listenToPage() {
+    const { window, document } = this.#platform;
+    const on = (target, name, handle) => {
+      target?.addEventListener(name, handle);
+      this.#removeListeners.push(() => target?.removeEventListener(name, handle));
+    };
+    const back = () => {
+      this.#tabs?.join();
+      this.notify("foreground");
+    };
+    const park = () => {
+      this.#tabs?.park();
+      this.#stream.park();
+    };
+    on(window, "online", () => this.notify("online"));
+    on(window, "offline", () => this.notify("offline"));
+    on(window, "focus", () => this.notify("foreground"));
+    on(window, "pointerdown", () => { if (this.condition === "paused") this.notify("foreground"); });
+    on(document, "visibilitychange", () => { if (document.visibilityState === "visible") this.notify("foreground"); });
+    // A page that the browser freezes, or keeps for the way back, must not hold a stream's place.
+    on(window, "pagehide", park);
+    on(window, "pageshow", ({ persisted }) => { if (persisted) back(); });
+    on(document, "freeze", park);
+    on(document, "resume", back);
+  }
+}
+
+/** What a client has of its surroundings; `options.platform` replaces any of it. */
+function ownPlatform() {
+  const { navigator, document, EventSource, BroadcastChannel } = globalThis;
+  const hex = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return {
+    fetch: (...request) => globalThis.fetch(...request),
+    EventSource, BroadcastChannel, locks: navigator?.locks,
+    document, window: document && globalThis,
+    now: () => Date.now(),
+    setTimeout: (call, milliseconds) => setTimeout(call, milliseconds),
+    clearTimeout: (timer) => clearTimeout(timer),
+    random: () => Math.random(),
+    // Without https a browser has no `randomUUID`.
+    uuid: () => crypto.randomUUID?.() ?? hex().replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-"),
+    report: (error) => (globalThis.reportError ?? console.error)(error),
+  };
+}
+
+/** Makes a client. See README.md for the options. */
+export function createClient(options) {
+  return new Client(options);
+}

@@ -1,0 +1,117 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Server, json, live, problem, settle, start } from "./support.mjs";
+
+const path = "POST /features/counter/intents";
+const cut = () => Promise.reject(new TypeError("network"));
+
+test("an intent keeps its key over all tries", async () => {
+  const { server, store, clock } = await live();
+  server.answer(path, cut, () => problem(503, "draining"), cut);
+  const sent = store.send({ type: "increment" });
+  await clock.advance(10_000);
+  await sent;
+  const keys = server.asked(path).map(({ headers }) => headers["Idempotency-Key"]);
+  assert.equal(keys.length, 4);
+  assert.match(keys[0], /^"[0-9a-f-]{36}"$/);
+  assert.equal(new Set(keys).size, 1);
+});
+
+test("text goes out as it is, so that large numbers stay exact", async () => {
+  const bodies = [];
+  const server = new Server();
+  const { client } = start({ server, platform: { fetch: (url, request) => {
+    bodies.push(request.body);
+    return server.fetch(url, request);
+  } } });
+  await client.store("counter").send('{"type":"add","amount":9007199254740993}');
+  assert.equal(bodies.at(-1), '{"type":"add","amount":9007199254740993}');
+});
+
+test("an intent is given up when its patience is over, and says whether it may have run", async () => {
+  const { server, store, clock } = await live({ patience: 2_000 });
+  server.answer(path, ...Array(20).fill(cut));
+  const sent = assert.rejects(store.send({ type: "increment" }), { name: "SendError", reason: "no-answer", mayHaveRun: true });
+  await clock.advance(3_000);
+  await sent;
+});
+
+test("an intent that only met 429 did not run", async () => {
+  const { server, store, clock } = await live({ patience: 2_000 });
+  server.answer(path, ...Array(20).fill(() => problem(429, "too-many-requests", { "Retry-After": "1" })));
+  const sent = assert.rejects(store.send({ type: "increment" }), { reason: "no-answer", mayHaveRun: false });
+  await clock.advance(3_000);
+  await sent;
+});
+
+test("the time offline does not count as patience", async () => {
+  const { server, store, clock, page } = await live({ patience: 2_000 });
+  await page.fire(page.window, "offline");
+  const sent = store.send({ type: "increment" });
+  await clock.advance(3_600_000);
+  assert.equal(server.asked(path).length, 0);
+  await page.fire(page.window, "online");
+  assert.equal((await sent).session, "s1");
+});
+
+test("a hello ends the wait of an intent that had no answer", async () => {
+  const { server, store, clock } = await live();
+  server.answer(path, cut, cut, cut, cut, cut, cut);
+  const sent = store.send({ type: "increment" });
+  await clock.advance(12_000);
+  const tries = server.asked(path).length;
+  assert.equal(tries, 6);
+  await server.stream.hello();
+  assert.equal(server.asked(path).length, tries + 1);
+  await sent;
+});
+
+test("beyond a thousand waiting intents one is refused at once", async () => {
+  const { client, store, page } = await live();
+  await page.fire(page.window, "offline");
+  const sent = Array.from({ length: 1000 }, () => store.send({ type: "increment" }).catch((error) => error.reason));
+  await assert.rejects(store.send({ type: "increment" }), { reason: "queue-full", mayHaveRun: false });
+  client.close();
+  assert.ok((await Promise.all(sent)).every((reason) => reason === "closed"));
+});
+
+test("close ends an intent that is on its way, and says that it may have run", async () => {
+  const { client, server, store } = await live();
+  server.answer(path, () => new Promise(() => {}));
+  const sent = assert.rejects(store.send({ type: "increment" }), { reason: "closed", mayHaveRun: true });
+  await settle();
+  client.close();
+  await sent;
+  await assert.rejects(store.send({ type: "increment" }), { reason: "closed", mayHaveRun: false });
+});
+
+test("send waits until the store shows what the intent did, if that is asked for", async () => {
+  const { server, store } = await live();
+  server.answer(path, () => json(202, { intent: "i", session: "s1", version: 7 }));
+  let isShown = false;
+  const sent = store.send({ type: "increment" }, { until: "shown" }).then(() => { isShown = true; });
+  await server.stream.state("counter", 6, { count: 6 });
+  assert.equal(isShown, false);
+  await server.stream.state("counter", 8, { count: 8 });
+  await sent;
+});
+
+test("a version that is never shown is no longer waited for", async () => {
+  const { server, store } = await live();
+  const shown = store.shown(9);
+  await server.stream.send("reset", { reason: "overflow", labelsLost: true });
+  assert.equal(await shown, false);
+  const other = store.shown(9);
+  await server.stream.send("end", { feature: "counter" });
+  assert.equal(await other, false);
+  assert.equal(await store.shown(0), false, "the store has no version now");
+});
+
+test("an answer of another session than the stream's opens the stream anew", async () => {
+  const { server, store, clock } = await live({ credential: "cookie" });
+  server.session = "of another program";
+  await store.send({ type: "increment" });
+  await clock.advance();
+  assert.equal(server.streams.length, 2);
+  assert.equal(server.stream.session, "of another program");
+});

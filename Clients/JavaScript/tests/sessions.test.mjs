@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { json, live, problem, settle, start } from "./support.mjs";
+
+test("an intent just behind the end of the session runs in a new session and gets no 401", async () => {
+  const { client, server, store, clock } = await live();
+  let end;
+  server.answer("DELETE /sessions/current", () => new Promise((resolve) => { end = resolve; }));
+  const ended = client.endSession();
+  const sent = store.send({ type: "increment" });
+  await clock.advance();
+  assert.equal(server.asked("POST /features/counter/intents").length, 0, "the intent waits for the end");
+
+  server.session = null;
+  end(json(204));
+  await ended;
+  assert.equal((await sent).session, "s2");
+  assert.equal(server.asked("POST /features/counter/intents").length, 1);
+  await clock.advance();
+  assert.equal(server.stream.session, "s2", "the stream shows the new session");
+  await server.stream.hello();
+  assert.equal(client.condition, "live");
+});
+
+test("an intent after the end of the session makes another one", async () => {
+  const { client, server, store, clock } = await live();
+  await client.endSession();
+  assert.equal(client.condition, "ended");
+  assert.equal(server.asked("POST /sessions").length, 1, "nobody asked to go on");
+  assert.equal((await store.send({ type: "increment" })).session, "s2");
+  await clock.advance();
+  assert.equal(client.condition, "connecting");
+  assert.equal(server.stream.session, "s2");
+});
+
+test("intents that were sent before the end of the session run in it", async () => {
+  const { client, server, store } = await live();
+  const sent = store.send({ type: "increment" });
+  await client.endSession();
+  assert.equal((await sent).session, "s1");
+  assert.deepEqual(server.requests.map(({ kind }) => kind).slice(-2), [
+    "POST /features/counter/intents", "DELETE /sessions/current",
+  ]);
+});
+
+test("an end of the session that the server refuses is told, and the session stays", async () => {
+  const { client, server } = await live();
+  server.answer("DELETE /sessions/current", () => problem(403, "cross-site"));
+  await assert.rejects(client.endSession(), { status: 403, kind: "cross-site" });
+  assert.equal(client.condition, "live");
+});
+
+test("an intent that finds the session ended is refused, and the client says that it ended", async () => {
+  const { client, server, store } = await live();
+  server.answer("POST /features/counter/intents", () => problem(404, "session-ended"));
+  await assert.rejects(store.send({ type: "increment" }), { status: 404, type: "/problems/session-ended" });
+  assert.equal(client.condition, "ended");
+});
+
+test("reconnect after the end makes a new session", async () => {
+  const { client, server, clock } = await live();
+  await client.endSession();
+  client.reconnect();
+  await clock.advance();
+  assert.equal(server.stream.session, "s2");
+});
+
+test("a session that is refused as soon as it is made is not made at full speed", async () => {
+  const { server, client, clock } = start();
+  client.store("counter").subscribe(() => {});
+  const refuse = () => problem(401, "unauthorized");
+  server.answer("GET /events", ...Array(100).fill(refuse));
+  await clock.advance(10_000);
+  assert.ok(server.asked("POST /sessions").length <= 3, `${server.asked("POST /sessions").length} sessions`);
+  assert.equal(client.condition, "reconnecting");
+});
+
+test("the token is kept in the storage that is given, and used again", async () => {
+  const values = new Map();
+  const storage = {
+    getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value),
+    removeItem: (key) => values.delete(key),
+  };
+  const first = await live({ storage });
+  first.client.close();
+  assert.deepEqual([...values.values()], ["s1"]);
+  const { server } = await live({ storage, server: first.server });
+  assert.equal(server.asked("POST /sessions").length, 1);
+  assert.equal(server.stream.request.headers.Authorization, "Bearer s1");
+});
+
+test("a stored token that is refused is forgotten", async () => {
+  const values = new Map([["mvi-client:", "old"]]);
+  const storage = {
+    getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value),
+    removeItem: (key) => values.delete(key),
+  };
+  const { server } = await live({ storage });
+  assert.equal(server.stream.session, "s1");
+  assert.deepEqual([...values.values()], ["s1"]);
+});
+
+test("signing in sends the identity, and opens the stream with the new credential", async () => {
+  const { client, server, clock } = await live();
+  server.answer("PUT /sessions/current/identity", ({ body }) => {
+    assert.deepEqual(body, { identity: "jwt" });
+    server.session = "signed-in";
+    return json(200, { id: "s1", token: "signed-in", identity: { subject: "u" } });
+  });
+  await client.signIn("jwt");
+  await clock.advance();
+  assert.equal(server.stream.request.headers.Authorization, "Bearer signed-in");
+  assert.equal(server.stream.request.headers["Last-Event-ID"], "e1.1", "the session is the same");
+});
+
+test("signing in before there is a session makes one of the subject", async () => {
+  const { client, server } = start();
+  await client.signIn("jwt");
+  assert.deepEqual(server.requests.map(({ kind, body }) => [kind, body]), [
+    ["POST /sessions", { credential: "bearer", identity: "jwt" }],
+  ]);
+});
+
+test("a signed-in session that is lost is replaced by one of the same subject, or by none", async () => {
+  const { client, server, clock } = await live({ identity: () => undefined });
+  server.answer("PUT /sessions/current/identity", () => json(200, { id: "s1", identity: { subject: "u" } }));
+  await client.signIn("jwt");
+  server.session = null;
+  await server.stream.end();
+  await clock.advance(5_000);
+  assert.equal(client.condition, "signedOut");
+  assert.equal(server.asked("POST /sessions").length, 1, "no anonymous session");
+  await settle();
+});

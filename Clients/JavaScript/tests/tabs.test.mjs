@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Browser, Clock, Page, Server, settle, start } from "./support.mjs";
+
+/** Some tabs of one browser with one server; each watches the features given. */
+async function tabs(...watched) {
+  const shared = { browser: new Browser(), server: new Server(), clock: new Clock() };
+  const opened = [];
+  for (const features of watched) {
+    const tab = start({ ...shared, page: new Page() });
+    tab.labels = [];
+    for (const feature of [features].flat()) {
+      tab.client.store(feature).subscribe(() => {});
+      tab.client.store(feature).onLabel((label) => tab.labels.push(label));
+    }
+    opened.push(tab);
+    await shared.clock.advance();
+  }
+  return { ...shared, tabs: opened };
+}
+
+async function show(server, features = server.stream.features) {
+  await server.stream.hello();
+  for (const feature of features) await server.stream.state(feature, 1, { of: feature });
+}
+
+const open = (server) => server.streams.filter((stream) => stream.isOpen);
+
+test("all tabs share one stream with all their features", async () => {
+  const { server, tabs: [a, b, c] } = await tabs("counter", "counter", "order:1");
+  await show(server);
+  assert.equal(open(server).length, 1);
+  assert.deepEqual(server.stream.features, ["counter", "order:1"]);
+  assert.deepEqual([a, b, c].map(({ client }) => client.condition), ["live", "live", "live"]);
+  assert.deepEqual(b.client.store("counter").state, { of: "counter" });
+  assert.deepEqual(c.client.store("order:1").state, { of: "order:1" });
+  assert.equal(server.asked("POST /sessions").length, 1);
+});
+
+test("a tab that comes later is shown the state at once, by the same stream", async () => {
+  const { server, clock, browser, tabs: [a] } = await tabs("counter");
+  await show(server);
+  const late = start({ server, clock, browser, page: new Page() });
+  late.client.store("counter").subscribe(() => {});
+  await clock.advance();
+  assert.equal(server.streams.length, 1);
+  assert.deepEqual(late.client.store("counter").state, a.client.store("counter").state);
+  assert.equal(late.client.condition, "live");
+});
+
+test("each tab posts its own intents", async () => {
+  const { server, tabs: [, b] } = await tabs("counter", "counter");
+  await show(server);
+  assert.equal((await b.client.store("counter").send({ type: "increment" })).session, "s1");
+  await settle();
+  assert.equal(server.streams.length, 1, "the session is the stream's");
+});
+
+test("labels come once to each tab, also while another tab takes over", async () => {
+  const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
+  await show(server);
+  const label = (n) => server.stream.send("label", { feature: "counter", id: `e1.${n}.0`, label: { n } }, `e1.${n}`);
+  await label(2);
+  a.client.close();
+  await clock.advance();
+  assert.equal(server.stream.request.headers["Last-Event-ID"], "e1.2", "it goes on where the other was");
+  await server.stream.hello();
+  await label(2);
+  await label(3);
+  assert.deepEqual(a.labels, [{ n: 2 }]);
+  assert.deepEqual(b.labels, [{ n: 2 }, { n: 3 }]);
+});
+
+test("when the leader's tab closes another takes the stream", async () => {
+  const { server, clock, tabs: [a, b, c] } = await tabs("counter", "counter", "order:1");
+  await show(server);
+  a.client.close();
+  await clock.advance();
+  assert.equal(open(server).length, 1);
+  assert.deepEqual(server.stream.features, ["counter", "order:1"]);
+  await show(server);
+  assert.deepEqual([b, c].map(({ client }) => client.condition), ["live", "live"]);
+});
+
+test("a tab that closes takes its features along", async () => {
+  const { server, clock, tabs: [, b] } = await tabs("counter", "order:1");
+  await show(server);
+  assert.deepEqual(server.stream.features, ["counter", "order:1"]);
+  b.client.close();
+  await clock.advance();
+  assert.deepEqual(server.stream.features, ["counter"]);
+});
+
+test("when the leader's tab is frozen by the browser another takes the stream", async () => {
+  const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
+  await show(server);
+  await a.page.fire(a.page.document, "freeze");
+  await clock.advance();
+  assert.equal(open(server).length, 1);
+  await show(server);
+  assert.equal(b.client.condition, "live");
+
+  await a.page.fire(a.page.document, "resume");
+  await clock.advance();
+  assert.equal(open(server).length, 1);
+  assert.equal(a.client.condition, "live");
+});
+
+test("when the leader does not answer another takes its lock, and it follows when it is back", async () => {
+  const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
+  await show(server);
+  a.tab.isFrozen = true;
+  const [old] = server.streams;
+  await clock.advance(40_000);
+  await old.send("ping", { t: 1 });
+  await clock.advance(10_000);
+  assert.equal(server.streams.length, 1, "the other tab asks first");
+  await clock.advance(5_000);
+  assert.equal(server.streams.length, 2, "the other tab has a stream");
+  await show(server);
+  assert.equal(b.client.condition, "live");
+  assert.equal(old.isOpen, false, "the old leader has lost its lock, and its stream with it");
+
+  a.tab.isFrozen = false;
+  await server.stream.state("counter", 5, { count: 5 });
+  assert.deepEqual(a.client.store("counter").state, { count: 5 });
+  assert.equal(open(server).length, 1);
+});
+
+test("a leader that answers keeps the stream, however silent it was", async () => {
+  const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
+  await show(server);
+  await b.page.fire(b.page.window, "focus");
+  await clock.advance(6_000);
+  assert.equal(server.streams.length, 1);
+  assert.equal(a.client.condition, "live");
+});
+
+test("the end of the session in one tab is its end in all, and the next intent goes on for all", async () => {
+  const { server, clock, tabs: [a, b] } = await tabs("counter", "counter");
+  await show(server);
+  await b.client.endSession();
+  await clock.advance();
+  assert.deepEqual([a, b].map(({ client }) => client.condition), ["ended", "ended"]);
+  assert.equal(open(server).length, 0);
+
+  assert.equal((await b.client.store("counter").send({ type: "increment" })).session, "s2");
+  await clock.advance();
+  assert.equal(server.stream.session, "s2");
+  await show(server);
+  assert.deepEqual([a, b].map(({ client }) => client.condition), ["live", "live"]);
+  assert.equal((await a.client.store("counter").send({ type: "increment" })).session, "s2");
+});
+
+test("without Web Locks each tab has its own stream", async () => {
+  const server = new Server();
+  const clock = new Clock();
+  for (let tab = 0; tab < 2; tab += 1) {
+    const { client } = start({ server, clock, browser: new Browser(), page: new Page(), platform: { locks: undefined } });
+    client.store("counter").subscribe(() => {});
+    await clock.advance();
+  }
+  assert.equal(open(server).length, 2);
+});
