@@ -11,6 +11,7 @@ RUN swift package resolve
 
 # Everything that a target compiles or embeds.
 COPY openapi.yaml ./
+COPY Clients/JavaScript/mvi-client.js Clients/JavaScript/mvi-client.js
 COPY Sources Sources
 COPY Tests Tests
 COPY Benchmarks/Sources Benchmarks/Sources

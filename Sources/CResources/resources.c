@@ -6,10 +6,16 @@
 #if !__has_embed("../../openapi.yaml")
 #error "openapi.yaml must be at the root of the repository: the server hands it out as /openapi.yaml"
 #endif
+#if !__has_embed("../../Clients/JavaScript/mvi-client.js")
+#error "Clients/JavaScript/mvi-client.js is missing: the server hands it out as /mvi-client.js"
+#endif
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 static const unsigned char openapi_yaml[] = {
 #embed "../../openapi.yaml"
+};
+static const unsigned char mvi_client_js[] = {
+#embed "../../Clients/JavaScript/mvi-client.js"
 };
 static const unsigned char index_html[] = {
 #embed "page/index.html"
@@ -25,6 +31,8 @@ static const unsigned char icon_svg[] = {
 };
 
 cresources_file cresources_openapi_yaml(void) { return (cresources_file){openapi_yaml, sizeof openapi_yaml}; }
+
+cresources_file cresources_mvi_client_js(void) { return (cresources_file){mvi_client_js, sizeof mvi_client_js}; }
 
 cresources_file cresources_index_html(void) { return (cresources_file){index_html, sizeof index_html}; }
 

@@ -64,6 +64,20 @@ struct DocumentTests {
         }
     }
 
+    @Test("the JavaScript client is served byte for byte, to be asked for again", arguments: Depth.allCases)
+    func client(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let response = try await server.send(TestRequest("GET", "/mvi-client.js"))
+            let file = cresources_mvi_client_js()
+            #expect(response.body.elementsEqual(UnsafeBufferPointer(start: file.bytes, count: file.count)))
+            #expect(response["content-type"] == "text/javascript; charset=utf-8")
+            #expect(response["cache-control"] == "no-cache")
+            let tag = try #require(response["etag"])
+            let again = try await server.send(TestRequest("GET", "/mvi-client.js", [("If-None-Match", tag)]))
+            #expect(again.status == 304 && again.body.isEmpty)
+        }
+    }
+
     @Test("every problem type has a page", arguments: Depth.allCases)
     func problems(depth: Depth) async throws {
         try await TestServer.run(depth) { server in

@@ -28,7 +28,7 @@ struct RouterTests {
             ("DELETE", "/features/a/state", "DELETE disposeStore a"), ("GET", "/events", "GET streamSession"),
             ("GET", "/features/a/events", "GET streamFeature a"), ("OPTIONS", "/events", "OPTIONS describeOptions"),
             ("GET", "/features/a%2Fb/state", "GET readState a%2Fb"),
-            ("GET", "/problems/busy", "GET explainProblem busy"),
+            ("GET", "/problems/busy", "GET explainProblem busy"), ("GET", "/mvi-client.js", "GET readClient"),
         ])
     func found(method: String, path: String, result: String) {
         #expect(route(method, path) == result)

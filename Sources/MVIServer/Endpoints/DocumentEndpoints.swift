@@ -1,14 +1,18 @@
 import CResources
 import MicroHTTP
 
-/// `/openapi.yaml`, the page and its files, and what the problems mean.
+/// `/openapi.yaml`, the JavaScript client, the page and its files, and what the problems mean.
 enum DocumentEndpoints {
     /// - Parameter endpoints: those of the server's author, which the description lists as far as they are known.
     static func own(_ endpoints: [Endpoint]) -> [Route] {
         let openAPI = Document(
-            OpenAPI.document(openAPIBytes, with: endpoints), contentType: "application/yaml; charset=utf-8")
+            OpenAPI.document(bytes(of: cresources_openapi_yaml()), with: endpoints),
+            contentType: "application/yaml; charset=utf-8")
+        let client = Document(
+            bytes(of: cresources_mvi_client_js()), contentType: "text/javascript; charset=utf-8")
         return [
             Route("readOpenAPI", "/openapi.yaml") { openAPI.response($0.fields) },
+            Route("readClient", "/mvi-client.js") { client.response($0.fields) },
             Route(
                 "explainProblem", .get, "/problems/{name}",
                 checkPath: { incoming throws(Problem) in _ = try problemType(incoming) }, .everyone(explain)),
@@ -56,13 +60,12 @@ enum DocumentEndpoints {
     ]
 
     /// The file as it is in the repository.
-    static var openAPIText: String { String(decoding: openAPIBytes, as: UTF8.self) }
+    static var openAPIText: String { String(decoding: bytes(of: cresources_openapi_yaml()), as: UTF8.self) }
 
-    /// A copy of what is in the program's read-only data, where it stays as long as the process.
-    private static let openAPIBytes: [UInt8] = {
-        let file = cresources_openapi_yaml()
-        return Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
-    }()
+    /// A copy of a file in the program's read-only data.
+    private static func bytes(of file: cresources_file) -> [UInt8] {
+        Array(UnsafeBufferPointer(start: file.bytes, count: file.count))
+    }
 }
 
 extension ProblemType {

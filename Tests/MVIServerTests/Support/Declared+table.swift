@@ -105,6 +105,9 @@ extension Declared {
             method: .get, path: "/openapi.yaml", operation: .readOpenAPI, requestFields: ["If-None-Match"],
             successes: [200, 304], responseFields: ["Content-Type", "ETag"]),
         Declared(
+            method: .get, path: "/mvi-client.js", operation: .readClient, requestFields: ["If-None-Match"],
+            successes: [200, 304], responseFields: ["Content-Type", "ETag"]),
+        Declared(
             method: .get, path: "/problems/{name}", operation: .explainProblem, successes: [200],
             problems: [.notFound], responseFields: ["Content-Type"]),
         Declared(

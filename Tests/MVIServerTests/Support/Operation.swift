@@ -16,6 +16,7 @@ enum Operation: String, Sendable, CaseIterable {
     case reportLiveness
     case reportReadiness
     case readOpenAPI
+    case readClient
     case explainProblem
     case readPage
     case readFile
