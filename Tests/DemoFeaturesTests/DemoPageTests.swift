@@ -13,7 +13,7 @@ import WireJSON
     @Test func `the page's files are there, with their types`() throws {
         #expect(Demo.page.map(\.path) == ["/", "/style.css", "/app.js", "/icon.svg"])
         #expect(try text("/").hasPrefix("<!doctype html>"))
-        #expect(try text("/app.js").hasSuffix("stream.start();\n"))
+        #expect(try text("/app.js").hasSuffix("cards.forEach(watch);\n"))
         #expect(Demo.page.allSatisfy { !$0.bytes.contains(0) })
     }
 
@@ -25,6 +25,9 @@ import WireJSON
             #expect(target.hasPrefix("#") || known.contains(target), "\(target) is not served")
         }
         #expect(try text("/style.css").firstMatch(of: /url\(|@import/) == nil)
+        // The server's own file.
+        let imports = try text("/app.js").matches(of: /import [^"]*"([^"]*)"/).map { String($0.1) }
+        #expect(imports == ["/mvi-client.js"])
     }
 
     // https://www.w3.org/TR/CSP3/: a policy without 'unsafe-inline' refuses all of these.

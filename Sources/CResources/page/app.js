@@ -1,5 +1,6 @@
-// The demo page: one EventSource for all features, one POST for each intent, and a function for each feature that
-// makes elements of its view state. No state of its own beyond what the stream said last.
+// The demo page: a function for each feature that makes elements of its view state. The client does the rest.
+
+import { createClient, Problem } from "/mvi-client.js";
 
 const byId = (id) => document.getElementById(id);
 const cards = [...document.querySelectorAll("[data-feature]")].map((element) => ({
@@ -161,313 +162,77 @@ function toast(text, { note, bad = false } = {}) {
   setTimeout(leave, bad ? 10_000 : 6_000);
 }
 
-// ---------------------------------------------------------------- the session
+// ---------------------------------------------------------------- the client
 
-class Problem extends Error {
-  constructor(status, body, retryAfter) {
-    super(body.detail ?? body.title ?? `The server answered ${status}`);
-    Object.assign(this, { status, body, retryAfter });
+const client = createClient();
+
+const conditionTexts = {
+  idle: "Connecting…", connecting: "Connecting…", live: "Live", reconnecting: "Reconnecting…", offline: "Offline",
+  paused: "Paused: another tab took over", ended: "Session ended", signedOut: "Signed out", failed: "Refused",
+};
+
+client.onCondition(() => {
+  const { condition, problem, retryAt } = client.conditionDetails;
+  const pill = byId("condition");
+  if (pill.textContent !== conditionTexts[condition]) pill.textContent = conditionTexts[condition];
+  pill.dataset.condition = condition;
+  byId("reconnect").textContent = condition === "ended" ? "New session" : "Reconnect";
+  byId("end-session").disabled = condition === "ended";
+  if (condition === "ended") log("stream", "ended", "The session has ended.");
+  if (!problem) return;
+  const next = retryAt ? ` Trying again in ${Math.ceil((retryAt - Date.now()) / 1000)} s.` : "";
+  log("problem", "no stream", `${problem.message}${next}`);
+});
+
+client.onEvent((event, data) => {
+  switch (event) {
+    case "session":
+      return log("stream", data.isNew ? "new session" : "session goes on", { id: data.id, expiresAt: data.expiresAt });
+    case "hello":
+      if (byId("session").textContent !== data.session) appeared.clear();
+      byId("session").textContent = data.session;
+      return log("stream", "hello", data);
+    case "state": return log("state", `state ${data.feature} v${data.version}`, data.state);
+    case "ping": return byId("show-pings").checked && log("stream", "ping", data);
+    case "end": return log("stream", `end ${data.feature}`, "The store was disposed.");
+    case "silence": return log("stream", "silence", "Nothing came for more than two heartbeats; connecting anew.");
+    case "reset":
+      if (data.labelsLost) toast("Some messages were lost", { note: `The stream started over: ${data.reason}` });
+      return log("stream", "reset", data);
+    case "denied": case "missing": case "goaway": return log("stream", event, data);
   }
-  /** The problem's name: the end of its type, such as `session-not-found`. */
-  get name() { return String(this.body.type ?? "").split("/").pop(); }
-  get text() {
-    const errors = (this.body.errors ?? []).map((error) => `${error.pointer || "body"}: ${error.detail}`);
-    return errors.length > 0 ? errors.join(" · ") : this.message;
-  }
-}
+});
 
-/** fetch, with refusals thrown as `Problem`. */
-async function request(method, path, { body, headers = {} } = {}) {
-  const response = await fetch(path, {
-    method, body, credentials: "same-origin", cache: "no-store",
-    headers: body === undefined ? headers : { "Content-Type": "application/json", ...headers },
-  });
-  if (response.ok) return response;
-  const type = response.headers.get("Content-Type") ?? "";
-  const refusal = type.includes("json") ? await response.json().catch(() => ({})) : {};
-  throw new Problem(response.status, refusal, Number(response.headers.get("Retry-After")) || undefined);
-}
+// ---------------------------------------------------------------- cards
 
-/** The session of this browser's cookie, made if there is none: by one tab at a time, or each would make its own. */
-async function haveSession() {
-  return navigator.locks ? navigator.locks.request("session", postSession) : postSession();
-}
-
-async function postSession() {
-  const response = await request("POST", "/sessions", { body: JSON.stringify({ credential: "cookie" }) });
-  const session = await response.json();
-  log("stream", response.status === 201 ? "new session" : "session goes on", { id: session.id, expiresAt: session.expiresAt });
-}
-
-// ---------------------------------------------------------------- the stream
-
-const seenLabels = new Set();
-/** By feature id: the version shown last, and what waits for a version. */
-const shown = new Map();
-let waiting = [];
-/** Cards whose feature was told that its view appeared, in this session. */
+/** Features that were told that their view appeared, in this session. */
 const appeared = new Set();
+/** By feature id: how many intents are on their way, or not shown yet. */
+const pending = new Map();
 
-const stream = {
-  source: null, session: null, cursor: null, condition: "connecting", attempt: 0, timer: 0, watchdog: 0, heartbeat: 20,
-
-  /** Opens the stream, in a session that is made if there is none. */
-  async start() {
-    this.stop();
-    this.show("connecting");
-    const turn = this.turn;
-    try {
-      await haveSession();
-      if (turn === this.turn) this.open();
-    } catch (error) {
-      if (turn === this.turn) this.again(error);
-    }
-  },
-
-  open() {
-    this.stop();
-    const query = new URLSearchParams(cards.map((card) => ["feature", card.id]));
-    // A new EventSource knows nothing of the old one's position.
-    if (this.cursor) query.set("last_event_id", this.cursor);
-    const source = new EventSource(`/events?${query}`);
-    this.source = source;
-    for (const [name, handle] of Object.entries(handlers)) {
-      source.addEventListener(name, (event) => {
-        if (this.source !== source) return;
-        if (event.lastEventId) this.cursor = event.lastEventId;
-        this.watch();
-        handle(JSON.parse(event.data));
-      });
-    }
-    source.onerror = () => {
-      if (this.source !== source) return;
-      if (source.readyState === EventSource.CLOSED) this.diagnose();
-      else this.show("reconnecting");
-    };
-    this.watch();
-  },
-
-  /** Number of starts and stops so far: who was overtaken by another gives up. */
-  turn: 0,
-
-  stop() {
-    this.turn += 1;
-    clearTimeout(this.timer);
-    clearTimeout(this.watchdog);
-    this.source?.close();
-    this.source = null;
-  },
-
-  /** A stream that says nothing for more than two heartbeats is dead, whatever the browser thinks. */
-  watch(milliseconds = this.heartbeat * 2_500) {
-    clearTimeout(this.watchdog);
-    this.watchdog = setTimeout(() => {
-      log("stream", "silence", "Nothing came for more than two heartbeats; connecting anew.");
-      this.show("reconnecting");
-      this.open();
-    }, milliseconds);
-  },
-
-  /** The browser gave up for ever. The session tells why. */
-  async diagnose() {
-    this.stop();
-    this.show("reconnecting");
-    const turn = this.turn;
-    try {
-      await request("GET", "/sessions/current");
-      this.again(new Error("The stream was refused, the session is fine."));
-    } catch (error) {
-      if (turn !== this.turn) return;
-      if (error.name === "session-ended") this.end("The session has ended.");
-      else if (error.status === 404 || error.status === 401) this.renew();
-      else this.again(error);
-    }
-  },
-
-  /** The session is gone: another one, and nothing of the old one counts. */
-  renew() {
-    forget();
-    this.start();
-  },
-
-  /** Tries again later, less and less often, never all clients at once. */
-  again(error) {
-    this.stop();
-    this.show("reconnecting");
-    const pause = error.retryAfter ? error.retryAfter * 1000 : Math.min(30_000, 1000 * 2 ** this.attempt);
-    this.attempt += 1;
-    log("problem", "no stream", `${error.text ?? error.message} Trying again in ${Math.ceil(pause / 1000)} s.`);
-    this.timer = setTimeout(() => this.start(), pause * (0.8 + 0.4 * Math.random()));
-  },
-
-  end(reason) {
-    this.stop();
-    forget();
-    this.show("ended");
-    log("stream", "ended", reason);
-  },
-
-  show(condition) {
-    this.condition = condition;
-    const texts = {
-      connecting: "Connecting…", live: "Live", reconnecting: "Reconnecting…", ended: "Session ended",
-      paused: "Paused: another tab took over",
-    };
-    const pill = byId("condition");
-    if (pill.textContent !== texts[condition]) pill.textContent = texts[condition];
-    pill.dataset.condition = condition;
-    byId("reconnect").textContent = condition === "ended" ? "New session" : "Reconnect";
-    byId("end-session").disabled = condition === "ended";
-  },
-};
-
-/** What belonged to a session that is no more. */
-function forget() {
-  stream.cursor = null;
-  stream.session = null;
-  seenLabels.clear();
-  shown.clear();
-  appeared.clear();
-  settle(() => true);
+/** Shows the feature that the card has chosen, and its labels. */
+function watch(card) {
+  const store = client.store(card.id);
+  const ends = [store.subscribe(() => show(card, store)), store.onLabel((label, { replay }) => {
+    log("label", `label ${store.id}${replay ? " (replayed)" : ""}`, label);
+    const text = labelTexts[label.type]?.(label) ?? JSON.stringify(label);
+    toast(text, { note: replay ? `${store.id} · while you were away` : store.id });
+  })];
+  card.unwatch = () => ends.forEach((end) => end());
 }
 
-const handlers = {
-  hello(data) {
-    if (stream.session && stream.session !== data.session) {
-      const cursor = stream.cursor;
-      forget();
-      stream.cursor = cursor;
-    }
-    stream.session = data.session;
-    stream.heartbeat = data.heartbeat || 20;
-    stream.attempt = 0;
-    stream.watch();
-    stream.show("live");
-    byId("session").textContent = data.session;
-    log("stream", "hello", data);
-  },
-
-  state(data) {
-    const card = cards.find((card) => card.id === data.feature);
-    if (!card) return;
-    shown.set(data.feature, data.version);
-    render(card.view, views[card.name](data.state));
-    card.element.querySelector(".version").textContent = `v${data.version}`;
-    settle((wait) => wait.feature === data.feature && wait.version <= data.version, { wasSeen: true });
-    log("state", `state ${data.feature} v${data.version}`, data.state);
-    if (data.state.status === "empty") appear(card);
-  },
-
-  label(data) {
-    // Labels come at least once.
-    if (seenLabels.has(data.id)) return;
-    seenLabels.add(data.id);
-    if (seenLabels.size > 1000) seenLabels.delete(seenLabels.values().next().value);
-    log("label", `label ${data.feature}${data.replay ? " (replayed)" : ""}`, data.label);
-    const text = labelTexts[data.label.type]?.(data.label) ?? JSON.stringify(data.label);
-    toast(text, { note: data.replay ? `${data.feature} · while you were away` : data.feature });
-  },
-
-  ping(data) {
-    if (byId("show-pings").checked) log("stream", "ping", data);
-  },
-
-  reset(data) {
-    log("stream", "reset", data);
-    // What is shown from now on is new; nothing that waits for a version of before can be told from it.
-    settle(() => true);
-    if (data.labelsLost) toast("Some messages were lost", { note: `The stream started over: ${data.reason}` });
-  },
-
-  end(data) {
-    log("stream", `end ${data.feature}`, "The store was disposed.");
-    const card = cards.find((card) => card.id === data.feature);
-    if (!card) return;
-    shown.delete(data.feature);
-    appeared.delete(data.feature);
-    settle((wait) => wait.feature === data.feature);
-    const again = h("button", { type: "button" }, "Start it again");
-    again.addEventListener("click", () => stream.open());
-    render(card.view, [h("p", { class: "soft" }, "This store was disposed."), again]);
-    card.element.querySelector(".version").textContent = "–";
-  },
-
-  goaway(data) {
-    log("stream", "goaway", data);
-    switch (data.reason) {
-      case "ended": return stream.end("The session was ended.");
-      case "expired": return stream.renew();
-      case "superseded":
-        stream.stop();
-        return stream.show("paused");
-      // The rest come back by themselves, when the browser has waited for as long as `retry:` said.
-      default:
-        stream.show("reconnecting");
-        stream.watch((data.retry ?? 0) + 30_000);
-    }
-  },
-};
-
-// ---------------------------------------------------------------- intents
-
-/** Ends the waiting of those who match: the stream has shown what they wrote, or never will. */
-function settle(isOver, { wasSeen = false } = {}) {
-  const over = waiting.filter(isOver);
-  waiting = waiting.filter((wait) => !isOver(wait));
-  if (wasSeen) {
-    for (const { feature, version, since } of over) {
-      log("state", `seen ${feature} v${version}`, `${Math.round(performance.now() - since)} ms after the click`);
-    }
+function show(card, store) {
+  card.element.querySelector(".version").textContent = store.version === undefined ? "–" : `v${store.version}`;
+  if (store.status === "ready") {
+    render(card.view, views[card.name](store.state));
+    if (store.state.status === "empty") appear(card);
+    return;
   }
-  for (const card of cards) card.element.toggleAttribute("data-pending", waiting.some((w) => w.feature === card.id));
-}
-
-const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-
-/** Posts an intent. The key makes it safe to post it again when no answer came: it runs once. */
-async function post(feature, body) {
-  const key = crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const headers = { "Idempotency-Key": `"${key}"` };
-      const response = await request("POST", `/features/${feature}/intents`, { body, headers });
-      return await response.json();
-    } catch (error) {
-      const mayPass = !(error instanceof Problem) || error.status === 503 || error.name === "intent-in-progress";
-      if (!mayPass || attempt === 4) throw error;
-      await pause(error.retryAfter ?? attempt * 0.5);
-    }
-  }
-}
-
-async function send(card, body) {
-  const wait = { feature: card.id, version: Infinity, since: performance.now() };
-  waiting.push(wait);
-  card.element.toggleAttribute("data-pending", true);
-  card.element.querySelector(":scope > .problem")?.remove();
-  log("intent", `intent ${card.id}`, body);
-  try {
-    const answer = await post(wait.feature, body);
-    log("intent", `202 ${wait.feature} v${answer.version}`, `intent ${answer.intent}`);
-    // Another tab made a session, and the cookie is that one's now: what this stream shows is of the old one.
-    if (stream.session && answer.session !== stream.session) return stream.renew();
-    // The stream may have been quicker than the answer.
-    wait.version = answer.version;
-    settle((other) => other === wait && (shown.get(wait.feature) ?? -1) >= answer.version, { wasSeen: true });
-  } catch (error) {
-    settle((other) => other === wait);
-    refused(card, error);
-  }
-}
-
-function refused(card, error) {
-  const status = error instanceof Problem ? `${error.status} ${error.body.title ?? ""}`.trim() : "No answer";
-  const text = error.text ?? "The server could not be reached.";
-  log("problem", `${status} ${card.id}`, error.body ?? text);
-  card.element.querySelector(":scope > .problem")?.remove();
-  card.view.before(h("div", { class: "problem", role: "alert" }, h("strong", {}, status), h("span", {}, text)));
-  if (error.name === "session-not-found" || error.status === 401) stream.renew();
-  if (error.name === "session-ended") stream.end("The session has ended.");
+  appeared.delete(store.id);
+  const texts = { ended: "This store was disposed.", denied: "You may not use this.", missing: "This is not there." };
+  const again = h("button", { type: "button" }, "Start it again");
+  again.addEventListener("click", () => client.reconnect());
+  render(card.view, [h("p", { class: "soft" }, texts[store.status]), store.status === "ended" && again]);
 }
 
 /** The view of a feature appeared: it is told once, and not again while it is shown. */
@@ -477,6 +242,59 @@ function appear(card) {
   send(card, JSON.stringify({ type: "onAppear" }));
 }
 
+function count(id, change) {
+  pending.set(id, (pending.get(id) ?? 0) + change);
+  for (const card of cards) card.element.toggleAttribute("data-pending", (pending.get(card.id) ?? 0) > 0);
+}
+
+/** Sends an intent; the card is pending until its effect is shown. */
+async function send(card, body) {
+  const store = client.store(card.id);
+  const since = performance.now();
+  count(store.id, 1);
+  card.element.querySelector(":scope > .problem")?.remove();
+  log("intent", `intent ${store.id}`, body);
+  try {
+    const answer = await store.send(body);
+    log("intent", `202 ${store.id} v${answer.version}`, `intent ${answer.intent}`);
+    const wasShown = await store.shown(answer.version);
+    if (wasShown) log("state", `seen ${store.id} v${answer.version}`, `${Math.round(performance.now() - since)} ms after the click`);
+  } catch (error) {
+    refused(card, store.id, error);
+  } finally {
+    count(store.id, -1);
+  }
+}
+
+function refused(card, id, error) {
+  const isProblem = error instanceof Problem;
+  const status = isProblem ? `${error.status} ${error.document.title ?? ""}`.trim() : "No answer";
+  const errors = (error.document?.errors ?? []).map(({ pointer, detail }) => `${pointer || "body"}: ${detail}`);
+  const text = errors.length > 0 ? errors.join(" · ") : error.message;
+  log("problem", `${status} ${id}`, isProblem ? error.document : text);
+  card.element.querySelector(":scope > .problem")?.remove();
+  card.view.before(h("div", { class: "problem", role: "alert" }, h("strong", {}, status), h("span", {}, text)));
+}
+
+/** Shows another lesson or order, if there is one. */
+async function choose(card, key) {
+  const id = `${card.name}:${key}`;
+  card.element.querySelector(":scope > .problem")?.remove();
+  try {
+    await client.request("GET", `/features/${id}/state`);
+  } catch (error) {
+    return refused(card, id, error);
+  }
+  if (card.key === key) return;
+  card.unwatch();
+  appeared.delete(card.id);
+  card.key = key;
+  card.element.querySelector(".version").textContent = "–";
+  label(card);
+  watch(card);
+  count(card.id, 0);
+}
+
 /** The JSON of a form's intent. A number goes as it was typed: parsed and printed it could be another one. */
 function formIntent(form) {
   const fields = [...new FormData(form)].map(([name, value]) => {
@@ -484,25 +302,6 @@ function formIntent(form) {
     return `${JSON.stringify(name)}:${isNumber ? value.trim() : JSON.stringify(value)}`;
   });
   return `${form.dataset.intent.slice(0, -1)},${fields.join(",")}}`;
-}
-
-/** Shows another lesson or order, if there is one: a stream that names an unknown feature is refused whole. */
-async function choose(card, key) {
-  const id = `${card.name}:${key}`;
-  card.element.querySelector(":scope > .problem")?.remove();
-  try {
-    await request("GET", `/features/${id}/state`);
-  } catch (error) {
-    refused({ ...card, id }, error);
-    return;
-  }
-  if (card.key === key) return;
-  settle((wait) => wait.feature === card.id);
-  appeared.delete(card.id);
-  card.key = key;
-  card.element.querySelector(".version").textContent = "–";
-  label(card);
-  stream.open();
 }
 
 // ---------------------------------------------------------------- curl
@@ -565,27 +364,13 @@ byId("curl-session").append(
   curlLine(`curl -N -H "Authorization: Bearer $TOKEN" '${location.origin}/events?feature=counter&feature=user-info'`));
 
 byId("clear-log").addEventListener("click", () => byId("log").replaceChildren());
-byId("reconnect").addEventListener("click", () => stream.start());
+byId("reconnect").addEventListener("click", () => client.reconnect());
 byId("end-session").addEventListener("click", async () => {
   try {
-    await request("DELETE", "/sessions/current");
-    stream.end("The session was ended here.");
+    await client.endSession();
   } catch (error) {
-    toast(error.text ?? "The server could not be reached.", { bad: true });
+    toast(error.message, { bad: true });
   }
 });
 
-// A stream that another tab took the place of comes back when this one is looked at again, not before.
-const lookedAt = () => {
-  if (stream.condition === "paused" && document.visibilityState === "visible") stream.start();
-};
-document.addEventListener("visibilitychange", lookedAt);
-addEventListener("focus", lookedAt);
-addEventListener("pointerdown", lookedAt);
-addEventListener("online", () => { if (stream.condition === "reconnecting") stream.start(); });
-
-// A page that the browser keeps for the way back must not hold a stream's place.
-addEventListener("pagehide", () => stream.stop());
-addEventListener("pageshow", (event) => { if (event.persisted && stream.condition !== "ended") stream.start(); });
-
-stream.start();
+cards.forEach(watch);
