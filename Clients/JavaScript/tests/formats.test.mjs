@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { applyJSONPatch, applyMergePatch, EventParser } from "../mvi-client.js";
+
+const events = (...texts) => {
+  const parser = new EventParser();
+  return texts.flatMap((text) => [...parser.push(text)]);
+};
+
+test("events are the same wherever the text is cut", () => {
+  const text = "id: 1\r\nevent: a\rdata: x\ndata:y\n\r\n: comment\nretry: 9\ndata\n\ndata: lost";
+  const whole = events(text);
+  assert.deepEqual(whole, [
+    { event: "a", data: "x\ny", id: "1" }, { event: "message", data: "", id: "1" },
+  ]);
+  for (let cut = 0; cut <= text.length; cut += 1) {
+    assert.deepEqual(events(text.slice(0, cut), text.slice(cut)), whole, `cut at ${cut}`);
+  }
+  assert.deepEqual(events(...text), whole);
+});
+
+test("an id counts from its blank line on, also without data, and not with NUL", () => {
+  const parser = new EventParser();
+  assert.equal([...parser.push("id: 7\n")].length, 0);
+  assert.equal(parser.lastId, undefined);
+  assert.equal([...parser.push("\n")].length, 0);
+  assert.equal(parser.lastId, "7");
+  assert.deepEqual([...parser.push("id: 8\0\ndata: x\n\n")], [{ event: "message", data: "x", id: "7" }]);
+});
+
+test("a JSON Patch is applied whole or not at all, and shares what it does not change", () => {
+  const state = Object.freeze({ list: Object.freeze([1, 2]), other: Object.freeze({}) });
+  const result = applyJSONPatch(state, [
+    { op: "test", path: "/list", value: [1, 2] }, { op: "add", path: "/list/1", value: 9 },
+    { op: "copy", from: "/list", path: "/copy" }, { op: "move", from: "/list/0", path: "/copy/-" },
+    { op: "remove", path: "/list/0" }, { op: "replace", path: "/a~1b", value: 1 },
+  ].slice(0, 5));
+  assert.deepEqual(result, { list: [2], other: {}, copy: [1, 9, 2, 1] });
+  assert.equal(result.other, state.other);
+  for (const operation of [
+    { op: "replace", path: "/none", value: 1 }, { op: "add", path: "/list/3", value: 1 }, { op: "add", path: "list", value: 1 },
+    { op: "remove", path: "/list/-" }, { op: "add", path: "/list/01", value: 1 }, { op: "test", path: "/list", value: [1] },
+    { op: "add", path: "/x" }, { op: "move", from: "/list", path: "/list/0" }, { op: "turn", path: "" },
+    { op: "add", path: "/toString/x", value: 1 }, { op: "remove", path: "/constructor" },
+  ]) {
+    assert.throws(() => applyJSONPatch(state, [{ op: "add", path: "/x", value: 1 }, operation].slice(1)), JSON.stringify(operation));
+  }
+});
+
+test("patches make own members of names that objects inherit", () => {
+  const patched = applyJSONPatch({}, [{ op: "add", path: "/__proto__", value: { isBad: true } }]);
+  const merged = applyMergePatch({}, JSON.parse('{"__proto__":{"isBad":true},"constructor":{"x":1}}'));
+  for (const value of [patched, merged]) {
+    assert.equal(Object.getPrototypeOf(value), Object.prototype);
+    assert.equal(value.isBad, undefined);
+    assert.deepEqual(Object.entries(value)[0], ["__proto__", { isBad: true }]);
+  }
+  assert.equal({}.isBad, undefined);
+});
+
+// https://www.rfc-editor.org/rfc/rfc7396#appendix-A
+test("merge patches give what RFC 7396 says", () => {
+  for (const [target, patch, result] of [
+    [{ a: "b" }, { a: "c" }, { a: "c" }], [{ a: "b" }, { b: "c" }, { a: "b", b: "c" }], [{ a: "b" }, { a: null }, {}],
+    [{ a: ["b"] }, { a: "c" }, { a: "c" }], [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
+    [["a"], ["c"], ["c"]], [{ a: "b" }, ["c"], ["c"]], [{ e: null }, { a: 1 }, { e: null, a: 1 }], [[1, 2], { a: "b", c: null }, { a: "b" }],
+    [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
+  ]) assert.deepEqual(applyMergePatch(target, patch), result);
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import * as client from "../mvi-client.js";
+
+const run = promisify(execFile);
+const folder = fileURLToPath(new URL("..", import.meta.url));
+
+/** What tsc says about a text; empty if it finds nothing. */
+async function compile(text) {
+  const place = await mkdtemp(join(tmpdir(), "mvi-client-"));
+  try {
+    const paths = { "mvi-client": [join(folder, "mvi-client.d.ts")] };
+    const compilerOptions = {
+      strict: true, noEmit: true, target: "es2022", module: "es2022", lib: ["es2022", "dom"], types: [], baseUrl: place, paths,
+    };
+    await writeFile(join(place, "use.ts"), text);
+    await writeFile(join(place, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
+    return await run("tsc", ["--project", place]).then(() => "", ({ stdout }) => stdout);
+  } finally {
+    await rm(place, { recursive: true });
+  }
+}
+
+const readme = await readFile(join(folder, "README.md"), "utf8");
+const [, example] = /```ts\n([^]*?)```/.exec(readme);
+
+test("states, intents and labels have the types of their feature, as the README says", async () => {
+  assert.equal(await compile(`${example}
+    client.store("counter").send({ type: "add", amount: 1 }, { until: "shown" });
+    client.store("counter").onLabel((label, info) => { const n: number = label.count; const r: boolean = info.replay; });
+    const keyed: number | undefined = client.store("counter:7").state?.count;
+    const other: unknown = client.store("other").state;
+    async function read() { for await (const label of client.store("counter").labels) label.count.toFixed(); }
+    // @ts-expect-error The feature has no such intent.
+    client.store("counter").send({ type: "shrink" });
+    // @ts-expect-error There may be no state yet.
+    client.store("counter").state.count;
+    // @ts-expect-error The key changes nothing about the types.
+    client.store("counter:7").send({ type: "add" });
+    export { keyed, other, read };
+  `), "");
+});
+
+test("the types name all that the module exports, and nothing else", async () => {
+  const types = await readFile(join(folder, "mvi-client.d.ts"), "utf8");
+  const named = [...types.matchAll(/^export (?:class|function) (\w+)/gm)].map(([, name]) => name);
+  assert.deepEqual(named.sort(), Object.keys(client).sort());
+});
+
+test("the package has the module, its types and the README, of the version that the server has", async () => {
+  const { stdout } = await run("npm", ["pack", "--dry-run", "--json"], { cwd: folder });
+  const [{ files, version }] = JSON.parse(stdout);
+  assert.deepEqual(files.map(({ path }) => path).sort(), ["README.md", "mvi-client.d.ts", "mvi-client.js", "package.json"]);
+  const openAPI = await readFile(join(folder, "../../openapi.yaml"), "utf8");
+  assert.ok(openAPI.includes(`\n  version: ${version}\n`), version);
+});
