@@ -7,16 +7,19 @@ export interface FeatureTypes {
   label: unknown;
 }
 
-/** The features of a server by name, such as `{ counter: { state: …; intent: …; label: … } }`. */
+/**
+ * The features of a server by name, such as `{ counter: { state: …; intent: …; label: … } }`. `mvi-server types
+ * --typescript` prints them.
+ */
 export type Features = Record<string, FeatureTypes>;
 
 /** The types of the feature that an id such as `counter` or `order-detail:42` names. */
 export type FeatureOf<F, Id extends string> =
-  (Id extends `${infer Name}:${string}` ? Name : Id) extends infer Name
-    ? Name extends keyof F
-      ? F[Name] extends FeatureTypes ? F[Name] : FeatureTypes
-      : FeatureTypes
-    : never;
+  Id extends keyof F ? Known<F[Id]>
+  : Id extends `${infer Name}:${string}` ? (Name extends keyof F ? Known<F[Name]> : FeatureTypes)
+  : FeatureTypes;
+
+type Known<Feature> = Feature extends FeatureTypes ? Feature : FeatureTypes;
 
 /** Ends the listening; to be called once. */
 export type End = () => void;

@@ -293,8 +293,8 @@ class Session {
 
   /** Takes over the session that another tab made. Returns whether it is another one. */
   adopt(id) {
-    if (!this.#isByCookie && !this.#options.storage) return false;
-    const token = this.#isByCookie ? null : this.#options.storage.getItem(this.#key);
+    const token = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key);
+    if (!this.#isByCookie && !token) return false;
     if (this.#isReady && (this.#isByCookie ? id === this.id : token === this.#token)) return false;
     this.#accept({ id, token: token ?? undefined }, { isTold: false });
     return true;
@@ -304,7 +304,7 @@ class Session {
   async #make() {
     const work = async () => {
       const stored = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key);
-      if (stored && stored !== this.#refusedToken) return this.#accept({ token: stored });
+      if (stored && stored !== this.#refusedToken) return this.#accept({ token: stored, isNew: false });
       await this.#post();
     };
     return this.#platform.locks ? this.#platform.locks.request(`${this.#key} session`, work) : work();
@@ -373,11 +373,11 @@ class Session {
   }
 
   #accept(answer, { isTold = true } = {}) {
-    const { id = null, token, identity } = answer;
+    const { id, token, identity } = answer;
     this.generation += 1;
     this.#isReady = true;
     this.#isSignedIn = identity != null;
-    this.id = id;
+    this.id = id ?? this.id;
     if (token !== undefined) {
       this.#token = token;
       this.#options.storage?.setItem(this.#key, token);
@@ -629,7 +629,6 @@ class Stream {
         // Nothing of another session, or of another log of this one, counts.
         if (data.session !== this.hello?.session || data.epoch !== this.hello?.epoch) this.cursor = id ?? "";
         this.hello = data;
-        this.#session.id = data.session;
         this.#attempts = 0;
         this.#isRenewed = this.#isRefreshed = false;
         this.#shown.clear();
@@ -1325,6 +1324,7 @@ class Client {
           for (const store of this.#stores.values()) store.handle("forget");
         }
         this.#hello = data;
+        this.#session.id = data.session;
         this.#intents.wake();
         break;
       case "label":
@@ -1422,8 +1422,9 @@ class Client {
 
   #sessionChanged(answer) {
     this.#hear("session", answer);
-    if (this.#tabs && !this.#tabs.isLeader) this.#tabs.order("session", answer.id);
-    else this.#stream.sessionChanged(answer.id);
+    if (this.#tabs && !this.#tabs.isLeader) {
+      if (answer.isNew !== false) this.#tabs.order("session", answer.id);
+    } else this.#stream.sessionChanged(answer.id);
   }
 
   #listenToPage() {

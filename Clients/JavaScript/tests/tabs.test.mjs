@@ -152,6 +152,33 @@ test("the end of the session in one tab is its end in all, and the next intent g
   assert.equal((await a.client.store("counter").send({ type: "increment" })).session, "s2");
 });
 
+test("tabs that have a token in one storage share its session and its stream, also after its end", async () => {
+  const values = new Map();
+  const storage = {
+    getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value),
+    removeItem: (key) => values.delete(key),
+  };
+  const shared = { browser: new Browser(), server: new Server(), clock: new Clock(), credential: "bearer", storage };
+  const [a, b] = [start({ ...shared, page: new Page() }), start({ ...shared, page: new Page() })];
+  for (const { client } of [a, b]) client.store("counter").subscribe(() => {});
+  const { server, clock } = shared;
+  await clock.advance();
+  await show(server);
+  assert.equal(open(server).length, 1);
+  assert.equal((await b.client.store("counter").send({ type: "increment" })).session, "s1");
+
+  await a.client.endSession();
+  await clock.advance();
+  assert.equal(b.client.condition, "ended");
+  server.session = null;
+  assert.equal((await b.client.store("counter").send({ type: "increment" })).session, "s2");
+  await clock.advance();
+  assert.equal(server.stream.request.headers.Authorization, "Bearer s2");
+  assert.equal(open(server).length, 1);
+  await show(server);
+  assert.deepEqual([a, b].map(({ client }) => client.condition), ["live", "live"]);
+});
+
 test("without Web Locks each tab has its own stream", async () => {
   const server = new Server();
   const clock = new Clock();

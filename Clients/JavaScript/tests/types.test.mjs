@@ -20,12 +20,25 @@ async function compile(text) {
       strict: true, noEmit: true, target: "es2022", module: "es2022", lib: ["es2022", "dom"], types: [], baseUrl: place, paths,
     };
     await writeFile(join(place, "use.ts"), text);
+    await writeFile(join(place, "features.ts"), features);
     await writeFile(join(place, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["use.ts"] }));
     return await run("tsc", ["--project", place]).then(() => "", ({ stdout }) => stdout);
   } finally {
     await rm(place, { recursive: true });
   }
 }
+
+/** As `mvi-server types --typescript` prints them. */
+const features = `
+  export namespace Counter {
+    export interface State { count: number }
+    export type Intent = { type: "increment" } | { type: "add"; amount: number };
+    export type Label = { type: "milestone"; count: number };
+  }
+  export interface Features {
+    "counter": { state: Counter.State; intent: Counter.Intent; label: Counter.Label };
+    [key: \`order-detail:\${string}\`]: { state: { id: string }; intent: { type: "refresh" }; label: never };
+  }`;
 
 const readme = await readFile(join(folder, "README.md"), "utf8");
 const [, example] = /```ts\n([^]*?)```/.exec(readme);
@@ -34,7 +47,7 @@ test("states, intents and labels have the types of their feature, as the README 
   assert.equal(await compile(`${example}
     client.store("counter").send({ type: "add", amount: 1 }, { until: "shown" });
     client.store("counter").onLabel((label, info) => { const n: number = label.count; const r: boolean = info.replay; });
-    const keyed: number | undefined = client.store("counter:7").state?.count;
+    const keyed: string | undefined = client.store("order-detail:42").state?.id;
     const other: unknown = client.store("other").state;
     async function read() { for await (const label of client.store("counter").labels) label.count.toFixed(); }
     // @ts-expect-error The feature has no such intent.
@@ -42,7 +55,8 @@ test("states, intents and labels have the types of their feature, as the README 
     // @ts-expect-error There may be no state yet.
     client.store("counter").state.count;
     // @ts-expect-error The key changes nothing about the types.
-    client.store("counter:7").send({ type: "add" });
+    client.store("order-detail:42").send({ type: "add" });
+    createClient<{ order: { state: { id: string }; intent: never; label: never } }>().store("order:7").state?.id;
     export { keyed, other, read };
   `), "");
 });
