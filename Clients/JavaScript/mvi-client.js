@@ -279,10 +279,12 @@ class Session {
   drop(generation = this.generation) {
     if (!this.#isReady || generation !== this.generation) return;
     this.#needsIdentity ||= this.#isSignedIn;
+    const { storage } = this.#options;
+    // Another tab may have put a good one there.
+    if (storage?.getItem(this.#key) === this.#token) storage?.removeItem(this.#key);
     this.#refusedToken = this.#token;
     this.#isReady = this.#isSignedIn = false;
     this.#token = this.id = null;
-    this.#options.storage?.removeItem(this.#key);
   }
 
   /** Forgets the session, and who was signed in: it was ended. */
@@ -307,7 +309,16 @@ class Session {
       if (stored && stored !== this.#refusedToken) return this.#accept({ token: stored, isNew: false });
       await this.#post();
     };
-    return this.#platform.locks ? this.#platform.locks.request(`${this.#key} session`, work) : work();
+    const { locks } = this.#platform;
+    if (!locks) return work();
+    let isGranted = false;
+    return locks.request(`${this.#key} session`, () => {
+      isGranted = true;
+      return work();
+    }).catch((error) => {
+      if (isGranted) throw error;
+      return work();
+    });
   }
 
   /** An anonymous session, unless somebody was signed in before or the server has none. */
@@ -1087,7 +1098,7 @@ class Tabs {
     this.#platform.locks.request(this.#tabLock(this.#id), () => {
       this.announce();
       return leaving;
-    });
+    }).catch(() => {});
     this.#stand();
     this.#heard();
   }
@@ -1138,12 +1149,17 @@ class Tabs {
     this.#asking?.abort();
     const asking = this.#asking = new AbortController();
     const options = steal ? { steal } : { signal: asking.signal };
-    await this.#platform.locks.request(this.#name, options, () => {
-      if (asking.signal.aborted) return undefined;
-      const resigned = new Promise((resolve) => { this.#resign = resolve; });
-      this.#lead();
-      return resigned;
-    }).catch(() => {});
+    try {
+      await this.#platform.locks.request(this.#name, options, () => {
+        if (asking.signal.aborted) return undefined;
+        const resigned = new Promise((resolve) => { this.#resign = resolve; });
+        this.#lead();
+        return resigned;
+      });
+    } catch (error) {
+      // A frame in a sandbox has no locks: it is alone.
+      if (error.name !== "AbortError") return this.#lead();
+    }
     // Another tab took the lock away.
     if (this.#asking !== asking || !this.isLeader) return;
     this.isLeader = false;
@@ -1211,7 +1227,7 @@ class Tabs {
 class Client {
   #options; #platform; #session; #stream; #intents; #tabs = null; #stores = new Map(); #isGathering = false;
   #condition = { condition: "idle" }; #conditionListeners = new Set(); #eventListeners = new Set();
-  #hello = null; #labelIds = new Set(); #isClosed = false; #removeListeners = [];
+  #hello = null; #labelIds = new Set(); #isClosed = false; #ending; #removeListeners = [];
 
   constructor(options) {
     const { url = "", credential = "cookie", patience = limits.patience } = options ?? {};
@@ -1261,8 +1277,16 @@ class Client {
 
   /** A request of the session, such as `request("GET", "/features/counter/state")`. Throws `Problem` if it is refused. */
   async request(method, path, { body, headers } = {}) {
+    await this.#ending;
     await this.#session.have();
-    return this.#session.request(method, path, { body: body === undefined ? body : JSON.stringify(body), headers });
+    const { generation } = this.#session;
+    const request = { body: body === undefined ? body : JSON.stringify(body), headers };
+    return this.#session.request(method, path, request).catch(async (error) => {
+      if (remedy(error) !== "session") throw error;
+      this.#session.drop(generation);
+      await this.#session.have();
+      return this.#session.request(method, path, request);
+    });
   }
 
   /** Opens the stream now, whatever the condition; after the end of a session with a new one. */
@@ -1279,13 +1303,15 @@ class Client {
    * Rejects if the server could not be told.
    */
   async endSession() {
-    await this.#intents.add(async (timeout) => {
+    const end = this.#intents.add(async (timeout) => {
       await this.#session.request("DELETE", "/sessions/current", { timeout }).catch((error) => {
         if (![401, 404].includes(error.status)) throw error;
       });
       this.#session.end();
       this.#lead("ended");
     });
+    this.#ending = end.catch(() => {});
+    await end;
   }
 
   /** Tells the client what a page tells it by itself: `online`, `offline`, and `foreground` when a person looks. */

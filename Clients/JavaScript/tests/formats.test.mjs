@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { applyJSONPatch, applyMergePatch, EventParser } from "../mvi-client.js";
 
@@ -17,6 +19,29 @@ test("events are the same wherever the text is cut", () => {
     assert.deepEqual(events(text.slice(0, cut), text.slice(cut)), whole, `cut at ${cut}`);
   }
   assert.deepEqual(events(...text), whole);
+});
+
+// The bytes that all parsers of this repository read; a copy of the client alone does not have them.
+const golden = new URL("../../Conformance/golden/parser/", import.meta.url);
+
+test("golden files are read as they say, cut anywhere", { skip: !existsSync(golden) }, async () => {
+  const names = (await readdir(golden)).filter((name) => name.endsWith(".json"));
+  assert.ok(names.length > 10);
+  for (const name of names) {
+    const bytes = await readFile(new URL(name.replace(/json$/, "bytes"), golden));
+    const wanted = JSON.parse(await readFile(new URL(name, golden), "utf8"));
+    for (const size of [1, 2, 3, 7, bytes.length || 1]) {
+      const parser = new EventParser();
+      const decoder = new TextDecoder();
+      const found = [];
+      for (let at = 0; at < bytes.length; at += size) {
+        const text = decoder.decode(bytes.subarray(at, at + size), { stream: true });
+        for (const { event, data, id = "" } of parser.push(text)) found.push({ type: event, data, lastID: id });
+      }
+      const result = { events: found, lastID: parser.lastId ?? "", retry: parser.retry ?? null };
+      assert.deepEqual(result, { events: wanted.events, lastID: wanted.lastID, retry: wanted.retry }, `${name} in pieces of ${size}`);
+    }
+  }
 });
 
 test("an id counts from its blank line on, also without data, and not with NUL", () => {

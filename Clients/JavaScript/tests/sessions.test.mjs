@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { json, live, problem, settle, start } from "./support.mjs";
+import { json, live, problem, settle, start, storing } from "./support.mjs";
 
 test("an intent just behind the end of the session runs in a new session and gets no 401", async () => {
   const { client, server, store, clock } = await live();
@@ -31,6 +31,21 @@ test("an intent after the end of the session makes another one", async () => {
   await clock.advance();
   assert.equal(client.condition, "connecting");
   assert.equal(server.stream.session, "s2");
+});
+
+test("another request just behind the end of the session is made in a new session", async () => {
+  const { client, server } = await live();
+  server.answer("GET /features/counter/state", ({ headers }) => json(200, { of: headers.Authorization }));
+  const ended = client.endSession();
+  assert.deepEqual(await client.request("GET", "/features/counter/state"), { of: "Bearer s2" });
+  await ended;
+});
+
+test("another request that finds the session gone is made again in a new one", async () => {
+  const { client, server } = await live();
+  server.session = null;
+  server.answer("GET /features/counter/state", () => problem(404, "session-not-found"), () => json(200, { count: 0 }));
+  assert.deepEqual(await client.request("GET", "/features/counter/state"), { count: 0 });
 });
 
 test("intents that were sent before the end of the session run in it", async () => {
@@ -76,11 +91,7 @@ test("a session that is refused as soon as it is made is not made at full speed"
 });
 
 test("the token is kept in the storage that is given, and used again", async () => {
-  const values = new Map();
-  const storage = {
-    getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value),
-    removeItem: (key) => values.delete(key),
-  };
+  const { values, storage } = storing();
   const first = await live({ storage });
   first.client.close();
   assert.deepEqual([...values.values()], ["s1"]);
@@ -89,12 +100,17 @@ test("the token is kept in the storage that is given, and used again", async () 
   assert.equal(server.stream.request.headers.Authorization, "Bearer s1");
 });
 
+test("a token that another tab put into the storage is taken, and not thrown away with the old one", async () => {
+  const { values, storage } = storing();
+  const { server, store } = await live({ storage });
+  server.session = "of another tab";
+  values.set("mvi-client:", "of another tab");
+  assert.equal((await store.send({ type: "increment" })).session, "of another tab");
+  assert.equal(server.asked("POST /sessions").length, 1);
+});
+
 test("a stored token that is refused is forgotten", async () => {
-  const values = new Map([["mvi-client:", "old"]]);
-  const storage = {
-    getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value),
-    removeItem: (key) => values.delete(key),
-  };
+  const { values, storage } = storing([["mvi-client:", "old"]]);
   const { server } = await live({ storage });
   assert.equal(server.stream.session, "s1");
   assert.deepEqual([...values.values()], ["s1"]);

@@ -143,6 +143,16 @@ class ServerStream {
   }
 }
 
+/** A storage like `sessionStorage`, and what is in it. */
+export function storing(entries) {
+  const values = new Map(entries);
+  const storage = {
+    getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value),
+    removeItem: (key) => values.delete(key),
+  };
+  return { values, storage };
+}
+
 /** A page's `window` and `document`. */
 export class Page {
   window = new EventTarget();

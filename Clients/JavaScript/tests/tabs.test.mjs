@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Browser, Clock, Page, Server, settle, start } from "./support.mjs";
+import { Browser, Clock, Page, Server, settle, start, storing } from "./support.mjs";
 
 /** Some tabs of one browser with one server; each watches the features given. */
 async function tabs(...watched) {
@@ -153,11 +153,7 @@ test("the end of the session in one tab is its end in all, and the next intent g
 });
 
 test("tabs that have a token in one storage share its session and its stream, also after its end", async () => {
-  const values = new Map();
-  const storage = {
-    getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value),
-    removeItem: (key) => values.delete(key),
-  };
+  const { storage } = storing();
   const shared = { browser: new Browser(), server: new Server(), clock: new Clock(), credential: "bearer", storage };
   const [a, b] = [start({ ...shared, page: new Page() }), start({ ...shared, page: new Page() })];
   for (const { client } of [a, b]) client.store("counter").subscribe(() => {});
@@ -177,6 +173,15 @@ test("tabs that have a token in one storage share its session and its stream, al
   assert.equal(open(server).length, 1);
   await show(server);
   assert.deepEqual([a, b].map(({ client }) => client.condition), ["live", "live"]);
+});
+
+test("a frame whose browser refuses it locks has a stream of its own", async () => {
+  const locks = { request: () => Promise.reject(new DOMException("sandboxed", "SecurityError")) };
+  const { client, server, clock } = start({ browser: new Browser(), platform: { locks } });
+  client.store("counter").subscribe(() => {});
+  await clock.advance();
+  await show(server);
+  assert.equal(client.condition, "live");
 });
 
 test("without Web Locks each tab has its own stream", async () => {
