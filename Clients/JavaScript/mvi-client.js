@@ -219,7 +219,9 @@ class Session {
   id = null;
   /** Grows with each new credential: a request that failed with an older one is made again. */
   generation = 0;
-  #options; #platform; #tell; #isReady = false; #isSignedIn = false; #needsIdentity = false; #token = null; #refusedToken = null;
+  #options; #platform; #tell; #isReady = false; #isSignedIn = false; #token = null; #refusedToken = null;
+  /** Once somebody is signed in, no anonymous session takes the place of theirs. */
+  #needsIdentity = false;
   #making = null; #refreshing = null; #unansweredIdentity = null; #requests = new Set();
 
   /** @param tell called with the server's answer when the session, or its credential, is another one */
@@ -278,7 +280,6 @@ class Session {
   /** Forgets the session if its credential is still that of the generation: `have` makes another one. */
   drop(generation = this.generation) {
     if (!this.#isReady || generation !== this.generation) return;
-    this.#needsIdentity ||= this.#isSignedIn;
     const { storage } = this.#options;
     // Another tab may have put a good one there.
     if (storage?.getItem(this.#key) === this.#token) storage?.removeItem(this.#key);
@@ -372,7 +373,7 @@ class Session {
       this.#unansweredIdentity = null;
       // With a cookie the answer does not say so, but it is so when an anonymous session is signed in.
       const isNew = answer.token !== undefined || (this.#isByCookie && !this.#isSignedIn);
-      this.#isSignedIn = true;
+      this.#isSignedIn = this.#needsIdentity = true;
       if (isNew) this.#accept(answer);
       return isNew;
     } catch (error) {
@@ -388,6 +389,7 @@ class Session {
     this.generation += 1;
     this.#isReady = true;
     this.#isSignedIn = identity != null;
+    this.#needsIdentity ||= this.#isSignedIn;
     this.id = id ?? this.id;
     if (token !== undefined) {
       this.#token = token;
@@ -1107,7 +1109,6 @@ class Tabs {
   park() {
     this.#isParked = true;
     this.#platform.clearTimeout(this.#timer);
-    this.#say({ type: "bye", tab: this.#id });
     this.#asking?.abort();
     this.isLeader = false;
     this.#resign();
@@ -1200,17 +1201,16 @@ class Tabs {
         this.#watches.set(message.tab, message.features);
         this.#say({ type: "snapshot", tab: message.tab, ...this.#hooks.snapshot() });
         this.#hooks.changed();
-        if (isNew) this.#platform.locks.request(this.#tabLock(message.tab), () => this.#lose(message.tab));
+        if (isNew) {
+          this.#platform.locks.request(this.#tabLock(message.tab), () => {
+            if (this.#watches.delete(message.tab)) this.#hooks.changed();
+          }).catch(() => {});
+        }
         break;
       }
-      case "bye": this.#lose(message.tab); break;
       case "order": this.#hooks.order(message.what, message.value); break;
       case "probe": this.#say({ type: "alive" }); break;
     }
-  }
-
-  #lose(tab) {
-    if (this.#watches.delete(tab)) this.#hooks.changed();
   }
 
   /** The leader lives. If it is silent for long it is asked. */

@@ -97,7 +97,7 @@ test("send waits until the store shows what the intent did, if that is asked for
 });
 
 test("a version that is never shown is no longer waited for", async () => {
-  const { server, store } = await live();
+  const { client, server, store } = await live();
   const shown = store.shown(9);
   await server.stream.send("reset", { reason: "overflow", labelsLost: true });
   assert.equal(await shown, false);
@@ -105,6 +105,10 @@ test("a version that is never shown is no longer waited for", async () => {
   await server.stream.send("end", { feature: "counter" });
   assert.equal(await other, false);
   assert.equal(await store.shown(0), false, "the store has no version now");
+  const end = client.store("order:1").subscribe(() => {});
+  const third = client.store("order:1").shown(9);
+  end();
+  assert.equal(await third, false);
 });
 
 test("an answer of another session than the stream's opens the stream anew", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { json, live, problem, settle, start, storing } from "./support.mjs";
+import { Server, json, live, problem, settle, start, storing } from "./support.mjs";
 
 test("an intent just behind the end of the session runs in a new session and gets no 401", async () => {
   const { client, server, store, clock } = await live();
@@ -129,6 +129,38 @@ test("signing in sends the identity, and opens the stream with the new credentia
   assert.equal(server.stream.request.headers["Last-Event-ID"], "e1.1", "the session is the same");
 });
 
+test("a session that somebody was signed in to before is not replaced by an anonymous one either", async () => {
+  const server = new Server();
+  server.session = "s1";
+  server.answer("POST /sessions", () => json(200, { id: "s1", identity: { subject: "u" } }));
+  const { client, clock } = await live({ server, credential: "cookie" });
+  server.session = null;
+  await server.stream.end();
+  await clock.advance(5_000);
+  assert.equal(client.condition, "signedOut");
+});
+
+test("an intent that was on its way during the sign-in runs with the new credential", async () => {
+  const { client, server, store } = await live();
+  let [refuse, answer] = [];
+  server.answer("POST /features/counter/intents", () => new Promise((resolve) => { refuse = resolve; }));
+  server.answer("PUT /sessions/current/identity", () => new Promise((resolve) => { answer = resolve; }));
+  const sent = store.send({ type: "increment" });
+  await settle();
+  const signedIn = client.signIn("jwt");
+  await settle();
+  server.session = "signed-in";
+  refuse(problem(404, "session-ended"));
+  await settle();
+  answer(json(200, { id: "s1", token: "signed-in", identity: { subject: "u" } }));
+  await signedIn;
+  await sent;
+  assert.notEqual(client.condition, "ended");
+  const [first, second] = server.asked("POST /features/counter/intents").map(({ headers }) => headers);
+  assert.equal(second.Authorization, "Bearer signed-in");
+  assert.equal(second["Idempotency-Key"], first["Idempotency-Key"]);
+});
+
 test("signing in before there is a session makes one of the subject", async () => {
   const { client, server } = start();
   await client.signIn("jwt");
@@ -138,9 +170,11 @@ test("signing in before there is a session makes one of the subject", async () =
 });
 
 test("a signed-in session that is lost is replaced by one of the same subject, or by none", async () => {
-  const { client, server, clock } = await live({ identity: () => undefined });
+  const identities = ["jwt"];
+  const { client, server, clock } = await live({ identity: () => identities.shift() });
   server.answer("PUT /sessions/current/identity", () => json(200, { id: "s1", identity: { subject: "u" } }));
-  await client.signIn("jwt");
+  await server.stream.send("identity", { expiresIn: 30 });
+  assert.equal(server.asked("PUT /sessions/current/identity").length, 1);
   server.session = null;
   await server.stream.end();
   await clock.advance(5_000);

@@ -127,6 +127,9 @@ test("a feature that is not there is missing, and the others are shown", async (
   await clock.advance();
   assert.equal(client.store("nope").status, "missing");
   assert.deepEqual(server.stream.features, ["counter"]);
+  client.reconnect();
+  await clock.advance();
+  assert.deepEqual(server.stream.features, ["counter", "nope"], "it may be there now");
 });
 
 test("with patches the state shares what did not change, and three doubts end the patches", async () => {
@@ -136,6 +139,13 @@ test("with patches the state shares what did not change, and three doubts end th
   await server.stream.send("patch", { feature: "counter", from: 2, to: 3, patch: [{ op: "replace", path: "/b/deep", value: 3 }] });
   assert.deepEqual(store.state, { a: { deep: 1 }, b: { deep: 3 } });
   assert.equal(store.state.a, a);
+  for (const version of [1, 2, 3]) {
+    await server.stream.hello();
+    await server.stream.send("patch", { feature: "counter", from: 9, to: 10, patch: [] });
+    await server.stream.hello();
+    await server.stream.state("counter", version, {});
+    await server.stream.send("patch", { feature: "counter", from: version, to: version + 1, patch: [] });
+  }
   for (let doubt = 0; doubt < 4; doubt += 1) {
     assert.equal(server.stream.request.query.get("delta"), "json-patch");
     await server.stream.hello();

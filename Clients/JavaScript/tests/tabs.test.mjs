@@ -96,6 +96,7 @@ test("when the leader's tab is frozen by the browser another takes the stream", 
   await show(server);
   await a.page.fire(a.page.document, "freeze");
   await clock.advance();
+  assert.equal(server.streams[0].isOpen, false);
   assert.equal(open(server).length, 1);
   await show(server);
   assert.equal(b.client.condition, "live");
@@ -166,13 +167,32 @@ test("tabs that have a token in one storage share its session and its stream, al
   await a.client.endSession();
   await clock.advance();
   assert.equal(b.client.condition, "ended");
-  server.session = null;
   assert.equal((await b.client.store("counter").send({ type: "increment" })).session, "s2");
+  assert.equal(server.asked("POST /features/counter/intents").length, 2, "none was sent with the old token");
   await clock.advance();
   assert.equal(server.stream.request.headers.Authorization, "Bearer s2");
   assert.equal(open(server).length, 1);
   await show(server);
   assert.deepEqual([a, b].map(({ client }) => client.condition), ["live", "live"]);
+});
+
+test("a session that is made and ended before the leader hears of it is not taken for another one", async () => {
+  const { storage } = storing();
+  const shared = { browser: new Browser(), server: new Server(), clock: new Clock(), credential: "bearer", storage };
+  const [a, b] = [start({ ...shared, page: new Page() }), start({ ...shared, page: new Page() })];
+  const { server, clock } = shared;
+  for (const { client } of [a, b]) client.store("counter").subscribe(() => {});
+  await clock.advance();
+  await show(server);
+  await a.client.endSession();
+  await clock.advance();
+  a.tab.isFrozen = true;
+  await b.client.store("counter").send({ type: "increment" });
+  storage.removeItem("mvi-client:");
+  a.tab.isFrozen = false;
+  b.client.reconnect();
+  await clock.advance();
+  assert.ok(server.asked("GET /events").every(({ headers }) => headers.Authorization !== undefined));
 });
 
 test("a frame whose browser refuses it locks has a stream of its own", async () => {
