@@ -41,7 +41,7 @@ def main():
             print(f"FAULT: {part.__name__}: {reason} ({pathlib.Path(place.filename).name}:{place.lineno})", flush=True)
 
     try:
-        flags = ("--max-streams-per-session", "32")
+        flags = ("--max-streams-per-session", "32", "--max-receipts", "100000", "--receipt-bytes", "64MiB")
         server = start(Server(given.server, given.folder, "--heartbeat", f"{measures.HEARTBEAT}s", *flags))
         slow = start(Server(given.server, given.folder, *flags))
         counting = start(Server(given.server, given.folder, "--max-streams-per-address", "2"))
