@@ -37,7 +37,7 @@ def take(visit, path, width, height):
     """The page after a few clicks, so that there is something to see."""
     screen = visit.screen()
     screen.tab.resize(width, height)
-    screen.shows("Conference videos", "14 videos").shows("Lesson", "with Elena Marín").shows("Order", "Received")
+    screen.complete().order_is_received()
     for count in range(1, 10):
         screen.button("Increment", "Counter").shows("Counter", str(count))
     screen.button("Increment", "Counter").shows("Counter", "10").message("Milestone: 10")

@@ -54,7 +54,7 @@ def lesson(visit):
 
 
 def order(visit):
-    screen = visit.screen().shows("Order", "Café Morgenrot").shows("Order", "Received").shows("Order", "Group head")
+    screen = visit.screen().order_is_received().shows("Order", "Group head")
     screen.button("Accept the order", "Order").message("The order is accepted").shows("Order", "Accepted")
     screen.button("Arrive on site", "Order").shows("Order", "On site")
     screen.button("Complete the work", "Order").shows("Order", "Done")
@@ -83,12 +83,19 @@ def videos(visit):
 
 def log(visit):
     screen = visit.screen().arrived("hello").arrived("state counter")
-    screen.click("checkbox", "pings").arrived("ping")
+    until("the box is ticked", lambda: _ticked(screen))
+    screen.arrived("ping")
     screen.button("Clear", "What arrives")
     until("the list is empty", lambda: "hello" not in screen.tab.run("(name) => look.text('list', name)",
                                                                    "Events, newest first"))
     screen.click("summary", "The same with curl", "Counter")
     screen.shows("Counter", "/features/counter/intents")
+
+
+def _ticked(screen):
+    if not screen.tab.run("(element) => element.checked", screen.element("checkbox", "pings")):
+        screen.click("checkbox", "pings")
+    return screen.tab.run("(element) => element.checked", screen.element("checkbox", "pings"))
 
 
 CHECKS = {

@@ -16,7 +16,7 @@ _FOCUS = """() => {
 
 
 def walk(visit):
-    screen = visit.screen().shows("Conference videos", "14 videos").shows("Order", "Accept the order")
+    screen = visit.screen().complete()
     screen.tab.resize(1280, 900)
     wanted = screen.tab.run("() => look.controls().map(look.described)")
     assert len(wanted) > 40, f"only {len(wanted)} controls"
@@ -45,7 +45,7 @@ def _tab_to(screen, role, name, presses=80):
 
 
 def use(visit):
-    screen = visit.screen().shows("Lesson", "Padel for beginners")
+    screen = visit.screen().complete().order_is_received()
     tab = screen.tab
     _tab_to(screen, "link", "Skip to the features")
     tab.press("Enter")

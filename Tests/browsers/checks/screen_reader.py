@@ -5,7 +5,7 @@ from screen import CARDS
 
 
 def controls(visit):
-    screen = visit.screen().shows("Conference videos", "14 videos").shows("Order", "Accept the order")
+    screen = visit.screen().complete()
     wanted = screen.tab.run("() => look.controls().map(look.described)")
     nameless = [each for each in wanted if not each["name"]]
     assert not nameless, f"controls without a name: {nameless}"
@@ -27,7 +27,7 @@ def _told(screen, place):
 
 
 def outline(visit):
-    screen = visit.screen().shows("Order", "Accept the order")
+    screen = visit.screen().complete()
     headings = screen.tab.run("""() => [...document.querySelectorAll("h1, h2, h3, h4")].filter(look.isShown)
         .map((each) => [Number(each.tagName[1]), look.name(each)])""")
     assert [level for level, _ in headings].count(1) == 1, f"one heading of level 1: {headings}"
@@ -50,7 +50,7 @@ def outline(visit):
 
 def tree(visit):
     visit.refusals = (422,)
-    screen = visit.screen().shows("Conference videos", "14 videos").shows("Order", "Accept the order")
+    screen = visit.screen().complete()
     if not hasattr(visit.browser, "accessibility_tree"):
         # WebDriver and BiDi tell of one element at a time: the checks before did that.
         return

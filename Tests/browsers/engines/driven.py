@@ -44,7 +44,7 @@ class DrivenTab:
         self._front()
         try:
             return self.driver.execute_script(f"return ({with_lookup(function)})(...arguments)", *given)
-        except JavascriptException as reason:
+        except (JavascriptException, StaleElementReferenceException) as reason:
             raise NotYet(reason.msg) from reason
 
     def click(self, element):
@@ -66,8 +66,11 @@ class DrivenTab:
     def role_and_name(self, element):
         """What the browser tells a screen reader of the element."""
         self._front()
-        role = element.aria_role
-        return self.browser.said_roles.get((element.tag_name, role), role), element.accessible_name
+        try:
+            role = element.aria_role
+            return self.browser.said_roles.get((element.tag_name, role), role), element.accessible_name
+        except StaleElementReferenceException as reason:
+            raise NotYet("the element is gone") from reason
 
     def resize(self, width, height):
         """The size of the page's viewport in CSS pixels."""
