@@ -45,10 +45,17 @@ class FirefoxTab:
 
     def click(self, element):
         origin = {"type": "element", "element": element}
+        self.run("""() => {
+          window.hasClicked = false;
+          addEventListener("click", () => { window.hasClicked = true; }, { capture: true, once: true });
+        }""")
         self._perform("pointer", [
             {"type": "pointerMove", "x": 0, "y": 0, "origin": origin},
             {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0},
         ])
+        # Right after another tab was closed Firefox may drop what the pointer does. The page tells whether it came.
+        if not self.run("() => window.hasClicked"):
+            raise NotYet("the click did not reach the page")
 
     def press(self, *keys):
         """Presses keys by name, or types a text letter by letter."""
