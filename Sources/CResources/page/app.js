@@ -171,13 +171,23 @@ const conditionTexts = {
   paused: "Paused: another tab took over", ended: "Session ended", signedOut: "Signed out", failed: "Refused",
 };
 
-client.onCondition(() => {
-  const { condition, problem, retryAt } = client.conditionDetails;
+let showingCondition;
+
+function showCondition() {
+  const { condition } = client;
   const pill = byId("condition");
   if (pill.textContent !== conditionTexts[condition]) pill.textContent = conditionTexts[condition];
   pill.dataset.condition = condition;
   byId("reconnect").textContent = condition === "ended" ? "New session" : "Reconnect";
   byId("end-session").disabled = condition === "ended";
+}
+
+client.onCondition(() => {
+  const { condition, problem, retryAt } = client.conditionDetails;
+  clearTimeout(showingCondition);
+  // A stream that is there again at once, such as after a change of what it shows, moves nothing under the pointer.
+  if (condition === "connecting") showingCondition = setTimeout(showCondition, 300);
+  else showCondition();
   if (condition === "ended") log("stream", "ended", "The session has ended.");
   if (!problem) return;
   const next = retryAt ? ` Trying again in ${Math.ceil((retryAt - Date.now()) / 1000)} s.` : "";
