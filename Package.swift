@@ -13,6 +13,7 @@ let package = Package(
     products: [
         .library(name: "MVI", targets: ["MVI"]),
         .library(name: "MVITesting", targets: ["MVITesting"]),
+        .library(name: "MVIClient", targets: ["MVIClient"]),
         .library(name: "MVIServer", targets: ["MVIServer"]),
         .library(name: "SessionJournal", targets: ["SessionJournal"]),
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
@@ -46,6 +47,14 @@ let package = Package(
         // What types look like on the wire, for clients in other languages.
         .target(name: "Schema", dependencies: ["WireJSON"], swiftSettings: settings),
         .target(name: "EventStream", swiftSettings: settings),
+        // For apps: nothing of the server's, no C library.
+        .target(
+            name: "MVIClient",
+            dependencies: [
+                "MVI", "WireJSON", "JSONDelta", "EventStream", "Locking",
+                .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: settings),
         .target(
             name: "SessionJournal",
             dependencies: [
@@ -174,6 +183,10 @@ let package = Package(
             name: "TestSupport", dependencies: ["MVI", "SessionJournal", "Locking", "MVITesting"],
             path: "Tests/TestSupport", swiftSettings: settings),
 
+        // The Swift client as the conformance kit drives it.
+        .executableTarget(
+            name: "swift-client-driver", dependencies: ["MVIClient", "WireJSON", "Locking"],
+            path: "Tests/MVIClientDriver", swiftSettings: settings),
         .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting", "WireJSON"], swiftSettings: settings),
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
         .testTarget(

@@ -1,0 +1,147 @@
+import EventStream
+import WireJSON
+
+/// What the stream's events say.
+extension Connection {
+    private struct Hello: Decodable {
+        var session: String
+        var epoch: String
+        var heartbeat: Double?
+    }
+    private struct StateEvent: Decodable {
+        var feature: String
+        var version: UInt64
+        var state: JSONText
+    }
+    private struct PatchEvent: Decodable {
+        var feature: String
+        var from: UInt64
+        var to: UInt64
+        var patch: JSONText
+    }
+    private struct LabelEvent: Decodable {
+        var feature: String
+        var version: UInt64
+        var intent: String?
+        var id: String
+        var replay: Bool?
+        var label: JSONText
+    }
+    private struct FeatureEvent: Decodable { var feature: String }
+    private struct ResetEvent: Decodable {
+        var reason: String
+        var labelsLost: Bool?
+    }
+    private struct GoAwayEvent: Decodable {
+        var reason: String
+        var retry: Double?
+    }
+
+    mutating func deliver(_ feature: String, _ delivery: Delivery) {
+        commands.append(.deliver(feature: feature, delivery))
+    }
+
+    /// Does what an event says; unknown ones nothing.
+    mutating func take(_ event: ParsedEvent) {
+        do throws(WireDecodingError) {
+            switch event.name {
+            case "hello": greet(try WireJSON.decode(Hello.self, from: event.data))
+            case "state": show(try WireJSON.decode(StateEvent.self, from: event.data))
+            case "patch": patch(try WireJSON.decode(PatchEvent.self, from: event.data))
+            case "label": hand(try WireJSON.decode(LabelEvent.self, from: event.data))
+            case "end":
+                let feature = try WireJSON.decode(FeatureEvent.self, from: event.data).feature
+                endShownWaits { $0.intent.feature == feature }
+                if watched.contains(feature) { deliver(feature, .ended) }
+            case "denied":
+                let feature = try WireJSON.decode(FeatureEvent.self, from: event.data).feature
+                endShownWaits { $0.intent.feature == feature }
+                if watched.contains(feature) { deliver(feature, .denied) }
+            case "reset":
+                let reset = try WireJSON.decode(ResetEvent.self, from: event.data)
+                endShownWaits { _ in true }
+                for feature in watched.sorted() {
+                    deliver(feature, .reset(reason: reset.reason, labelsLost: reset.labelsLost ?? true))
+                }
+            case "identity": wantIdentity(isNeeded: false)
+            case "goaway": goAway(try WireJSON.decode(GoAwayEvent.self, from: event.data))
+            default: break
+            }
+        } catch {
+            commands.append(.report("An event \"\(event.name)\" of the stream cannot be read: \(error)"))
+            loseStream()
+        }
+    }
+
+    private mutating func greet(_ hello: Hello) {
+        guard case .open(var open) = stream.phase else { return }
+        if hello.session != session.id || hello.epoch != session.epoch { forgetLog() }
+        session.id = hello.session
+        session.epoch = hello.epoch
+        sessionWasTaken()
+        stream.attempts = 0
+        if let seconds = hello.heartbeat, seconds > 0 { open.heartbeat = .seconds(min(seconds, 3_600)) }
+        open.isLive = true
+        open.shown = []
+        stream.phase = .open(open)
+        // The server is there again: intents need not wait out their time.
+        intents.retryNow(at: now)
+    }
+
+    private mutating func show(_ event: StateEvent) {
+        guard case .open(var open) = stream.phase, watched.contains(event.feature) else { return }
+        if open.shown.contains(event.feature), let shown = stream.shown[event.feature], event.version < shown.version {
+            return
+        }
+        open.shown.insert(event.feature)
+        stream.phase = .open(open)
+        show(event.version, event.state.bytes, of: event.feature)
+    }
+
+    private mutating func show(_ version: UInt64, _ state: [UInt8], of feature: String) {
+        stream.shown[feature] = StreamState.Shown(version: version, state: state)
+        deliver(feature, .state(version: version, state))
+        endShownWaits { $0.intent.feature == feature && $0.receipt.version <= version }
+    }
+
+    private mutating func patch(_ event: PatchEvent) {
+        guard let open = stream.open, watched.contains(event.feature) else { return }
+        guard open.asksForPatches, open.shown.contains(event.feature), event.to >= event.from,
+            let shown = stream.shown[event.feature], shown.version == event.from,
+            let state = settings.delta?.apply(event.patch.bytes, to: shown.state)
+        else {
+            // Each stream shows whole states first, so another one mends whatever went wrong.
+            stream.failedPatches += 1
+            commands.append(.report("A patch of \"\(event.feature)\" does not fit; the stream is opened again."))
+            return closeStream()
+        }
+        stream.failedPatches = 0
+        show(event.to, state, of: event.feature)
+    }
+
+    private mutating func hand(_ event: LabelEvent) {
+        guard stream.seen.insert(event.id), watched.contains(event.feature) else { return }
+        deliver(
+            event.feature,
+            .label(
+                StreamLabel(
+                    id: event.id, version: event.version, intent: event.intent, isReplay: event.replay ?? false,
+                    label: event.label.bytes)))
+    }
+
+    private mutating func goAway(_ event: GoAwayEvent) {
+        let generation = stream.open?.generation
+        closeStream()
+        switch event.reason {
+        case "superseded": stream.phase = .paused
+        case "ended": endSession()
+        case "expired": forgetSession()
+        case "identity":
+            // After a sign-in the streams of the old credential end, and the new one is there already.
+            if generation == session.generation { wantIdentity(isNeeded: true) }
+        default:
+            let retry = event.retry.map { Duration.milliseconds(min(max($0, 0), 86_400_000)) } ?? stream.retryBase
+            stream.phase = .waiting(until: now + pace.asked(retry))
+        }
+    }
+}

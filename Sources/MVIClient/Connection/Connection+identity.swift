@@ -1,0 +1,131 @@
+import WireJSON
+
+/// Showing the server who the user is.
+extension Connection {
+    private struct Renewed: Decodable {
+        var token: String?
+    }
+
+    /// The server wants an identity, or wants it anew.
+    ///
+    /// - Parameters:
+    ///   - isNeeded: whether nothing goes on without it.
+    mutating func wantIdentity(isNeeded: Bool) {
+        if session.renewal != nil {
+            if isNeeded { session.renewal?.isNeeded = true }
+        } else {
+            session.renewal = SessionState.Renewal(isNeeded: isNeeded)
+        }
+    }
+
+    /// There is a user, or another one.
+    mutating func signIn() {
+        guard settings.hasIdentity else { return }
+        session.isSignedIn = true
+        switch session.phase {
+        case .signedOut:
+            session.phase = session.token == nil ? .none : .ready
+            if session.token != nil { wantIdentity(isNeeded: true) }
+        // One that is made or found without the identity is told of it afterwards.
+        case .ready, .unread, .loading, .making, .waiting: wantIdentity(isNeeded: false)
+        case .none, .asking, .ending, .ended, .failed: break
+        }
+    }
+
+    mutating func askIdentity() {
+        guard !session.isAskingIdentity else { return }
+        session.isAskingIdentity = true
+        commands.append(.askIdentity)
+    }
+
+    mutating func identified(_ identity: String?) {
+        session.isAskingIdentity = false
+        if case .asking = session.phase {
+            // Without a network it is asked again when there is one.
+            session.phase = .none
+            guard let identity else { return signOut(nil) }
+            if isOnline { makeSession(identity: identity) }
+        } else if case .ready = session.phase, var renewal = session.renewal, renewal.step == .asking {
+            if let identity {
+                renewal.identity = identity
+                session.renewal = renewal
+                putIdentity(identity)
+            } else {
+                session.renewal = nil
+                // One that is good for a while yet is wanted again when it is not.
+                if renewal.isNeeded { signOut(nil) }
+            }
+        }
+    }
+
+    mutating func advanceRenewal() {
+        guard let renewal = session.renewal else { return }
+        switch renewal.step {
+        case .wanted:
+            guard settings.hasIdentity else {
+                session.renewal = nil
+                if renewal.isNeeded { signOut(nil) }
+                return
+            }
+            session.renewal?.step = .asking
+            askIdentity()
+        case .waiting(let until) where until <= now:
+            if let identity = renewal.identity { putIdentity(identity) }
+        case .asking, .putting, .waiting: break
+        }
+    }
+
+    private mutating func putIdentity(_ identity: String) {
+        session.renewal?.step = .putting
+        var body = Array(#"{"identity":"#.utf8)
+        WireJSON.appendString(identity, to: &body)
+        body.append(UInt8(ascii: "}"))
+        start(.putIdentity, request("PUT", "/sessions/current/identity", body: body))
+    }
+
+    mutating func identityPut(_ result: Result<HTTPAnswer, TransportFailure>) {
+        guard case .ready = session.phase, let renewal = session.renewal, renewal.step == .putting else { return }
+        guard case .success(let answer) = result else { return putIdentityLater(nil) }
+        let problem = ServerProblem(answer)
+        switch (answer.status, problem.name) {
+        case (200, _), (204, _):
+            session.renewal = nil
+            session.isSignedIn = true
+            sessionWasTaken()
+            // What was denied may be allowed now.
+            stream.refused = [:]
+            if let token = newCredential(in: answer), token != session.token {
+                replaceToken(token)
+                closeStream()
+            }
+        case (401, "unauthorized"?), (401, nil), (404, "session-not-found"?): forgetSession()
+        case (404, "session-ended"?): endSession()
+        case (409, "other-identity"?):
+            // Another user: what waits is not theirs.
+            failIntents(RemoteError(.sessionEnded, "Another user signed in before the intent was answered."))
+            session.madeInARow = 0
+            forgetSession()
+        case (401, _), (400, _), (403, _), (413, _), (422, _):
+            session.renewal = nil
+            commands.append(.report("The server refuses the identity: \(problem)."))
+            if renewal.isNeeded { signOut(problem) }
+        default: putIdentityLater(answer.retryAfter)
+        }
+    }
+
+    private mutating func putIdentityLater(_ asked: Duration?) {
+        guard let attempts = session.renewal?.attempts else { return }
+        let delay = retryTime(asked, attempts: attempts)
+        session.renewal?.step = .waiting(until: now + delay)
+        session.renewal?.attempts += 1
+    }
+
+    /// There is no identity that the server takes. The session's credential is kept for `signIn`.
+    mutating func signOut(_ problem: ServerProblem?) {
+        session.phase = .signedOut
+        session.renewal = nil
+        closeStream()
+        failIntents(
+            RemoteError(.signedOut, "The server wants to know who the user is; sign in again.", problem: problem))
+    }
+}

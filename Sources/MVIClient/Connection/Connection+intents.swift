@@ -1,0 +1,195 @@
+import WireJSON
+
+/// Sending intents: one at a time, in order, until each has an answer.
+extension Connection {
+    private struct Accepted: Decodable {
+        var intent: String?
+        var session: String?
+        var version: UInt64?
+    }
+
+    var intentDeadline: Duration? {
+        var times = intents.queue.map(\.deadline) + intents.shownWaits.map(\.intent.deadline)
+        if intents.inFlight == nil, let nextTry = intents.nextTry { times.append(nextTry) }
+        return times.min()
+    }
+
+    // MARK: Enqueuing
+
+    mutating func enqueue(_ intent: PendingIntent) {
+        var intent = intent
+        intent.deadline = now + settings.patience
+        switch session.phase {
+        case .ended:
+            return finish(intent, .failure(RemoteError(.sessionEnded, "The session has ended; begin a new one.")))
+        case .signedOut:
+            return finish(
+                intent, .failure(RemoteError(.signedOut, "The server wants to know who the user is; sign in first.")))
+        case .failed(let problem):
+            return finish(
+                intent,
+                .failure(
+                    RemoteError(.refused, "The server makes no session for this client.", problem: problem)))
+        default: break
+        }
+        guard intents.queue.count < settings.queueLimit else {
+            return finish(
+                intent,
+                .failure(RemoteError(.queueFull, "\(settings.queueLimit) intents wait already; this one was not kept."))
+            )
+        }
+        intents.queue.append(intent)
+    }
+
+    mutating func cancelIntent(_ id: UInt64) {
+        // One on its way has no caller any more; it holds its place, so that those behind it stay in order.
+        if let index = intents.queue.firstIndex(where: { $0.id == id }), index > 0 || intents.inFlight == nil {
+            intents.queue.remove(at: index)
+            if index == 0 { intents.nextTry = nil }
+        }
+        intents.shownWaits.removeAll { $0.intent.id == id }
+    }
+
+    mutating func finish(_ intent: PendingIntent, _ result: Result<IntentReceipt, RemoteError>) {
+        commands.append(.finish(intent: intent.id, result))
+    }
+
+    mutating func failIntents(_ error: RemoteError) {
+        cutIntent()
+        for intent in intents.queue {
+            var error = error
+            error.mayHaveRun = intent.mayHaveRun
+            finish(intent, .failure(error))
+        }
+        intents.queue = []
+        intents.nextTry = nil
+        endShownWaits { _ in true }
+    }
+
+    /// Gives up the request that is on its way; the intent stays in the queue.
+    private mutating func cutIntent() {
+        guard let id = intents.inFlight else { return }
+        intents.inFlight = nil
+        intents.queue[0].mayHaveRun = true
+        if exchanges.removeValue(forKey: id) != nil { commands.append(.cut(id)) }
+    }
+
+    mutating func expireIntents() {
+        while let index = intents.queue.firstIndex(where: { $0.deadline <= now }) {
+            if index == 0 {
+                cutIntent()
+                intents.nextTry = nil
+            }
+            let intent = intents.queue.remove(at: index)
+            finish(
+                intent,
+                .failure(
+                    RemoteError(
+                        .gaveUp, "The server did not answer the intent within \(settings.patience).",
+                        mayHaveRun: intent.mayHaveRun)))
+        }
+        endShownWaits { [now] in $0.intent.deadline <= now }
+    }
+
+    // MARK: Sending
+
+    mutating func advanceIntents() {
+        guard isOnline, session.isUsable, intents.inFlight == nil, let intent = intents.queue.first else { return }
+        if let nextTry = intents.nextTry {
+            guard nextTry <= now else { return }
+            intents.nextTry = nil
+        }
+        let target = "/features/\(Self.escaped(intent.feature))/intents"
+        // A quoted string (RFC 9651 section 3.3.3).
+        let fields = [HTTPField("Idempotency-Key", "\"\(intent.key)\""), HTTPField("Accept", "application/json")]
+        intents.inFlight = start(.intent, request("POST", target, fields, body: intent.body))
+    }
+
+    mutating func intentAnswered(_ result: Result<HTTPAnswer, TransportFailure>, generation: Int) {
+        intents.inFlight = nil
+        guard !intents.queue.isEmpty else { return }
+        let answer: HTTPAnswer
+        switch result {
+        case .failure(let failure):
+            if failure.mayHaveReached { intents.queue[0].mayHaveRun = true }
+            return tryIntentLater(nil)
+        case .success(let whole): answer = whole
+        }
+        if (200...299).contains(answer.status) {
+            guard let receipt = receipt(in: answer, of: intents.queue[0]) else {
+                // Not the server's: a captive portal answers 200 to everything.
+                intents.queue[0].mayHaveRun = true
+                return tryIntentLater(answer.retryAfter)
+            }
+            sessionWasTaken()
+            return accept(receipt)
+        }
+        intentRefused(answer, generation: generation)
+    }
+
+    private func receipt(in answer: HTTPAnswer, of intent: PendingIntent) -> IntentReceipt? {
+        if answer.status == 204 { return IntentReceipt(intent: intent.key, session: session.id ?? "", version: 0) }
+        guard answer.mediaType == "application/json",
+            let accepted = try? WireJSON.decode(Accepted.self, from: answer.body)
+        else { return nil }
+        return IntentReceipt(
+            intent: accepted.intent ?? intent.key, session: accepted.session ?? session.id ?? "",
+            version: accepted.version ?? 0)
+    }
+
+    private mutating func accept(_ receipt: IntentReceipt) {
+        let intent = intents.queue.removeFirst()
+        let isShown =
+            intent.completion == .committed || !watched.contains(intent.feature)
+            || (stream.shown[intent.feature].map { $0.version >= receipt.version } ?? false)
+        if isShown {
+            finish(intent, .success(receipt))
+        } else {
+            intents.shownWaits.append(ShownWait(intent: intent, receipt: receipt))
+        }
+    }
+
+    private mutating func intentRefused(_ answer: HTTPAnswer, generation: Int) {
+        let problem = ServerProblem(answer)
+        let isOldCredential = generation != session.generation
+        switch (answer.status, problem.name) {
+        case (401, _) where isOldCredential, (404, "session-not-found"?) where isOldCredential,
+            (404, "session-ended"?) where isOldCredential:
+            break
+        case (401, "identity-expired"?), (401, "identity-required"?): wantIdentity(isNeeded: true)
+        case (401, _), (404, "session-not-found"?):
+            intents.queue[0].renewals += 1
+            guard intents.queue[0].renewals <= 3 else { return refuse(problem) }
+            forgetSession()
+        case (404, "session-ended"?):
+            refuse(problem)
+            endSession()
+        case (429, _): tryIntentLater(answer.retryAfter)
+        case (408, _), (409, "intent-in-progress"?), (502, _), (503, _), (504, _), (507, "storage-full"?):
+            intents.queue[0].mayHaveRun = true
+            tryIntentLater(answer.retryAfter)
+        case (500, "state-unavailable"?) where answer.retryAfter != nil: tryIntentLater(answer.retryAfter)
+        default: refuse(problem)
+        }
+    }
+
+    private mutating func refuse(_ problem: ServerProblem) {
+        let intent = intents.queue.removeFirst()
+        let text = problem.detail ?? problem.title ?? "The server refused the intent with status \(problem.status)."
+        finish(intent, .failure(RemoteError(.refused, text, problem: problem)))
+    }
+
+    private mutating func tryIntentLater(_ asked: Duration?) {
+        intents.isAskedTo = asked.map { $0 > .zero } ?? false
+        intents.nextTry = now + retryTime(asked, attempts: intents.queue[0].attempts)
+        intents.queue[0].attempts += 1
+    }
+
+    // MARK: Waiting until it is shown
+
+    /// Ends the waits of intents that ran, of which `isOver` holds.
+    mutating func endShownWaits(_ isOver: (ShownWait) -> Bool) {
+        for wait in intents.shownWaits where isOver(wait) { finish(wait.intent, .success(wait.receipt)) }
+        intents.shownWaits.removeAll(where: isOver)
+    }
+}

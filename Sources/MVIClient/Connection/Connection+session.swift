@@ -1,0 +1,159 @@
+import WireJSON
+
+/// Making, keeping and giving up the session.
+extension Connection {
+    private struct Made: Decodable {
+        var id: String?
+        var token: String?
+    }
+
+    /// Takes the next step towards a session if anything needs one.
+    mutating func advanceSession() {
+        guard isOnline else { return }
+        if case .waiting(let until) = session.phase, until <= now { session.phase = session.isRead ? .none : .unread }
+        let isNeeded = !intents.queue.isEmpty || !streamFeatures.isEmpty
+        switch session.phase {
+        case .unread where isNeeded:
+            session.phase = .loading
+            commands.append(.loadCredential)
+        case .none where isNeeded && session.isSignedIn:
+            session.phase = .asking
+            askIdentity()
+        case .none where isNeeded: makeSession(identity: nil)
+        case .ready: advanceRenewal()
+        default: break
+        }
+    }
+
+    mutating func loaded(_ result: Result<String?, CredentialFailure>) {
+        guard case .loading = session.phase else { return }
+        switch result {
+        case .success(let token):
+            session.isRead = true
+            session.attempts = 0
+            session.token = token
+            session.phase = token == nil ? .none : .ready
+        case .failure:
+            commands.append(.report("The credential storage cannot be read; it is asked again later."))
+            waitForSession(nil)
+        }
+    }
+
+    mutating func makeSession(identity: String?) {
+        session.phase = .making
+        session.token = nil
+        session.isMadeWithIdentity = identity != nil
+        var body = Array(#"{"credential":"\#(settings.credential == .bearer ? "bearer" : "cookie")""#.utf8)
+        if let identity {
+            body += Array(#","identity":"#.utf8)
+            WireJSON.appendString(identity, to: &body)
+        }
+        body.append(UInt8(ascii: "}"))
+        start(.makeSession, request("POST", "/sessions", body: body))
+    }
+
+    mutating func sessionMade(_ result: Result<HTTPAnswer, TransportFailure>) {
+        guard case .making = session.phase else { return }
+        guard case .success(let answer) = result else { return waitForSession(nil) }
+        switch answer.status {
+        case 200, 201:
+            guard let token = newCredential(in: answer) else { return waitForSession(nil) }
+            session.phase = .ready
+            session.attempts = 0
+            session.madeInARow += 1
+            if session.isMadeWithIdentity { session.renewal = nil }
+            replaceToken(token)
+        case 401 where settings.hasIdentity && !session.isMadeWithIdentity:
+            session.isSignedIn = true
+            session.phase = .none
+        case 401: signOut(ServerProblem(answer))
+        case let status where [400, 403, 404, 413, 415, 422].contains(status) && answer.hasProblem:
+            let problem = ServerProblem(answer)
+            session.phase = .failed(problem)
+            failIntents(RemoteError(.refused, "The server makes no session for this client.", problem: problem))
+        default: waitForSession(answer.retryAfter)
+        }
+    }
+
+    /// The token of an answer, or its cookie.
+    func newCredential(in answer: HTTPAnswer) -> String? {
+        switch settings.credential {
+        case .bearer: return try? WireJSON.decode(Made.self, from: answer.body).token
+        case .cookie:
+            guard let field = answer.fields["set-cookie"] else { return nil }
+            let pair = String(field.prefix { $0 != ";" })
+            return pair.contains("=") && !pair.hasSuffix("=") ? pair : nil
+        }
+    }
+
+    mutating func replaceToken(_ token: String) {
+        session.token = token
+        session.generation += 1
+        commands.append(.saveCredential(token))
+    }
+
+    private mutating func waitForSession(_ asked: Duration?) {
+        session.phase = .waiting(until: now + retryTime(asked, attempts: session.attempts))
+        session.attempts += 1
+    }
+
+    /// The time before the next try of what is no stream.
+    func retryTime(_ asked: Duration?, attempts: Int) -> Duration {
+        if let asked, asked > .zero { return pace.asked(asked) }
+        return pace.delay(base: settings.retryBase, attempts: attempts)
+    }
+
+    /// The server does not know the session: another one is made. The first at once; if the server does not know that
+    /// one either, with growing times in between.
+    mutating func forgetSession() {
+        session.generation += 1
+        session.token = nil
+        session.renewal = nil
+        session.phase = .none
+        if session.madeInARow > 1 {
+            session.attempts = session.madeInARow - 2
+            waitForSession(nil)
+        }
+        forgetLog()
+        stream.refused = [:]
+        closeStream()
+    }
+
+    /// The server took the session's credential.
+    mutating func sessionWasTaken() { session.madeInARow = 0 }
+
+    /// The session is over for good: the app decides what comes next.
+    mutating func endSession() {
+        session.phase = .ended
+        session.token = nil
+        session.renewal = nil
+        commands.append(.saveCredential(nil))
+        closeStream()
+        failIntents(RemoteError(.sessionEnded, "The session was ended before the intent was answered."))
+    }
+
+    /// The app wants another session: ends the present one, and makes the next when it is needed. What waits was meant
+    /// for the present one, and fails.
+    mutating func renewSession() {
+        failIntents(RemoteError(.sessionEnded, "The app ended the session before the intent was answered."))
+        for id in exchanges.keys { commands.append(.cut(id)) }
+        exchanges = [:]
+        closeStream()
+        let farewell = session.token == nil || !isOnline ? nil : request("DELETE", "/sessions/current")
+        commands.append(.saveCredential(nil))
+        session = SessionState(
+            phase: farewell == nil ? .none : .ending, isRead: true, generation: session.generation + 1,
+            isAskingIdentity: session.isAskingIdentity)
+        forgetLog()
+        stream.phase = .closed
+        stream.refused = [:]
+        if let farewell { start(.endSession, farewell) }
+    }
+
+    mutating func sessionDeleted(_ result: Result<HTTPAnswer, TransportFailure>) {
+        guard case .ending = session.phase else { return }
+        session.phase = .none
+        if case .success(let answer) = result, [200, 204, 401, 404].contains(answer.status) { return }
+        commands.append(.report("The server could not be told that the session is over; it ends when it expires."))
+    }
+}

@@ -1,0 +1,260 @@
+import EventStream
+import WireJSON
+
+/// Opening, losing and reopening the stream.
+extension Connection {
+    /// What the stream is to show.
+    var streamFeatures: [String] { watched.filter { stream.refused[$0] == nil }.sorted() }
+
+    var streamDeadline: Duration? {
+        if let gatherEnd = stream.gatherEnd { return gatherEnd }
+        switch stream.phase {
+        case .waiting(let until): return until
+        case .open(let open): return open.silenceEnd
+        case .closed, .paused, .failed: return nil
+        }
+    }
+
+    // MARK: What the app watches
+
+    mutating func watch(_ feature: String) {
+        guard watched.insert(feature).inserted else {
+            // For another watcher of the same store.
+            if let shown = stream.shown[feature] { deliver(feature, .state(version: shown.version, shown.state)) }
+            return
+        }
+        gatherWatches()
+    }
+
+    mutating func unwatch(_ feature: String) {
+        guard watched.remove(feature) != nil else { return }
+        stream.shown[feature] = nil
+        stream.refused[feature] = nil
+        endShownWaits { $0.intent.feature == feature }
+        gatherWatches()
+    }
+
+    private mutating func gatherWatches() {
+        stream.gatherEnd = stream.gatherEnd ?? now + settings.gatherTime
+        // Another set may be taken where the one before was refused.
+        if case .failed = stream.phase { stream.phase = .closed }
+    }
+
+    // MARK: Opening
+
+    mutating func advanceStream() {
+        if let end = stream.gatherEnd {
+            guard end <= now else { return }
+            stream.gatherEnd = nil
+        }
+        let features = streamFeatures
+        if features.isEmpty || session.isOver { return closeStream() }
+        switch stream.phase {
+        case .open(let open) where open.features != features:
+            closeStream()
+            openStream(features)
+        case .closed: openStream(features)
+        case .waiting(let until) where until <= now: openStream(features)
+        case .open, .waiting, .paused, .failed: break
+        }
+    }
+
+    private mutating func openStream(_ features: [String]) {
+        guard isOnline, session.isUsable else { return }
+        let asksForPatches = settings.delta != nil && stream.failedPatches < StreamState.failedPatchLimit
+        var query = features.map { "feature=\(Self.escaped($0))" }
+        if let delta = settings.delta, asksForPatches { query.append("delta=\(delta.rawValue)") }
+        var fields = [
+            HTTPField("Accept", "text/event-stream"), HTTPField("Cache-Control", "no-store"),
+            // Refusals with their status and not as a stream that ends at once.
+            HTTPField("Prefer", "problem"),
+        ]
+        if !stream.cursor.isEmpty { fields.append(HTTPField("Last-Event-ID", stream.cursor)) }
+        let id = newExchange()
+        stream.phase = .open(
+            StreamState.OpenStream(
+                id: id, features: features, generation: session.generation, asksForPatches: asksForPatches,
+                lastByte: now))
+        commands.append(.start(id, request("GET", "/events?" + query.joined(separator: "&"), fields)))
+    }
+
+    /// A feature's id in a path or query; all but unreserved bytes and the colon as `%XX` (RFC 3986 section 2.1).
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"), UInt8(ascii: ":"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += "%" + (digits.utf8.count == 1 ? "0" : "") + digits
+            }
+        }
+        return result
+    }
+
+    // MARK: Losing
+
+    /// Cuts the stream, if there is one; it is opened again as soon as it can be.
+    mutating func closeStream() {
+        switch stream.phase {
+        case .open(let open):
+            commands.append(.cut(open.id))
+            stream.phase = .closed
+        case .waiting: stream.phase = .closed
+        case .closed, .paused, .failed: break
+        }
+    }
+
+    /// The stream failed: another try comes later.
+    mutating func loseStream(_ asked: Duration? = nil) {
+        closeStream()
+        let delay: Duration
+        if let asked, asked > .zero {
+            delay = pace.asked(asked)
+        } else {
+            delay = pace.delay(base: stream.retryBase, attempts: stream.attempts)
+        }
+        stream.phase = .waiting(until: now + delay)
+        stream.attempts += 1
+    }
+
+    mutating func retryStreamNow(includingPaused: Bool) {
+        switch stream.phase {
+        case .waiting: stream.phase = .waiting(until: now)
+        case .paused where includingPaused: stream.phase = .closed
+        case .closed, .open, .paused, .failed: break
+        }
+    }
+
+    mutating func checkWatchdog() {
+        guard case .open(let open) = stream.phase, open.silenceEnd <= now else { return }
+        guard open.isLive else { return loseStream() }
+        // A connection that was good is opened again at once: a computer that slept is in front of its user.
+        closeStream()
+        stream.attempts += 1
+    }
+
+    /// Cursor, versions and ids of labels belong to another log.
+    mutating func forgetLog() {
+        session.id = nil
+        session.epoch = nil
+        stream.cursor = ""
+        stream.shown = [:]
+        stream.seen = SeenLabels()
+        endShownWaits { _ in true }
+    }
+
+    // MARK: The answer
+
+    mutating func streamHead(_ answer: HTTPAnswer) {
+        guard case .open(var open) = stream.phase else { return }
+        open.lastByte = now
+        open.isAccepted = answer.status == 200 && answer.mediaType == "text/event-stream"
+        if !open.isAccepted { open.refusal = answer }
+        stream.phase = .open(open)
+        if answer.status == 204 { endSession() }
+    }
+
+    mutating func streamBytes(_ bytes: [UInt8]) {
+        guard case .open(var open) = stream.phase else { return }
+        // What follows changes `open` where it is.
+        stream.phase = .closed
+        open.lastByte = now
+        guard open.isAccepted else {
+            if (open.refusal?.body.count ?? 0) + bytes.count <= Self.answerLimit { open.refusal?.body += bytes }
+            stream.phase = .open(open)
+            return
+        }
+        let before = open.parser.lastEventID
+        let events: [ParsedEvent]
+        do throws(EventParsingError) {
+            events = try open.parser.feed(bytes)
+        } catch {
+            stream.phase = .open(open)
+            commands.append(.report("\(error)"))
+            return loseStream()
+        }
+        if let milliseconds = open.parser.retryMilliseconds { stream.retryBase = .milliseconds(milliseconds) }
+        let after = open.parser.lastEventID
+        let id = open.id
+        stream.phase = .open(open)
+        for event in events {
+            take(event)
+            if let cursor = event.id { stream.cursor = cursor }
+            guard stream.open?.id == id else { return }
+        }
+        // An id that came without an event.
+        if after != before || events.contains(where: { $0.id != nil }) { stream.cursor = after }
+    }
+
+    mutating func streamEnd(_ failure: TransportFailure?) {
+        guard case .open(let open) = stream.phase else { return }
+        // It has ended: there is nothing to cut.
+        stream.phase = .closed
+        guard failure == nil, let refusal = open.refusal else { return loseStream() }
+        streamRefused(refusal, open)
+    }
+
+    private mutating func streamRefused(_ answer: HTTPAnswer, _ open: StreamState.OpenStream) {
+        let problem = ServerProblem(answer)
+        // Another credential has taken the place of the one that was refused.
+        if open.generation != session.generation { return }
+        if answer.mediaType == "text/html" { return loseStream(answer.retryAfter) }
+        switch (answer.status, problem.name) {
+        case (401, "identity-expired"?), (401, "identity-required"?): wantIdentity(isNeeded: true)
+        case (401, _), (404, "session-not-found"?): forgetSession()
+        case (404, "session-ended"?), (410, "session-ended"?): endSession()
+        case (403, "forbidden"?), (404, "feature-not-found"?), (404, "not-found"?):
+            featureRefused(answer.status == 403 ? .denied : .missing, open.features)
+        case (400, _), (403, _), (405, _), (406, _):
+            stream.phase = .failed(problem)
+            commands.append(.report("The server refuses the stream for good: \(problem)."))
+        default: loseStream(answer.retryAfter)
+        }
+    }
+
+    // MARK: Features that are refused
+
+    /// One of several is refused, and the answer does not say which: each is asked for, and the others go on.
+    private mutating func featureRefused(_ refusal: StreamState.Refusal, _ features: [String]) {
+        if features.count == 1 { return refuse(features[0], refusal) }
+        stream.looked = [:]
+        for feature in features {
+            // What a stream of it would be answered, without one.
+            start(.look(feature: feature), request("HEAD", "/events?feature=\(Self.escaped(feature))"))
+        }
+        // Opened when all are known, at the latest after the usual time.
+        loseStream()
+    }
+
+    private mutating func refuse(_ feature: String, _ refusal: StreamState.Refusal) {
+        guard watched.contains(feature), stream.refused.updateValue(refusal, forKey: feature) == nil else { return }
+        endShownWaits { $0.intent.feature == feature }
+        deliver(feature, refusal == .denied ? .denied : .missing)
+    }
+
+    mutating func looked(at feature: String, _ result: Result<HTTPAnswer, TransportFailure>) {
+        if case .success(let answer) = result, let refusal: StreamState.Refusal = Self.refusal(of: answer) {
+            stream.looked[feature] = refusal
+        }
+        let isLooking = exchanges.values.contains { if case .look = $0.purpose { true } else { false } }
+        guard !isLooking else { return }
+        var refused = stream.looked.keys.sorted()
+        // These answers have no body. If they are all refusals it may be the session that is missing, and not the
+        // features: the stream of one of them is told.
+        if refused == streamFeatures { refused.removeFirst() }
+        for feature in refused { if let refusal = stream.looked[feature] { refuse(feature, refusal) } }
+        retryStreamNow(includingPaused: false)
+    }
+
+    private static func refusal(of answer: HTTPAnswer) -> StreamState.Refusal? {
+        switch answer.status {
+        case 403: .denied
+        case 404: .missing
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/// The ids of the labels that were handed over last, to tell repetitions by.
+struct SeenLabels: Sendable {
+    static let limit = 1_000
+    private var ids: Set<String> = []
+    /// A ring: when it is full, the oldest is at `oldest`.
+    private var order: [String] = []
+    private var oldest = 0
+
+    /// Adds an id; false if it is there already.
+    mutating func insert(_ id: String) -> Bool {
+        guard ids.insert(id).inserted else { return false }
+        if order.count < Self.limit {
+            order.append(id)
+        } else {
+            ids.remove(order[oldest])
+            order[oldest] = id
+            oldest = (oldest + 1) % Self.limit
+        }
+        return true
+    }
+}

@@ -1,0 +1,29 @@
+import Locking
+
+extension ClientCore {
+    /// Enqueues an intent and waits for its answer.
+    ///
+    /// - Throws: ``RemoteError``, or `CancellationError` when the calling task is cancelled.
+    func send(
+        _ body: [UInt8], to feature: String, key: String, completion: SendCompletion
+    ) async throws -> IntentReceipt {
+        let number = Lock<UInt64?>(nil)
+        // Handed over by a lock and not by the continuation, as `awaitResult` of `Locking` says.
+        let outcome = Lock<IntentResult?>(nil)
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+                let made = send(body, to: feature, key: key, completion: completion) { result in
+                    outcome.withLock { $0 = result }
+                    continuation.resume()
+                }
+                number.withLock { $0 = made }
+                // `onCancel` may have come before there was a number.
+                if Task.isCancelled { cancel(intent: made) }
+            }
+        } onCancel: {
+            if let made = number.withLock({ $0 }) { cancel(intent: made) }
+        }
+        guard let result = outcome.withLock({ $0.take() }) else { preconditionFailure("resumed without a result") }
+        return try result.get()
+    }
+}

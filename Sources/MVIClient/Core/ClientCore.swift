@@ -1,0 +1,262 @@
+import DequeModule
+import Locking
+
+/// Drives a ``Connection``: gives it what happens, does what it wants.
+///
+/// One thread at a time does commands, whichever came first; others leave theirs in the queue. So commands are done in
+/// the order in which they were decided, and none under the lock.
+final class ClientCore: Sendable {
+    /// A watcher of a feature.
+    struct Sink: Sendable {
+        let deliver: @Sendable (Delivery) -> Void
+        /// The client is closed.
+        let finish: @Sendable () -> Void
+    }
+
+    typealias IntentResult = Result<IntentReceipt, any Error>
+
+    private struct Watcher {
+        var count: Int
+        let sink: Sink
+    }
+
+    private struct State {
+        var connection: Connection
+        var commands: Deque<Command> = []
+        var isRunning = false
+        var timerDeadline: Duration?
+        var lastNumber: UInt64 = 0
+        var intents: [UInt64: @Sendable (IntentResult) -> Void] = [:]
+        /// By feature and by watcher.
+        var watchers: [String: [UInt64: Watcher]] = [:]
+        var conditions: [UInt64: @Sendable (Condition) -> Void] = [:]
+        var condition = Condition.idle
+
+        mutating func number() -> UInt64 {
+            lastNumber += 1
+            return lastNumber
+        }
+    }
+
+    private enum Step {
+        case run(Command)
+        case setTimer(Duration?)
+        case stop
+    }
+
+    private let state: Lock<State>
+    private let transport: any Transport
+    private let time: Timekeeper
+    private let storage: any CredentialStorage
+    private let identity: (@Sendable () async -> String?)?
+    private let report: @Sendable (String) -> Void
+    private let timer = Lock<Task<Void, Never>?>(nil)
+    private let lastStorageCall = Lock<Task<Void, Never>?>(nil)
+
+    init(
+        settings: ConnectionSettings, transport: any Transport, time: Timekeeper, storage: any CredentialStorage,
+        identity: (@Sendable () async -> String?)?, random: @escaping @Sendable () -> Double,
+        report: @escaping @Sendable (String) -> Void
+    ) {
+        var settings = settings
+        settings.hasIdentity = identity != nil
+        state = Lock(State(connection: Connection(settings: settings, random: random)))
+        self.transport = transport
+        self.time = time
+        self.storage = storage
+        self.identity = identity
+        self.report = report
+    }
+
+    // MARK: What happens
+
+    /// Tells the connection something. May be called from any thread, also by what a command does.
+    func handle(_ input: Input) {
+        let now = time.now()
+        let runs = state.withLock { state in
+            if case .tick = input { state.timerDeadline = nil }
+            return Self.handle(input, at: now, &state)
+        }
+        if runs { run() }
+    }
+
+    /// Returns whether the caller is the one to do the commands.
+    private static func handle(_ input: Input, at now: Duration, _ state: inout State) -> Bool {
+        state.commands.append(contentsOf: state.connection.handle(input, at: now))
+        defer { state.isRunning = true }
+        return !state.isRunning
+    }
+
+    private func run() {
+        while true {
+            let step = state.withLock { state -> Step in
+                if let command = state.commands.popFirst() { return .run(command) }
+                if state.connection.deadline != state.timerDeadline {
+                    state.timerDeadline = state.connection.deadline
+                    return .setTimer(state.timerDeadline)
+                }
+                state.isRunning = false
+                return .stop
+            }
+            switch step {
+            case .run(let command): run(command)
+            case .setTimer(let deadline): setTimer(deadline)
+            case .stop: return
+            }
+        }
+    }
+
+    private func setTimer(_ deadline: Duration?) {
+        let next = deadline.map { deadline in
+            Task { [weak self, sleep = time.sleep] in
+                guard (try? await sleep(deadline)) != nil else { return }
+                self?.handle(.tick)
+            }
+        }
+        let previous = timer.withLock { timer in
+            defer { timer = next }
+            return timer
+        }
+        previous?.cancel()
+    }
+
+    // MARK: What is done
+
+    private func run(_ command: Command) {
+        switch command {
+        case .start(let id, let request):
+            transport.start(id, request) { [weak self] event in
+                switch event {
+                case .head(let answer): self?.handle(.head(id, answer))
+                case .bytes(let bytes): self?.handle(.bytes(id, bytes))
+                case .end(let failure): self?.handle(.end(id, failure))
+                }
+            }
+        case .cut(let id): transport.cut(id)
+        case .loadCredential:
+            callStorage { [storage, weak self] in
+                do {
+                    self?.handle(.credential(.success(try await storage.load())))
+                } catch {
+                    self?.handle(.credential(.failure(CredentialFailure())))
+                }
+            }
+        case .saveCredential(let credential):
+            callStorage { [storage, report] in
+                do {
+                    try await storage.save(credential)
+                } catch {
+                    report("The credential storage does not keep the credential: \(error)")
+                }
+            }
+        case .askIdentity:
+            Task { [identity, weak self] in
+                let text = await identity?()
+                self?.handle(.identity(text))
+            }
+        case .deliver(let feature, let delivery):
+            let watchers = state.withLock { $0.watchers[feature] ?? [:] }
+            for watcher in watchers.values { watcher.sink.deliver(delivery) }
+        case .finish(let id, let result):
+            let done = state.withLock { $0.intents.removeValue(forKey: id) }
+            done?(result.mapError { $0 })
+        case .show(let condition):
+            let listeners = state.withLock { state in
+                state.condition = condition
+                return state.conditions
+            }
+            for listener in listeners.values { listener(condition) }
+        case .report(let text): report(text)
+        }
+    }
+
+    /// One call after the other, in the order of the commands.
+    private func callStorage(_ call: @escaping @Sendable () async -> Void) {
+        let last = lastStorageCall.withLock(\.self)
+        let next = Task {
+            await last?.value
+            await call()
+        }
+        // Only the thread that does commands is here.
+        lastStorageCall.withLock { $0 = next }
+    }
+
+    // MARK: What the app asks for
+
+    func number() -> UInt64 { state.withLock { $0.number() } }
+
+    /// Counts a watcher of a feature; its sink is called while the count is above zero.
+    func watch(_ feature: String, by watcher: UInt64, _ sink: Sink) {
+        let now = time.now()
+        let runs = state.withLock { state in
+            if state.watchers[feature]?[watcher] != nil {
+                state.watchers[feature]?[watcher]?.count += 1
+                return false
+            }
+            state.watchers[feature, default: [:]][watcher] = Watcher(count: 1, sink: sink)
+            return Self.handle(.watch(feature), at: now, &state)
+        }
+        if runs { run() }
+    }
+
+    func unwatch(_ feature: String, by watcher: UInt64) {
+        let now = time.now()
+        let runs = state.withLock { state in
+            guard let count = state.watchers[feature]?[watcher]?.count else { return false }
+            state.watchers[feature]?[watcher]?.count = count - 1
+            guard count == 1 else { return false }
+            state.watchers[feature]?[watcher] = nil
+            guard state.watchers[feature]?.isEmpty == true else { return false }
+            state.watchers[feature] = nil
+            return Self.handle(.unwatch(feature), at: now, &state)
+        }
+        if runs { run() }
+    }
+
+    /// Enqueues an intent; `done` is called once, from any thread.
+    ///
+    /// - Returns: a number to cancel it by.
+    @discardableResult
+    func send(
+        _ body: [UInt8], to feature: String, key: String, completion: SendCompletion,
+        done: @escaping @Sendable (IntentResult) -> Void
+    ) -> UInt64 {
+        let now = time.now()
+        let (number, runs) = state.withLock { state in
+            let number = state.number()
+            state.intents[number] = done
+            let intent = PendingIntent(id: number, feature: feature, body: body, key: key, completion: completion)
+            return (number, Self.handle(.send(intent), at: now, &state))
+        }
+        if runs { run() }
+        return number
+    }
+
+    /// Its caller gets a `CancellationError`, unless it has an answer already.
+    func cancel(intent number: UInt64) {
+        guard let done = state.withLock({ $0.intents.removeValue(forKey: number) }) else { return }
+        handle(.cancelIntent(number))
+        done(.failure(CancellationError()))
+    }
+
+    /// Calls `listener` with the present condition and each one after it.
+    func listen(_ number: UInt64, _ listener: @escaping @Sendable (Condition) -> Void) {
+        let present = state.withLock { state in
+            state.conditions[number] = listener
+            return state.condition
+        }
+        listener(present)
+    }
+
+    func stopListening(_ number: UInt64) { state.withLock { _ = $0.conditions.removeValue(forKey: number) } }
+
+    func close() {
+        handle(.close)
+        let watchers = state.withLock { state in
+            defer { state.watchers = [:] }
+            return state.watchers.values.flatMap(\.values)
+        }
+        for watcher in watchers { watcher.sink.finish() }
+        transport.close()
+    }
+}

@@ -1,0 +1,7 @@
+/// How the server may send the changes of a state.
+public enum DeltaFormat: String, Sendable, CaseIterable {
+    /// RFC 6902.
+    case jsonPatch = "json-patch"
+    /// RFC 7396.
+    case mergePatch = "merge-patch"
+}

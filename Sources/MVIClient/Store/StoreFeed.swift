@@ -1,0 +1,147 @@
+import Locking
+import WireJSON
+
+/// Between the connection and those who look at one store: decodes once, and passes on.
+///
+/// Deliveries come one at a time; listeners come and go on any thread.
+final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>: Sendable {
+    /// What a view is shown.
+    struct Picture: Sendable {
+        var state: State?
+        var availability = Availability.unknown
+        /// Why the last intent of `post` failed.
+        var failure: RemoteError?
+    }
+
+    private struct Contents {
+        var picture = Picture()
+        var states: [UInt64: AsyncStream<State>.Continuation] = [:]
+        var labels: [UInt64: AsyncStream<Label>.Continuation] = [:]
+        /// Those that came while nobody listened.
+        var waitingLabels: [Label] = []
+    }
+
+    /// How many labels wait for a listener, and at one that is slow; the oldest go first.
+    static var labelLimit: Int { 1_000 }
+
+    private let feature: String
+    private let core: ClientCore
+    private let report: @Sendable (String) -> Void
+    private let number: UInt64
+    private let contents = Lock(Contents())
+    private let changed = Lock<@Sendable (Picture) -> Void>({ _ in })
+
+    init(feature: String, core: ClientCore, report: @escaping @Sendable (String) -> Void) {
+        self.feature = feature
+        self.core = core
+        self.report = report
+        number = core.number()
+    }
+
+    /// Calls `changed` with each new picture, in order.
+    func onChange(_ changed: @escaping @Sendable (Picture) -> Void) { self.changed.withLock { $0 = changed } }
+
+    // MARK: Listeners
+
+    /// The present state, if there is one, and those that follow; a slow listener misses all but the newest.
+    func states() -> AsyncStream<State> {
+        let (stream, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
+        let listener = core.number()
+        contents.withLock { contents in
+            contents.states[listener] = continuation
+            // Nobody can wait for it yet, so that this resumes nobody.
+            if let state = contents.picture.state { continuation.yield(state) }
+        }
+        continuation.onTermination = { [self] _ in
+            contents.withLock { _ = $0.states.removeValue(forKey: listener) }
+            core.unwatch(feature, by: number)
+        }
+        watch()
+        return stream
+    }
+
+    /// The labels that nobody heard, and those that follow.
+    func labels() -> AsyncStream<Label> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: Label.self, bufferingPolicy: .bufferingNewest(Self.labelLimit))
+        let listener = core.number()
+        contents.withLock { contents in
+            contents.labels[listener] = continuation
+            // As above.
+            for label in contents.waitingLabels { continuation.yield(label) }
+            contents.waitingLabels = []
+        }
+        continuation.onTermination = { [self] _ in
+            contents.withLock { _ = $0.labels.removeValue(forKey: listener) }
+            core.unwatch(feature, by: number)
+        }
+        watch()
+        return stream
+    }
+
+    private func watch() {
+        core.watch(feature, by: number, ClientCore.Sink(deliver: { self.receive($0) }, finish: { self.finish() }))
+    }
+
+    private func finish() {
+        let (states, labels) = contents.withLock { ($0.states.values.map(\.self), $0.labels.values.map(\.self)) }
+        for listener in states { listener.finish() }
+        for listener in labels { listener.finish() }
+    }
+
+    // MARK: Deliveries
+
+    private func receive(_ delivery: Delivery) {
+        switch delivery {
+        case .state(_, let bytes):
+            do throws(WireDecodingError) {
+                let state = try WireJSON.decode(State.self, from: bytes)
+                let listeners = change { contents in
+                    contents.picture.state = state
+                    contents.picture.availability = .shown
+                    return contents.states.values.map(\.self)
+                }
+                for listener in listeners { listener.yield(state) }
+            } catch {
+                report("A state of \"\(feature)\" is not of the app's type: \(error)")
+            }
+        case .label(let label):
+            do throws(WireDecodingError) {
+                let label = try WireJSON.decode(Label.self, from: label.label)
+                let (listeners, isLost) = contents.withLock { contents in
+                    let listeners = contents.labels.values.map(\.self)
+                    if listeners.isEmpty { contents.waitingLabels.append(label) }
+                    guard contents.waitingLabels.count > Self.labelLimit else { return (listeners, false) }
+                    contents.waitingLabels.removeFirst()
+                    return (listeners, true)
+                }
+                for listener in listeners { listener.yield(label) }
+                if isLost { report("Nobody listens to the labels of \"\(feature)\": the oldest is dropped.") }
+            } catch {
+                report("A label of \"\(feature)\" is not of the app's type: \(error)")
+            }
+        case .ended: change { $0.picture.availability = .ended }
+        case .denied: change { $0.picture.availability = .denied }
+        case .missing: change { $0.picture.availability = .missing }
+        case .reset(let reason, let labelsLost):
+            if labelsLost { report("Labels of \"\(feature)\" may be lost: \(reason).") }
+        }
+    }
+
+    /// What came of an intent that nobody waits for.
+    func note(_ failure: RemoteError?) {
+        let isNews = contents.withLock { $0.picture.failure != failure }
+        if isNews { change { $0.picture.failure = failure } }
+        if let failure { report("An intent for \"\(feature)\" failed: \(failure)") }
+    }
+
+    @discardableResult
+    private func change<Result>(_ change: (inout Contents) -> Result) -> Result {
+        let (result, picture) = contents.withLock { contents in
+            let result = change(&contents)
+            return (result, contents.picture)
+        }
+        changed.withLock { $0 }(picture)
+        return result
+    }
+}

@@ -1,0 +1,16 @@
+import WireJSON
+
+/// One line of the kit's.
+struct Command: Decodable {
+    let `do`: String
+    var url: String?
+    var features: [String]?
+    var credential: String?
+    var delta: String?
+    var identities: [String]?
+    /// Seconds.
+    var patience: Double?
+    var feature: String?
+    var intent: JSONText?
+    var tag: String?
+}
