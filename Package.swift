@@ -203,6 +203,13 @@ let package = Package(
                 "Sessions", "JSONDelta", "SessionJournal", "TestSupport", "EventStream", "WireJSON", "MVITesting",
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "MVIClientTests",
+            dependencies: [
+                "MVIClient", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions", "TestSupport",
+                "WireJSON", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: settings),
         // A disk that fails when a test says so, as a layer under SQLite.

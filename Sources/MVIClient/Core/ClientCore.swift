@@ -31,6 +31,7 @@ final class ClientCore: Sendable {
         var watchers: [String: [UInt64: Watcher]] = [:]
         var conditions: [UInt64: @Sendable (Condition) -> Void] = [:]
         var condition = Condition.idle
+        var isClosed = false
 
         mutating func number() -> UInt64 {
             lastNumber += 1
@@ -188,14 +189,16 @@ final class ClientCore: Sendable {
     /// Counts a watcher of a feature; its sink is called while the count is above zero.
     func watch(_ feature: String, by watcher: UInt64, _ sink: Sink) {
         let now = time.now()
-        let runs = state.withLock { state in
+        let (isClosed, runs) = state.withLock { state -> (Bool, Bool) in
+            guard !state.isClosed else { return (true, false) }
             if state.watchers[feature]?[watcher] != nil {
                 state.watchers[feature]?[watcher]?.count += 1
-                return false
+                return (false, false)
             }
             state.watchers[feature, default: [:]][watcher] = Watcher(count: 1, sink: sink)
-            return Self.handle(.watch(feature), at: now, &state)
+            return (false, Self.handle(.watch(feature), at: now, &state))
         }
+        if isClosed { sink.finish() }
         if runs { run() }
     }
 
@@ -254,6 +257,7 @@ final class ClientCore: Sendable {
         handle(.close)
         let watchers = state.withLock { state in
             defer { state.watchers = [:] }
+            state.isClosed = true
             return state.watchers.values.flatMap(\.values)
         }
         for watcher in watchers { watcher.sink.finish() }

@@ -1,0 +1,153 @@
+import Testing
+
+@testable import MVIClient
+
+@Suite("The identity")
+struct IdentityTests {
+    private static func live() throws -> Play { try Play.live(change: { $0.hasIdentity = true }) }
+
+    @Test func `an identity that expires soon is renewed, and the stream stays`() throws {
+        var play = try Self.live()
+        #expect(try play.event("identity", #"{"expiresIn":30}"#) == [.askIdentity])
+        play.handle(.identity(#"jwt "1""#))
+        let put = try play.request()
+        #expect(put.request.method == "PUT" && put.request.target == "/sessions/current/identity")
+        #expect(put.request.body == Array(#"{"identity":"jwt \"1\""}"#.utf8))
+        #expect(play.answer(put.id, 200, #"{"id":"s1"}"#).isEmpty)
+        try play.state(2)
+        #expect(play.deliveries == [.count(2)])
+    }
+
+    @Test func `without an identity for it, a stream goes on until the server ends it`() throws {
+        var play = try Self.live()
+        try play.event("identity", #"{"expiresIn":30}"#)
+        #expect(play.handle(.identity(nil)).isEmpty)
+        try play.event("goaway", #"{"reason":"identity","retry":1000}"#)
+        #expect(play.commands.contains(.askIdentity))
+        #expect(play.handle(.identity(nil)).contains(.show(.signedOut)))
+        #expect(play.advance(by: .seconds(600)).isEmpty)
+    }
+
+    @Test func `an intent that finds the identity expired waits for another, and is sent again`() throws {
+        var play = try Self.live()
+        play.send(1)
+        play.refuse(try play.request().id, 401, "identity-expired")
+        #expect(play.commands == [.askIdentity])
+        play.send(2)
+        play.handle(.identity("jwt"))
+        let put = try play.request()
+        #expect(put.request.method == "PUT")
+        play.answer(put.id, 200, #"{"id":"s1"}"#)
+        #expect(try play.request().request["Idempotency-Key"] == "\"key-1\"")
+    }
+
+    @Test func `a stream and an intent that find it expired lead to one renewal`() throws {
+        var play = try Self.live()
+        play.send(1)
+        let intent = try play.request().id
+        try play.event("goaway", #"{"reason":"identity","retry":1000}"#)
+        #expect(play.commands.contains(.askIdentity))
+        #expect(play.refuse(intent, 401, "identity-expired").isEmpty)
+        play.handle(.identity("jwt"))
+        play.answer(try play.request().id, 200, #"{"id":"s1"}"#)
+        #expect(play.requests.count == 2)
+    }
+
+    @Test func `a new credential is kept and used, for the stream too`() throws {
+        var play = try Self.live()
+        let stream = try #require(play.stream)
+        play.handle(.signIn)
+        play.handle(.identity("jwt"))
+        play.answer(try play.request().id, 200, #"{"id":"s1","token":"t2"}"#)
+        #expect(play.commands.contains(.saveCredential("t2")) && play.commands.contains(.cut(stream)))
+        let opened = try play.request().request
+        #expect(opened["Authorization"] == "Bearer t2" && opened["Last-Event-ID"] == "e1.1")
+    }
+
+    @Test func `an intent that the old credential was too old for is sent with the new one`() throws {
+        var play = try Self.live()
+        play.handle(.signIn)
+        play.send(1)
+        let sent = try play.request()
+        play.handle(.identity("jwt"))
+        play.answer(try play.request().id, 200, #"{"id":"s1","token":"t2"}"#)
+        play.refuse(sent.id, 404, "session-ended")
+        #expect(play.outcomes.isEmpty)
+        #expect(try play.request().request["Authorization"] == "Bearer t2")
+    }
+
+    @Test func `an identity that is rejected signs out, and intents fail`() throws {
+        var play = try Self.live()
+        play.send(1)
+        play.refuse(try play.request().id, 401, "identity-expired")
+        play.handle(.identity("jwt"))
+        play.refuse(try play.request().id, 401, "identity-rejected")
+        #expect(play.conditions == [.signedOut])
+        guard case .failure(let error)? = play.outcomes[1] else {
+            Issue.record("\(play.commands)")
+            return
+        }
+        #expect(error.code == .signedOut && error.problem?.name == "identity-rejected")
+    }
+
+    @Test func `signing in again goes on in the same session`() throws {
+        var play = try Self.live()
+        try play.event("goaway", #"{"reason":"identity","retry":1000}"#)
+        play.handle(.identity(nil))
+        #expect(play.handle(.signIn).contains(.askIdentity))
+        play.handle(.identity("jwt"))
+        let put = try play.request()
+        #expect(put.request["Authorization"] == "Bearer \(Play.token)")
+        play.answer(put.id, 200, #"{"id":"s1"}"#)
+        #expect(try play.request().request["Last-Event-ID"] == "e1.1")
+    }
+
+    @Test func `a server without anonymous sessions gets an identity`() throws {
+        var play = Play { $0.hasIdentity = true }
+        play.handle(.watch("counter"))
+        play.handle(.credential(.success(nil)))
+        play.refuse(try play.request().id, 401, "identity-required")
+        #expect(play.commands == [.askIdentity])
+        play.handle(.identity("jwt"))
+        #expect(try play.request().request.body == Array(#"{"credential":"bearer","identity":"jwt"}"#.utf8))
+    }
+
+    @Test func `a user who was signed in gets no anonymous session in place of a lost one`() throws {
+        var play = try Self.live()
+        play.handle(.signIn)
+        play.handle(.identity("jwt"))
+        play.answer(try play.request().id, 200, #"{"id":"s1"}"#)
+        try play.event("goaway", #"{"reason":"expired","retry":1000}"#)
+        #expect(play.commands.contains(.askIdentity) && play.requests.isEmpty)
+        #expect(play.handle(.identity(nil)).contains(.show(.signedOut)))
+    }
+
+    @Test func `another user's identity fails what waits, and makes another session`() throws {
+        var play = try Self.live()
+        play.handle(.signIn)
+        play.handle(.identity("jwt"))
+        let put = try play.request()
+        play.send(1)
+        play.refuse(put.id, 409, "other-identity")
+        guard case .failure(let error)? = play.outcomes[1] else {
+            Issue.record("\(play.commands)")
+            return
+        }
+        #expect(error.code == .sessionEnded && play.commands.contains(.askIdentity))
+        play.handle(.identity("jwt"))
+        #expect(try play.request().request.target == "/sessions")
+    }
+
+    @Test func `a renewal that fails for now is repeated with the same identity`() throws {
+        var play = try Play.live(change: { $0.hasIdentity = true }, random: 0)
+        try play.event("goaway", #"{"reason":"identity","retry":1000}"#)
+        play.handle(.identity("jwt"))
+        play.refuse(try play.request().id, 503, "identity-unavailable", retryAfter: .seconds(2))
+        play.advance(by: .seconds(2))
+        let put = try play.request()
+        #expect(put.request.body == Array(#"{"identity":"jwt"}"#.utf8))
+        play.handle(.end(put.id, TransportFailure()))
+        play.advance(by: .seconds(1))
+        #expect(try play.request().request.method == "PUT")
+    }
+}

@@ -1,0 +1,26 @@
+import Testing
+
+@testable import MVIClient
+
+@Suite("Retry-After")
+struct RetryAfterTests {
+    @Test(arguments: [
+        ("0", 0), ("7", 7), ("86401", 86_400), ("99999999999999999999", 86_400),
+        ("Sun, 06 Nov 1994 08:49:40 GMT", 3), ("Sun, 06 Nov 1994 08:49:36 GMT", 0),
+        ("Thu, 29 Feb 2024 00:00:00 GMT", 86_400),
+    ])
+    func `is seconds or a date, at most a day`(text: String, seconds: Int) {
+        #expect(RetryAfter.parse(text, secondsSince1970: 784_111_777) == .seconds(seconds))
+    }
+
+    @Test func `knows leap years`() {
+        #expect(RetryAfter.parse("Thu, 29 Feb 2024 00:00:09 GMT", secondsSince1970: 1_709_164_800) == .seconds(9))
+        #expect(RetryAfter.parse("Fri, 01 Mar 2024 00:00:09 GMT", secondsSince1970: 1_709_251_200) == .seconds(9))
+        #expect(RetryAfter.parse("Fri, 31 Dec 1999 23:59:59 GMT", secondsSince1970: 946_684_790) == .seconds(9))
+    }
+
+    @Test(arguments: ["", "soon", "-1", "1.5", "+3", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Now 1994 08:49:37 GMT"])
+    func `is none where it cannot be read`(text: String) {
+        #expect(RetryAfter.parse(text, secondsSince1970: 0) == nil)
+    }
+}

@@ -1,0 +1,65 @@
+import Logging
+import MVI
+import MVIServer
+import SessionJournal
+import Sessions
+
+@testable import MVIServer
+
+/// A server in this process that listens on 127.0.0.1.
+struct LiveServer: Sendable {
+    /// Believes every name.
+    struct Names: Authenticator {
+        func authenticate(_ proof: IdentityProof) async throws -> Principal {
+            guard let name = proof.identity else { throw AuthenticationError(.rejected, "There is no name.") }
+            return Principal(issuer: "tests", subject: name)
+        }
+    }
+
+    private let assembly: Assembly
+
+    var port: UInt16 { assembly.http.port }
+
+    /// Starts a server.
+    ///
+    /// - Parameters:
+    ///   - journal: what outlives the server; one that is given again is a server that was started again.
+    ///   - port: 0 for one of the system's choice.
+    init(_ journal: MemoryJournal = MemoryJournal(), port: UInt16 = 0) throws {
+        var settings = ServerSettings()
+        settings.port = port
+        assembly = try Assembly(
+            Self.content(), settings: settings,
+            logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), authenticator: Names(),
+            adapt: { features, limits, middleware in
+                SessionEnvironment(features: features, limits: limits, journal: journal, middleware: middleware)
+            })
+        try assembly.http.start()
+    }
+
+    @FeatureBuilder
+    private static func content() throws -> ServerContent {
+        Counter()
+        Tally()
+        Secrets().requires { _ in true }
+    }
+
+    func stop() async {
+        assembly.sessions.drain()
+        await assembly.http.shutdown(grace: .seconds(2))
+    }
+
+    /// Runs a test on a server, and stops it after.
+    static func run(_ journal: MemoryJournal = MemoryJournal(), _ test: @Sendable (LiveServer) async throws -> Void)
+        async throws
+    {
+        let server = try LiveServer(journal)
+        do {
+            try await test(server)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+    }
+}
