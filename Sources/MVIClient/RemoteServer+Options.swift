@@ -15,15 +15,33 @@ extension RemoteServer {
         public var patience = Duration.seconds(300)
         /// How many intents may wait for their answers; one more is refused.
         public var maximumWaitingIntents = 1_000
-        /// Whether there is a network, as that changes. By default what the system says on Apple's platforms; nil is
-        /// for always, and the default on Linux.
-        public var network: AsyncStream<Bool>? = SystemNetwork.changes()
+        /// Who says whether there is a network.
+        public var network = NetworkSource.system
         /// Called with what an author may want to log, such as events that cannot be read; from any thread. Texts have
         /// no states, no intents and no credentials.
         public var report: @Sendable (String) -> Void = { _ in }
 
         /// The defaults.
         public init() {}
+    }
+}
+
+/// Who tells a ``RemoteServer`` whether there is a network: without one it tries nothing, and with a new one at once.
+public enum NetworkSource: Sendable {
+    /// The system, on Apple's platforms. On Linux as ``always``.
+    case system
+    /// The app: the elements are whether there is a network, as that changes. For one server only.
+    case changes(AsyncStream<Bool>)
+    /// There is one; tries fail while there is none.
+    case always
+
+    /// Whether there is a network, as that changes; nil for always.
+    var changes: AsyncStream<Bool>? {
+        switch self {
+        case .system: SystemNetwork.changes()
+        case .changes(let changes): changes
+        case .always: nil
+        }
     }
 }
 

@@ -44,7 +44,7 @@ public final class RemoteServer {
             settings: settings, transport: transport, time: time, storage: options.credentials,
             identity: options.identity, random: random, report: options.report)
         self.core = core
-        network = options.network.map { changes in
+        network = options.network.changes.map { changes in
             Task { [weak core] in for await isOnline in changes { core?.handle(.online(isOnline)) } }
         }
         let newest = Newest<Condition>()

@@ -128,7 +128,7 @@ struct StoreTests {
 
     @Test func `the network that the app names decides whether anything is tried`() async throws {
         let (network, says) = AsyncStream.makeStream(of: Bool.self)
-        let (client, transport, _, watching) = await Self.live { $0.network = network }
+        let (client, transport, _, watching) = await Self.live { $0.network = .changes(network) }
         says.yield(false)
         await client.conditions.until { $0.last == .offline }
         #expect(await transport.cuts.atLeast(1).count == 1)

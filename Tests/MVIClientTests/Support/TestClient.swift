@@ -20,7 +20,7 @@ struct TestClient: Sendable {
         _ transport: any Transport, _ change: (inout RemoteServer.Options) -> Void = { _ in }
     ) {
         var options = RemoteServer.Options()
-        options.network = nil
+        options.network = .always
         let reports = Collected<String>()
         options.report = { reports.append($0) }
         change(&options)
