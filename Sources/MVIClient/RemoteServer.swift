@@ -9,7 +9,8 @@ import Observation
 /// A server as an app sees it: one session and one stream for all stores that are watched.
 ///
 /// An app makes one and keeps it. The session is made with the first store that is watched or intent that is sent, and
-/// kept over restarts of the app if the options have a storage for its credential.
+/// kept over restarts of the app if the options have a storage for its credential. When the object goes, everything ends
+/// as with ``close()``; its sequences and those of its stores keep it.
 ///
 /// The object is observable: a view that reads ``condition`` is drawn again when it changes. All functions may be called
 /// from any thread.
@@ -65,7 +66,8 @@ public final class RemoteServer {
     public nonisolated var conditions: AsyncStream<Condition> {
         let (stream, continuation) = AsyncStream.makeStream(of: Condition.self)
         let number = core.number()
-        continuation.onTermination = { [weak core] _ in core?.stopListening(number) }
+        // Keeps the server as long as the sequence.
+        continuation.onTermination = { [self] _ in core.stopListening(number) }
         core.listen(number) { condition in
             continuation.yield(condition)
             if condition == .closed { continuation.finish() }

@@ -72,11 +72,11 @@ public final class RemoteStore<
 
     /// The newest state, if there is one, and those that follow, as long as it is iterated. A slow reader misses states,
     /// never the newest one.
-    public nonisolated var states: AsyncStream<State> { feed.states() }
+    public nonisolated var states: AsyncStream<State> { feed.states(keeping: server) }
 
     /// The labels, each once, as long as it is iterated. Labels that came while nobody iterated are first; 1,000 wait at
     /// most. Each reader gets all labels that come while it reads.
-    public nonisolated var labels: AsyncStream<Label> { feed.labels() }
+    public nonisolated var labels: AsyncStream<Label> { feed.labels(keeping: server) }
 
     // MARK: Intents
 

@@ -137,6 +137,26 @@ struct StoreTests {
         watching.cancel()
     }
 
+    @Test func `a sequence keeps its client, which is closed when nobody has it any more`() async throws {
+        let transport = FakeTransport()
+        func states() -> AsyncStream<Count> {
+            var options = RemoteServer.Options()
+            options.network = .always
+            options.credentials = MemoryCredentialStorage("t")
+            let server = RemoteServer(
+                options: options, settings: ConnectionSettings(options), transport: transport,
+                time: Timekeeper(ContinuousClock()), random: { 0 })
+            return Store("tally", on: server).states
+        }
+        let reading = Task {
+            for await state in states() where state.count == 1 { break }
+        }
+        await transport.request(1).accept()
+        await transport.request(1).state(1, #"{"count":1}"#)
+        await reading.value
+        try await transport.closed.wait()
+    }
+
     @Test func `closing ends sequences and what waits`() async {
         let (client, transport, store, watching) = await Self.live()
         let sending = Task { try await store.send(.add(amount: 1)) }

@@ -44,7 +44,9 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
     // MARK: Listeners
 
     /// The present state, if there is one, and those that follow; a slow listener misses all but the newest.
-    func states() -> AsyncStream<State> {
+    ///
+    /// - Parameter owner: lives as long as the sequence does.
+    func states(keeping owner: RemoteServer) -> AsyncStream<State> {
         let (stream, continuation) = AsyncStream.makeStream(of: State.self, bufferingPolicy: .bufferingNewest(1))
         let listener = core.number()
         contents.withLock { contents in
@@ -52,7 +54,8 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
             // Nobody can wait for it yet, so that this resumes nobody.
             if let state = contents.picture.state { continuation.yield(state) }
         }
-        continuation.onTermination = { [self] _ in
+        continuation.onTermination = { [self, owner] _ in
+            defer { withExtendedLifetime(owner) {} }
             contents.withLock { _ = $0.states.removeValue(forKey: listener) }
             core.unwatch(feature, by: number)
         }
@@ -61,7 +64,9 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
     }
 
     /// The labels that nobody heard, and those that follow.
-    func labels() -> AsyncStream<Label> {
+    ///
+    /// - Parameter owner: lives as long as the sequence does.
+    func labels(keeping owner: RemoteServer) -> AsyncStream<Label> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Label.self, bufferingPolicy: .bufferingNewest(Self.labelLimit))
         let listener = core.number()
@@ -71,7 +76,8 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
             for label in contents.waitingLabels { continuation.yield(label) }
             contents.waitingLabels = []
         }
-        continuation.onTermination = { [self] _ in
+        continuation.onTermination = { [self, owner] _ in
+            defer { withExtendedLifetime(owner) {} }
             contents.withLock { _ = $0.labels.removeValue(forKey: listener) }
             core.unwatch(feature, by: number)
         }

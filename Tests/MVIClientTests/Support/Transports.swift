@@ -35,13 +35,14 @@ final class FakeTransport: Transport {
 
     let started = Collected<Started>()
     let cuts = Collected<ExchangeID>()
+    let closed = Gate()
 
     func start(_ id: ExchangeID, _ request: HTTPRequest, told: @escaping @Sendable (TransportEvent) -> Void) {
         started.append(Started(id: id, request: request, told: told))
     }
 
     func cut(_ id: ExchangeID) { cuts.append(id) }
-    func close() {}
+    func close() { closed.open() }
 
     /// The request of that number, from 1, once it was made.
     func request(_ number: Int) async -> Started { await started.atLeast(number)[number - 1] }
