@@ -1,4 +1,3 @@
-// Not where `@Observable` is: in its expansion `Observation` would be the type of `MVI` and not the module.
 import MVI
 
 /// The store of a feature that app and server share: its view state, intents and labels.
