@@ -18,7 +18,7 @@ import threading
 
 # The feature, and the intents that are sent in turn.
 STATES = {
-    "order": ("order-detail:1001", ['{"type":"refreshAllData"}']),
+    "order": ("order-detail:42", ['{"type":"refreshAllData"}']),
     "rows": ("rows:65536", ['{"type":"toggle","id":%d}' % (number * 37 % 799 + 1) for number in range(20)]),
     "moves": ("rows:65536", ['{"type":"rotate"}']),
 }
