@@ -11,12 +11,13 @@ extension JSONPatch {
     ///   - limit: a patch must be shorter, in bytes.
     /// - Returns: UTF-8 of the patch; nil if there is none that is short enough, or a text is not as it should be.
     package static func diff(from old: [UInt8], to new: [UInt8], below limit: Int = .max) -> [UInt8]? {
-        var writer = PatchWriter(TextPair(old: CompactText(old), new: CompactText(new)), limit: limit)
+        var writer = PatchWriter(TextPair(old, new), limit: limit)
         return writer.diff()
     }
 }
 
-/// Writes the operations in the order in which they are done. Recurses as deep as both documents are nested.
+/// Goes through both texts at once, and writes the operations in the order in which they are done. Recurses as deep as
+/// both documents are nested.
 private struct PatchWriter {
     private let texts: TextPair
     private let limit: Int
@@ -24,56 +25,74 @@ private struct PatchWriter {
     /// The JSON Pointer of the value at hand, escaped for a JSON string.
     private var path: [UInt8] = []
 
-    /// Lists whose changed middles have more pairs of elements than this are compared one by one.
-    private static let pairLimit = 65_536
+    /// The places behind two values.
+    private typealias Ends = (old: Int, new: Int)
 
     init(_ texts: TextPair, limit: Int) {
         (self.texts, self.limit) = (texts, limit)
     }
 
     mutating func diff() -> [UInt8]? {
-        guard let old = texts.old.whole, let new = texts.new.whole, write(old, new), output.count + 1 < limit
+        guard let ends = write(0, 0), ends.old == texts.old.bytes.count, ends.new == texts.new.bytes.count,
+            output.count + 1 < limit
         else { return nil }
         output.append(UInt8(ascii: "]"))
         return output
     }
 
-    /// False if the patch would be too long or a text is malformed.
-    private mutating func write(_ old: Range<Int>, _ new: Range<Int>) -> Bool {
-        if texts.areEqual(old, new) { return true }
+    /// What makes the value at one place of that at another; nil if the patch would be too long or a text is malformed.
+    private mutating func write(_ old: Int, _ new: Int) -> Ends? {
         let start = output.count
-        let isWritten =
-            switch (texts.old.first(of: old), texts.new.first(of: new)) {
-            case (UInt8(ascii: "{"), UInt8(ascii: "{")): writeObject(old, new)
-            case (UInt8(ascii: "["), UInt8(ascii: "[")): writeArray(old, new)
-            default: false
-            }
-        // As a whole it may be shorter than in parts.
-        let whole = path.count + new.count + 40
-        if !isWritten || output.count - start > whole {
-            output.removeSubrange(start...)
-            write("replace", new)
+        let ends: Ends?
+        switch (texts.old.byte(at: old), texts.new.byte(at: new)) {
+        case (UInt8(ascii: "{"), UInt8(ascii: "{")): ends = writeObject(old, new)
+        case (UInt8(ascii: "["), UInt8(ascii: "[")): ends = writeArray(old, new)
+        default:
+            guard let oldEnd = texts.old.end(of: old), let newEnd = texts.new.end(of: new) else { return nil }
+            if !texts.areEqual(old..<oldEnd, new..<newEnd) { write("replace", new..<newEnd) }
+            ends = (oldEnd, newEnd)
         }
-        return output.count < limit
+        guard let ends, output.count > start else { return ends }
+        // As a whole it may be shorter than in parts.
+        if output.count - start > path.count + ends.new - new + 40 {
+            output.removeSubrange(start...)
+            write("replace", new..<ends.new)
+        }
+        return output.count < limit ? ends : nil
     }
 
-    /// False if it would be too long.
-    private mutating func writeObject(_ old: Range<Int>, _ new: Range<Int>) -> Bool {
-        guard let before = texts.old.members(of: old), let after = texts.new.members(of: new) else { return false }
+    private mutating func writeObject(_ old: Int, _ new: Int) -> Ends? {
+        var (one, two) = (old + 1, new + 1)
+        // Mostly both have the same members in the same order.
+        while let before = texts.old.member(at: one), let after = texts.new.member(at: two),
+            texts.areEqual(before.name, after.name)
+        {
+            guard let ends = inside(texts.new.bytes[after.name], { $0.write(before.value, after.value) }),
+                let oldNext = texts.old.next(after: ends.old, closing: UInt8(ascii: "}")),
+                let newNext = texts.new.next(after: ends.new, closing: UInt8(ascii: "}"))
+            else { return nil }
+            (one, two) = (oldNext, newNext)
+        }
+        guard let before = texts.old.members(from: one), let after = texts.new.members(from: two) else { return nil }
+        if !before.members.isEmpty || !after.members.isEmpty {
+            guard writeMembers(before.members, after.members) else { return nil }
+        }
+        return (before.end, after.end)
+    }
+
+    /// Members that are not the same or not in the same order. False if the patch would be too long.
+    private mutating func writeMembers(
+        _ before: [(CompactText.Member, end: Int)], _ after: [(CompactText.Member, end: Int)]
+    ) -> Bool {
         let matches = texts.matches(before, after)
         let kept = Set(matches.lazy.compactMap { $0 })
-        // First what is gone: should two ways to write one name meet, the new member stays.
-        if kept.count < before.count {
-            for place in before.indices where !kept.contains(place) {
-                inside(texts.old.bytes[before[place].name]) { $0.write("remove", nil) }
-            }
+        for place in before.indices where !kept.contains(place) {
+            inside(texts.old.bytes[before[place].0.name]) { $0.write("remove", nil) }
         }
-        for (place, match) in zip(after.indices, matches) {
-            let member = after[place]
-            if let match, texts.areEqual(before[match].value, member.value) { continue }
+        for ((member, end), match) in zip(after, matches) {
             let isShort = inside(texts.new.bytes[member.name]) { writer in
-                if let match { return writer.write(before[match].value, member.value) }
-                writer.write("add", member.value)
+                if let match { return writer.write(before[match].0.value, member.value) != nil }
+                writer.write("add", member.value..<end)
                 return writer.output.count < writer.limit
             }
             guard isShort else { return false }
@@ -81,30 +100,17 @@ private struct PatchWriter {
         return true
     }
 
-    private mutating func writeArray(_ old: Range<Int>, _ new: Range<Int>) -> Bool {
-        guard let before = texts.old.elements(of: old), let after = texts.new.elements(of: new) else { return false }
-        var start = 0
-        let shorter = min(before.count, after.count)
-        while start < shorter, texts.areEqual(before[start], after[start]) { start += 1 }
-        var same = 0
-        while same < shorter - start, texts.areEqual(before[before.count - 1 - same], after[after.count - 1 - same]) {
-            same += 1
-        }
-        return writeRuns(before[start..<before.count - same], after[start..<after.count - same], at: start)
-    }
-
-    /// Two runs of elements that begin and end differently; those that both have stay.
-    private mutating func writeRuns(
-        _ before: ArraySlice<Range<Int>>, _ after: ArraySlice<Range<Int>>, at start: Int
-    ) -> Bool {
-        var place = start
-        var (one, two) = (before.startIndex, after.startIndex)
-        for (oldPlace, newPlace) in common(before, after) {
-            guard writeRun(before[one..<oldPlace], after[two..<newPlace], &place) else { return false }
+    private mutating func writeArray(_ old: Int, _ new: Int) -> Ends? {
+        guard let list = ListDifference(texts, old, new) else { return nil }
+        var place = 0
+        var (one, two) = (0, 0)
+        for (oldPlace, newPlace) in list.kept(texts) {
+            guard writeRun(list.old[one..<oldPlace], list.new[two..<newPlace], &place) else { return nil }
             place += 1
             (one, two) = (oldPlace + 1, newPlace + 1)
         }
-        return writeRun(before[one...], after[two...], &place)
+        guard writeRun(list.old[one...], list.new[two...], &place) else { return nil }
+        return (list.oldEnd, list.newEnd)
     }
 
     /// Two runs of elements of which none is in both: one becomes the other, the rest goes or comes.
@@ -112,7 +118,7 @@ private struct PatchWriter {
         _ before: ArraySlice<Range<Int>>, _ after: ArraySlice<Range<Int>>, _ place: inout Int
     ) -> Bool {
         for (old, new) in zip(before, after) {
-            guard inside(index: place, { $0.write(old, new) }) else { return false }
+            guard inside(index: place, { $0.write(old.lowerBound, new.lowerBound) }) != nil else { return false }
             place += 1
         }
         for _ in 0..<max(0, before.count - after.count) {
@@ -125,46 +131,6 @@ private struct PatchWriter {
             place += 1
         }
         return true
-    }
-
-    /// The places of elements that stay, in both runs: a longest common subsequence, if the runs are short enough and not
-    /// of the same length, where most changes are of elements in their places.
-    private func common(_ before: ArraySlice<Range<Int>>, _ after: ArraySlice<Range<Int>>) -> [(Int, Int)] {
-        guard before.count != after.count, !before.isEmpty, !after.isEmpty,
-            before.count * after.count <= Self.pairLimit
-        else { return [] }
-        var numbers: [ArraySlice<UInt8>: Int] = [:]
-        func number(_ text: ArraySlice<UInt8>) -> Int {
-            if let number = numbers[text] { return number }
-            numbers[text] = numbers.count
-            return numbers.count - 1
-        }
-        let one = before.map { number(texts.old.bytes[$0]) }
-        let two = after.map { number(texts.new.bytes[$0]) }
-        // lengths[i][j]: of the longest one in what follows i and j.
-        let width = two.count + 1
-        var lengths = [UInt16](repeating: 0, count: (one.count + 1) * width)
-        for i in one.indices.reversed() {
-            for j in two.indices.reversed() {
-                lengths[i * width + j] =
-                    one[i] == two[j]
-                    ? lengths[(i + 1) * width + j + 1] + 1
-                    : max(lengths[(i + 1) * width + j], lengths[i * width + j + 1])
-            }
-        }
-        var pairs: [(Int, Int)] = []
-        var (i, j) = (0, 0)
-        while i < one.count, j < two.count {
-            if one[i] == two[j] {
-                pairs.append((before.startIndex + i, after.startIndex + j))
-                (i, j) = (i + 1, j + 1)
-            } else if lengths[(i + 1) * width + j] >= lengths[i * width + j + 1] {
-                i += 1
-            } else {
-                j += 1
-            }
-        }
-        return pairs
     }
 
     /// Does something with the path leading to a member.

@@ -10,52 +10,98 @@ extension MergePatch {
     /// - Returns: UTF-8 of the patch; nil if there is none that is short enough, if the new document has a member that is
     ///   `null` where a patch would have to set it, which it cannot, or if a text is not as it should be.
     package static func diff(from old: [UInt8], to new: [UInt8], below limit: Int = .max) -> [UInt8]? {
-        var writer = MergeWriter(texts: TextPair(old: CompactText(old), new: CompactText(new)), limit: limit)
-        guard let old = writer.texts.old.whole, let new = writer.texts.new.whole else { return nil }
-        if writer.texts.areEqual(old, new), writer.texts.new.first(of: new) == UInt8(ascii: "{") {
-            return [0x7B, 0x7D]
-        }
-        guard writer.write(old, new), writer.output.count < limit else { return nil }
-        return writer.output
+        var writer = MergeWriter(texts: TextPair(old, new), limit: limit)
+        return writer.diff()
     }
 }
 
-/// Recurses as deep as both documents are nested.
+/// Goes through both texts at once. Recurses as deep as both documents are nested.
 private struct MergeWriter {
     let texts: TextPair
     let limit: Int
-    private(set) var output: [UInt8] = []
+    private var output: [UInt8] = []
+
+    /// The places behind two values, and whether the values differ.
+    private typealias Result = (old: Int, new: Int, differs: Bool)
 
     init(texts: TextPair, limit: Int) {
         (self.texts, self.limit) = (texts, limit)
     }
 
-    /// What makes one value of another that is not the same. False if it would be too long, or there is none.
-    mutating func write(_ old: Range<Int>, _ new: Range<Int>) -> Bool {
-        let isInside =
-            texts.old.first(of: old) == UInt8(ascii: "{") && texts.new.first(of: new) == UInt8(ascii: "{")
-        return isInside ? writeObject(old, new) : set(new)
+    mutating func diff() -> [UInt8]? {
+        guard let result = write(0, 0), result.old == texts.old.bytes.count, result.new == texts.new.bytes.count,
+            output.count < limit
+        else { return nil }
+        if result.differs { return output }
+        // Of no object can be said that it is as it was.
+        return texts.new.byte(at: 0) == UInt8(ascii: "{") ? Array("{}".utf8) : texts.new.bytes
     }
 
-    private mutating func writeObject(_ old: Range<Int>, _ new: Range<Int>) -> Bool {
-        guard let before = texts.old.members(of: old), let after = texts.new.members(of: new) else { return false }
-        let matches = texts.matches(before, after)
+    /// Appends what makes the value at one place of that at another, if they differ; nil if it would be too long, there is
+    /// no such patch, or a text is malformed.
+    private mutating func write(_ old: Int, _ new: Int) -> Result? {
+        if texts.old.byte(at: old) == UInt8(ascii: "{"), texts.new.byte(at: new) == UInt8(ascii: "{") {
+            return writeObject(old, new)
+        }
+        guard let oldEnd = texts.old.end(of: old) else { return nil }
+        if texts.has(old..<oldEnd, at: new) { return (oldEnd, new + oldEnd - old, false) }
+        guard let newEnd = texts.new.end(of: new) else { return nil }
+        if texts.areEqual(old..<oldEnd, new..<newEnd) { return (oldEnd, newEnd, false) }
+        return set(new..<newEnd) ? (oldEnd, newEnd, true) : nil
+    }
+
+    private mutating func writeObject(_ old: Int, _ new: Int) -> Result? {
         let start = output.count
         output.append(UInt8(ascii: "{"))
-        for (member, match) in zip(after, matches) {
-            if let match, texts.areEqual(before[match].value, member.value) { continue }
-            writeName(texts.new.bytes[member.name], after: start)
-            guard match.map({ write(before[$0].value, member.value) }) ?? set(member.value) else { return false }
+        var (one, two) = (old + 1, new + 1)
+        // Mostly both have the same members in the same order.
+        while let before = texts.old.member(at: one), let after = texts.new.member(at: two),
+            texts.areEqual(before.name, after.name)
+        {
+            guard let ends = writeMember(before, after, in: start),
+                let oldNext = texts.old.next(after: ends.old, closing: UInt8(ascii: "}")),
+                let newNext = texts.new.next(after: ends.new, closing: UInt8(ascii: "}"))
+            else { return nil }
+            (one, two) = (oldNext, newNext)
         }
-        let kept = Set(matches.lazy.compactMap { $0 })
-        if kept.count < before.count {
-            for place in before.indices where !kept.contains(place) {
-                writeName(texts.old.bytes[before[place].name], after: start)
-                output += [UInt8(ascii: "n"), UInt8(ascii: "u"), UInt8(ascii: "l"), UInt8(ascii: "l")]
+        guard let before = texts.old.members(from: one), let after = texts.new.members(from: two) else { return nil }
+        if !before.members.isEmpty || !after.members.isEmpty {
+            guard writeMembers(before.members, after.members, in: start) else { return nil }
+        }
+        let differs = output.count > start + 1
+        if differs { output.append(UInt8(ascii: "}")) } else { output.removeSubrange(start...) }
+        return output.count < limit ? (before.end, after.end, differs) : nil
+    }
+
+    private mutating func writeMember(
+        _ before: CompactText.Member, _ after: CompactText.Member, in start: Int
+    ) -> Result? {
+        let length = output.count
+        writeName(texts.new.bytes[after.name], after: start)
+        let result = write(before.value, after.value)
+        if result?.differs == false { output.removeSubrange(length...) }
+        return result
+    }
+
+    /// Members that are not the same or not in the same order.
+    private mutating func writeMembers(
+        _ before: [(CompactText.Member, end: Int)], _ after: [(CompactText.Member, end: Int)], in start: Int
+    ) -> Bool {
+        let matches = texts.matches(before, after)
+        for ((member, end), match) in zip(after, matches) {
+            if let match {
+                guard writeMember(before[match].0, member, in: start) != nil else { return false }
+            } else {
+                writeName(texts.new.bytes[member.name], after: start)
+                guard set(member.value..<end) else { return false }
             }
         }
-        output.append(UInt8(ascii: "}"))
-        return output.count < limit
+        let kept = Set(matches.lazy.compactMap { $0 })
+        for place in before.indices where !kept.contains(place) {
+            writeName(texts.old.bytes[before[place].0.name], after: start)
+            output += [UInt8(ascii: "n"), UInt8(ascii: "u"), UInt8(ascii: "l"), UInt8(ascii: "l")]
+        }
+        return true
     }
 
     private mutating func writeName(_ name: ArraySlice<UInt8>, after start: Int) {

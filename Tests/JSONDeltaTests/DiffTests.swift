@@ -94,6 +94,38 @@ import WireJSON
         #expect(patch(text(list), removed) == #"[{"op":"remove","path":"/2"},{"op":"remove","path":"/5"}]"#)
     }
 
+    @Test("A JSON Patch of two random lists makes the one of the other")
+    func randomLists() throws {
+        for seed in 0..<400 {
+            var random = RandomDocument(seed: UInt64(seed))
+            func row(_ id: Int) -> String { #"{"id":\#(id),"text":"of row \#(id)"}"# }
+            let old = (0..<random.next(120)).map { row($0 % 50) }
+            var new = old
+            for change in 0..<random.next(40) {
+                let place = random.next(new.count + 1)
+                switch random.next(4) {
+                case 0: new.insert(row(100 + change), at: place)
+                case 1: new.insert(row(random.next(50)), at: place)
+                case 2 where place < new.count: new.remove(at: place)
+                case 3 where place < new.count: new[place] = row(200 + change)
+                default: break
+                }
+            }
+            let (a, b) = (Array("[\(old.joined(separator: ","))]".utf8), Array("[\(new.joined(separator: ","))]".utf8))
+            let patch = try #require(JSONPatch.diff(from: a, to: b), "seed \(seed)")
+            #expect(try JSONPatch.apply(patch, to: a) == b, "seed \(seed)")
+        }
+    }
+
+    @Test("A list that is turned by one element loses the first and gets it as the last")
+    func turnedList() {
+        let list = (0..<700).map { #"{"id":\#($0),"name":"the name of element \#($0)"}"# }
+        func text(_ elements: [String]) -> String { "[" + elements.joined(separator: ",") + "]" }
+        #expect(
+            patch(text(list), text(Array(list[1...]) + [list[0]]))
+                == #"[{"op":"remove","path":"/0"},{"op":"add","path":"/699","value":\#(list[0])}]"#)
+    }
+
     @Test("What has changed more than it stayed is replaced as a whole")
     func wholeValues() {
         #expect(

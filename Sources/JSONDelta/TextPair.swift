@@ -1,0 +1,53 @@
+import WireJSON
+
+/// Two texts, the older one and the newer one.
+struct TextPair {
+    let old: CompactText
+    let new: CompactText
+
+    init(_ old: [UInt8], _ new: [UInt8]) {
+        (self.old, self.new) = (CompactText(old), CompactText(new))
+    }
+
+    func areEqual(_ one: Range<Int>, _ two: Range<Int>) -> Bool {
+        one.count == two.count && areEqual(one.lowerBound, two.lowerBound, count: one.count)
+    }
+
+    /// Whether the newer text has that piece of the older one at a place, as a whole value.
+    func has(_ piece: Range<Int>, at place: Int) -> Bool {
+        guard place + piece.count < new.bytes.count else { return false }
+        let next = new.bytes[place + piece.count]
+        guard next == UInt8(ascii: ",") || next == UInt8(ascii: "]") || next == UInt8(ascii: "}") else { return false }
+        return areEqual(piece.lowerBound, place, count: piece.count)
+    }
+
+    private func areEqual(_ one: Int, _ two: Int, count: Int) -> Bool {
+        guard one + count <= old.bytes.count, two + count <= new.bytes.count else { return false }
+        let (first, second) = (old.bytes.span.bytes, new.bytes.span.bytes)
+        var offset = 0
+        // Eight bytes at a time.
+        while offset + 8 <= count {
+            guard
+                first.unsafeLoadUnaligned(fromByteOffset: one + offset, as: UInt64.self)
+                    == second.unsafeLoadUnaligned(fromByteOffset: two + offset, as: UInt64.self)
+            else { return false }
+            offset += 8
+        }
+        while offset < count {
+            guard old.bytes[one + offset] == new.bytes[two + offset] else { return false }
+            offset += 1
+        }
+        return true
+    }
+
+    /// For each member of the newer object the place of the older one's with that name, if it has one.
+    func matches(_ one: [(CompactText.Member, end: Int)], _ two: [(CompactText.Member, end: Int)]) -> [Int?] {
+        let places = Dictionary(one.indices.map { (characters(old.bytes[one[$0].0.name]), $0) }) { first, _ in first }
+        return two.map { places[characters(new.bytes[$0.0.name])] }
+    }
+
+    /// A name however it is escaped.
+    private func characters(_ name: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        name.contains(UInt8(ascii: "\\")) ? WireJSON.unescaped(name)[...] : name
+    }
+}
