@@ -40,6 +40,8 @@ extension Session {
     }
 
     private func kept(_ result: Result<SessionKey, StoreError>) {
+        // Before it can leave memory, which it does not while it is being kept.
+        if shared.sharedJournal != nil, case .success(let key) = result { shared.index.add(key, tokenHash) }
         let keepers = core.withLock { core in
             core.key = try? result.get()
             defer { core.keepers = nil }

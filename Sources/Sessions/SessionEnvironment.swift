@@ -42,6 +42,9 @@ package final class SessionEnvironment: Sendable {
     package let limits: SessionLimits
     /// Where turns become permanent.
     package let journal: any Journal
+    /// The same, if other processes append to it.
+    let sharedJournal: (any SharedJournal)?
+    let index = SessionIndex()
     /// The time.
     package let time: TimeSource
     /// What waits sleep on, and the work of stores.
@@ -77,6 +80,7 @@ package final class SessionEnvironment: Sendable {
         (self.features, self.limits, self.journal, self.time) = (features, limits, journal, time)
         (self.clock, self.executor, self.middleware) = (clock, executor, middleware)
         (self.heartbeat, self.report) = (heartbeat, report)
+        sharedJournal = journal as? any SharedJournal
         streamPlaces = Places(limit: limits.streams)
         waitPlaces = Places(limit: limits.waits)
         stores = StoreEnvironment(

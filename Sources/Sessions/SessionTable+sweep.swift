@@ -50,6 +50,7 @@ extension SessionTable {
                 let note = session.evict(now: now, after: patience)
             else { return nil }
             shard.sessions[session.tokenHash] = nil
+            forgetKey(of: session)
             return note
         }
         if note != nil {

@@ -199,6 +199,7 @@ package final class SessionTable: Sendable {
         let there = shard(root).withLock { shard -> Session in
             if let there = shard.sessions[root] { return there }
             shard.sessions[root] = session
+            noteKey(of: session)
             return session
         }
         if there !== session { places.leave() }
@@ -209,6 +210,17 @@ package final class SessionTable: Sendable {
             return there.lookup(nil)
         }
         return there.lookup(credential)
+    }
+
+    /// News of a session come by its key.
+    private func noteKey(of session: Session) {
+        guard environment.sharedJournal != nil, let key = session.core.withLock({ $0.key }) else { return }
+        environment.index.add(key, session.tokenHash)
+    }
+
+    func forgetKey(of session: Session) {
+        guard environment.sharedJournal != nil, let key = session.core.withLock({ $0.key }) else { return }
+        environment.index.remove(key)
     }
 
     func register(_ credential: Credential) {
@@ -264,6 +276,7 @@ package final class SessionTable: Sendable {
         let waiters = shard(hash).withLock { shard in
             if let session = outcome.session, session.tokenHash == hash, !session.isSignedIn {
                 shard.sessions[hash] = session
+                noteKey(of: session)
             }
             return shard.loading.removeValue(forKey: hash) ?? []
         }
@@ -321,7 +334,11 @@ package final class SessionTable: Sendable {
     private func remove(_ session: Session, _ reason: GoAwayReason) {
         let hash = session.tokenHash
         // It may have left memory and come back meanwhile, as another object.
-        let there = shard(hash).withLock { shard in shard.sessions.removeValue(forKey: hash) }
+        let there = shard(hash).withLock { shard in
+            let there = shard.sessions.removeValue(forKey: hash)
+            if let there { forgetKey(of: there) }
+            return there
+        }
         if let there {
             bury(hash)
             let credentials = there.credentials

@@ -7,8 +7,14 @@ import SessionJournal
 /// said to have appended. The log is read from the head that is known here, and what is newer is applied as if it had
 /// been committed here. Nothing of the session runs meanwhile.
 extension Session {
-    /// Reads what other writers appended, in its turn in the queue, and shows it.
-    package func catchUp() { enqueue(CatchUpJob(self)) }
+    /// Reads what other writers appended, in its turn in the queue, and shows it. Several calls before that are one.
+    package func catchUp() {
+        let isFirst = core.withLock { core in
+            defer { core.isAwaitingCatchUp = true }
+            return !core.isAwaitingCatchUp
+        }
+        if isFirst { enqueue(CatchUpJob(self)) }
+    }
 
     /// Finds out how an append ended, and ends its batch. `error` is why its outcome is unknown; nil if it certainly was
     /// not kept.
@@ -236,7 +242,11 @@ private final class CatchUpJob: QueueJob {
     func run() -> Bool { hasRead.withLock { $0 } }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
-        let head = session.core.withLock { $0.head }
+        let head = session.core.withLock { core in
+            // What is appended from now on may not be in what is read.
+            core.isAwaitingCatchUp = false
+            return core.head
+        }
         session.load { [self] news in
             if let news { session.apply(news, since: head) } else { session.end(.ended) }
             hasRead.withLock { $0 = true }

@@ -1,0 +1,96 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// What other nodes append to sessions that are in memory here.
+extension SessionTable {
+    /// Listens to the journal, if other processes append to it. Called once, before the first request.
+    package func listen() {
+        environment.sharedJournal?.listen { [weak self] news in self?.hear(news) }
+    }
+
+    private func hear(_ news: JournalNews) {
+        switch news {
+        case .appended(let heads):
+            for (key, head) in heads { session(key)?.heard(head) }
+        case .changed(let keys):
+            for key in keys { session(key)?.catchUp() }
+        case .known(let tokens):
+            for token in tokens { session(token)?.heardOfIt() }
+        case .interrupted: compareHeads()
+        }
+    }
+
+    /// Asks the journal for the heads of all sessions that somebody is shown, and catches up with those that have another
+    /// one. Called every few seconds, since news may be lost.
+    package func compareHeads() {
+        guard let journal = environment.sharedJournal else { return }
+        var kept: [(session: Session, key: SessionKey, head: SessionHead)] = []
+        var unkept: [Session] = []
+        for session in sessions {
+            switch session.watched {
+            case nil: break
+            case .kept(let key, let head)?: kept.append((session, key, head))
+            case .unkept?: unkept.append(session)
+            }
+        }
+        for part in kept.parts(of: Self.sessionsAtOnce) {
+            journal.heads(of: part.map(\.key)) { result in
+                // What this comparison does not find the next one does.
+                guard let heads = try? result.get() else { return }
+                for (session, key, head) in part where heads[key] != head { session.catchUp() }
+            }
+        }
+        for part in unkept.parts(of: Self.sessionsAtOnce) {
+            journal.areKnown(part.map(\.tokenHash)) { result in
+                guard let known = try? result.get() else { return }
+                for session in part where known.contains(session.tokenHash) { session.heardOfIt() }
+            }
+        }
+    }
+
+    /// How many sessions one query is about.
+    private static var sessionsAtOnce: Int { 1_000 }
+
+    private func session(_ key: SessionKey) -> Session? { environment.index[key].flatMap { session($0) } }
+
+    private func session(_ token: TokenHash) -> Session? { shard(token).withLock { $0.sessions[token] } }
+}
+
+extension Session {
+    /// Another node says that the session has a head.
+    fileprivate func heard(_ head: SessionHead) {
+        // Another branch with a lower number is found by comparing.
+        if core.withLock({ $0.head.number < head.number }) { catchUp() }
+    }
+
+    /// Another node says that the journal has the session, or had it.
+    fileprivate func heardOfIt() {
+        if core.withLock({ $0.key == nil && $0.keepers == nil }) { catchUp() }
+    }
+
+    fileprivate enum Watched {
+        case kept(SessionKey, SessionHead)
+        /// The journal does not have it, as far as is known here.
+        case unkept
+    }
+
+    /// Nil if nobody is shown anything of it.
+    fileprivate var watched: Watched? {
+        core.withLock { core in
+            guard core.isLive, !core.isAwaitingCatchUp, core.isWatched else { return nil }
+            return core.key.map { .kept($0, core.head) } ?? .unkept
+        }
+    }
+}
+
+extension SessionCore {
+    /// Whether a stream or a waiting request shows it.
+    fileprivate var isWatched: Bool { !streams.isEmpty || stores.contains { !$0.waiters.isEmpty } }
+}
+
+extension Array {
+    fileprivate func parts(of size: Int) -> [ArraySlice<Element>] {
+        stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
+    }
+}

@@ -1,0 +1,115 @@
+import EventStream
+import MVI
+import SessionJournal
+import Testing
+
+@testable import Sessions
+
+@Suite("What one node appends")
+struct NewsTests {
+    /// Two nodes with one session.
+    private struct Nodes {
+        let cluster = NodeJournal.Cluster()
+        let here: Fixture
+        let there: Fixture
+        /// The session of `here`, on the other node.
+        let session: Session
+
+        init() throws {
+            let kept = MemoryJournal()
+            here = try Fixture(journal: NodeJournal(kept, cluster))
+            there = try Fixture(journal: NodeJournal(kept, cluster))
+            for node in [here, there] { node.table.listen() }
+            session = try there.table.live(here.token)
+        }
+
+        func stream() throws -> TestStream {
+            try session.opened(.features([here.tally]), from: .unspecified)
+        }
+    }
+
+    @Test("is shown by the streams of the others at once, labels and all, with the same ids")
+    func news() throws {
+        let nodes = try Nodes()
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        let (here, there) = (try nodes.here.stream("tally"), try nodes.stream())
+        for stream in [here, there] { _ = try stream.read() }
+        for number in 1...5 {
+            let wakes = there.wakeCount
+            try nodes.here.send(#"{"type":"shoutMany","texts":["\#(number)"]}"#)
+            #expect(there.wakeCount > wakes)
+            let (shown, told) = (try here.read(), try there.read())
+            #expect(shown.names == ["state", "label"])
+            #expect(told == shown)
+        }
+    }
+
+    @Test("is shown where nothing had happened in the session when the stream was opened")
+    func firstTurn() throws {
+        let nodes = try Nodes()
+        let here = try nodes.here.stream()
+        let there = try nodes.session.opened(.all, from: .unspecified)
+        for stream in [here, there] { #expect(try stream.read().names == ["hello"]) }
+        try nodes.here.send(#"{"type":"add","amount":7}"#)
+        #expect(try here.read().counts == [7])
+        #expect(try there.read().counts == [7])
+    }
+
+    @Test("is shown after the next comparison if the news were lost")
+    func lostNews() throws {
+        let nodes = try Nodes()
+        let there = try nodes.stream()
+        _ = try there.read()
+        nodes.cluster.lose(true)
+        try nodes.here.send(#"{"type":"shoutMany","texts":["a","b"]}"#)
+        #expect(try there.read().isEmpty)
+        nodes.there.table.compareHeads()
+        #expect(try there.read().said == ["a", "b"])
+        nodes.there.table.compareHeads()
+        #expect(try there.read().isEmpty)
+    }
+
+    @Test("is shown when news come again after they were interrupted")
+    func interrupted() throws {
+        let nodes = try Nodes()
+        let there = try nodes.stream()
+        _ = try there.read()
+        nodes.cluster.lose(true)
+        try nodes.here.send(#"{"type":"add","amount":2}"#)
+        nodes.cluster.lose(false)
+        nodes.cluster.interrupt()
+        #expect(try there.read().counts == [2])
+    }
+
+    @Test("ends the streams of the others where it ended the session", arguments: [true, false])
+    func ended(isHeard: Bool) throws {
+        let nodes = try Nodes()
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        let there = try nodes.stream()
+        _ = try there.read()
+        nodes.cluster.lose(!isHeard)
+        try nodes.here.table.ended(nodes.here.session)
+        if !isHeard { nodes.there.table.compareHeads() }
+        #expect(try there.read().last?.json.reason == "ended")
+    }
+
+    @Test("is not read again by a node that shows nothing of the session, and is there when it is asked")
+    func unwatched() throws {
+        let nodes = try Nodes()
+        nodes.cluster.lose(true)
+        try nodes.here.send(#"{"type":"add","amount":3}"#)
+        nodes.there.table.compareHeads()
+        #expect(nodes.session.core.withLock { $0.head } == .empty)
+        #expect(try nodes.session.opened(.features([nodes.here.tally]), from: .now).read().counts == [3])
+    }
+
+    @Test("is known of sessions in memory only")
+    func index() throws {
+        let nodes = try Nodes()
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        let key = try #require(nodes.here.session.core.withLock { $0.key })
+        #expect(nodes.here.table.environment.index[key] == nodes.here.session.tokenHash)
+        try nodes.here.table.ended(nodes.here.session)
+        #expect(nodes.here.table.environment.index[key] == nil)
+    }
+}
