@@ -17,6 +17,8 @@ struct SessionCore {
     var key: SessionKey?
     /// Whether the log is to be read again, in its turn in the queue.
     var isAwaitingCatchUp = false
+    /// Who waits for that.
+    var catchUpWaiters: [@Sendable () -> Void] = []
     /// Who waits for the journal to have it; nil if it was not asked to.
     var keepers: [@Sendable (Result<SessionKey, StoreError>) -> Void]?
     /// Empty as long as nobody has signed in.

@@ -8,9 +8,12 @@ import SessionJournal
 /// been committed here. Nothing of the session runs meanwhile.
 extension Session {
     /// Reads what other writers appended, in its turn in the queue, and shows it. Several calls before that are one.
-    package func catchUp() {
+    ///
+    /// - Parameter done: called when that is done, or the session has ended.
+    package func catchUp(_ done: (@Sendable () -> Void)? = nil) {
         let isFirst = core.withLock { core in
             defer { core.isAwaitingCatchUp = true }
+            if let done { core.catchUpWaiters.append(done) }
             return !core.isAwaitingCatchUp
         }
         if isFirst { enqueue(CatchUpJob(self)) }
@@ -242,16 +245,24 @@ private final class CatchUpJob: QueueJob {
     func run() -> Bool { hasRead.withLock { $0 } }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
-        let head = session.core.withLock { core in
-            // What is appended from now on may not be in what is read.
-            core.isAwaitingCatchUp = false
-            return core.head
-        }
+        let (head, waiters) = begin()
         session.load { [self] news in
             if let news { session.apply(news, since: head) } else { session.end(.ended) }
             hasRead.withLock { $0 = true }
             resume()
+            for waiter in waiters { waiter() }
         }
         return true
+    }
+
+    func end(_ error: StoreError) { for waiter in begin().waiters { waiter() } }
+
+    private func begin() -> (head: SessionHead, waiters: [@Sendable () -> Void]) {
+        session.core.withLock { core in
+            // What is appended from now on may not be in what is read.
+            core.isAwaitingCatchUp = false
+            defer { core.catchUpWaiters = [] }
+            return (core.head, core.catchUpWaiters)
+        }
     }
 }

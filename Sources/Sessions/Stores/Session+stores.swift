@@ -9,6 +9,13 @@ extension Session {
         of feature: FeatureID, for principal: Principal? = nil,
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
+        confirm { [self] in knownState(of: feature, for: principal, completion: completion) }
+    }
+
+    private func knownState(
+        of feature: FeatureID, for principal: Principal?,
+        completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
+    ) {
         let (state, refusal) = core.withLock { core -> (StateSnapshot?, StoreError?) in
             guard core.isLive, let index = core.stores.index(of: feature), core.stores[index].isStarted else {
                 return (nil, core.refusal)
@@ -23,7 +30,7 @@ extension Session {
             switch result {
             case .failure(let error): completion(.failure(error))
             // Another request disposed of it meanwhile; unless the session has ended, the next one is as good.
-            case .success: self.state(of: feature, for: principal, completion: completion)
+            case .success: knownState(of: feature, for: principal, completion: completion)
             }
         }
     }

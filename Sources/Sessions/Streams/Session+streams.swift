@@ -39,6 +39,17 @@ extension Session {
         holding place: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
+        // A cursor that another node gave must be known here.
+        confirm { [self] in
+            openStreamNow(filter, from: start, delta: delta, for: credential, holding: place, completion: completion)
+        }
+    }
+
+    private func openStreamNow(
+        _ filter: StreamFilter, from start: StreamStart, delta: DeltaForm?, for credential: Credential?,
+        holding place: (any AnyObject & Sendable)?,
+        completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
+    ) {
         let principal = credential?.principal
         let denied = shared.features.denied(to: principal)
         let allowed = filter.without(denied)

@@ -103,6 +103,28 @@ struct NewsTests {
         #expect(try nodes.session.opened(.features([nodes.here.tally]), from: .now).read().counts == [3])
     }
 
+    @Test("is in the states and streams that a client asks another node for, also where no news came")
+    func askedElsewhere() throws {
+        let nodes = try Nodes()
+        nodes.cluster.lose(true)
+        #expect(try nodes.session.stateNow(of: nodes.here.tally).version == 1)
+        // The other node made the store as well: one of the two was first.
+        for number in 2...4 {
+            try nodes.here.send(#"{"type":"shoutMany","texts":["\#(number)"]}"#)
+            let state = try nodes.session.stateNow(of: nodes.here.tally)
+            #expect(state == (try nodes.here.session.stateNow(of: nodes.here.tally)))
+        }
+        let here = try nodes.here.stream("tally")
+        let cursor = try #require(try here.read().last?.id)
+        try nodes.here.send(#"{"type":"shoutMany","texts":["last"]}"#)
+        _ = try here.read()
+        let there = try nodes.session.opened(.features([nodes.here.tally]), from: .cursor(cursor))
+        let events = try there.read()
+        #expect(events.names == ["hello", "state", "label"])
+        #expect(try events[0].json.resumed == true)
+        #expect(try events.said == ["last"])
+    }
+
     @Test("is known of sessions in memory only")
     func index() throws {
         let nodes = try Nodes()

@@ -1,0 +1,23 @@
+import Locking
+import SessionJournal
+
+extension Session {
+    /// Calls `then` when what other nodes appended before this call is known here: before this returns where nobody else
+    /// appends, else after a query, on another thread. A client that was answered by one node finds no less on another.
+    ///
+    /// Where the journal cannot be asked, what is known here has to do.
+    func confirm(then: @escaping @Sendable () -> Void) {
+        guard let journal = shared.sharedJournal else { return then() }
+        guard let key = core.withLock({ $0.key }) else {
+            return journal.areKnown([tokenHash]) { [self] result in
+                guard case .success(let known) = result, known.contains(tokenHash) else { return then() }
+                catchUp(then)
+            }
+        }
+        journal.heads(of: [key]) { [self] result in
+            let head = core.withLock { $0.head }
+            guard case .success(let heads) = result, heads[key] != head else { return then() }
+            catchUp(then)
+        }
+    }
+}
