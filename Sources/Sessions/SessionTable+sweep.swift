@@ -30,7 +30,7 @@ extension SessionTable {
         }
         for session in sessions {
             if session.timeLeft(now: now.monotonic) <= .zero || session.isEnded {
-                expire(session)
+                _ = over(session)
                 continue
             }
             notes.append((session, session.tidy(now: now)))
@@ -100,9 +100,8 @@ extension SessionTable {
         }
         guard isMine else { return }
         let time = lifeTime(now)
-        let lag = environment.limits.touchDelay + .seconds(120)
         environment.journal.expire(
-            lastSeenBefore: time - environment.limits.sessionLife - lag, now: time,
+            lastSeenBefore: time - environment.limits.sessionLife - Self.delay(environment.limits), now: time,
             tombstoneUntil: time + environment.limits.tombstoneLife, limit: 10_000
         ) { [self] _ in
             totals.withLock { $0.isExpiring = false }

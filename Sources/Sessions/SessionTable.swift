@@ -156,9 +156,7 @@ package final class SessionTable: Sendable {
         case .forgotten?: return isClient ? .ended : found
         case .credential(let credential)?:
             return isClient ? lookup(credential, now: now) : found ?? lookup(credential, now: now)
-        case .over?:
-            if let session = found?.session { expire(session) }
-            return .ended
+        case .over?: return found?.session.map { over($0) } ?? .ended
         }
     }
 
@@ -169,10 +167,7 @@ package final class SessionTable: Sendable {
             (shard.sessions[root], shard.sessions[root]?.use(now: now))
         }
         guard let session else { return nil }
-        if case .over? = use {
-            expire(session)
-            return .ended
-        }
+        if case .over? = use { return over(session) }
         return session.lookup(credential)
     }
 
@@ -240,7 +235,7 @@ package final class SessionTable: Sendable {
         let now = environment.time.monotonic()
         let lived = lifeTime(Moment(environment.time)) - stored.record.lastSeen
         let session = Session(stored, lastSeen: now - lived, environment: environment)
-        if session.timeLeft(now: now) <= .zero {
+        if session.timeLeft(now: now) + lag <= .zero {
             bury(stored.record.tokenHash)
             forget(session)
             return .ended

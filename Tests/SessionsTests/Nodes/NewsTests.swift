@@ -15,10 +15,10 @@ struct NewsTests {
         /// The session of `here`, on the other node.
         let session: Session
 
-        init() throws {
+        init(_ change: (inout SessionLimits) -> Void = { _ in }) throws {
             let kept = MemoryJournal()
-            here = try Fixture(journal: NodeJournal(kept, cluster))
-            there = try Fixture(journal: NodeJournal(kept, cluster))
+            here = try Fixture(journal: NodeJournal(kept, cluster), change)
+            there = try Fixture(journal: NodeJournal(kept, cluster), change)
             for node in [here, there] { node.table.listen() }
             session = try there.table.live(here.token)
         }
@@ -123,6 +123,29 @@ struct NewsTests {
         #expect(events.names == ["hello", "state", "label"])
         #expect(try events[0].json.resumed == true)
         #expect(try events.said == ["last"])
+    }
+
+    @Test("keeps the session alive on the others, and its end is the session's")
+    func life() throws {
+        let nodes = try Nodes { $0.sessionLife = .seconds(1_000) }
+        func pass(_ duration: Duration) {
+            for node in [nodes.here, nodes.there] { node.time.advance(by: duration) }
+        }
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        // Used here, and not there, where it is in memory all the same.
+        for _ in 0..<4 {
+            pass(.seconds(400))
+            _ = try nodes.here.table.live(nodes.here.token)
+            for _ in 0..<12 { nodes.here.table.sweep() }
+        }
+        let again = try nodes.there.table.live(nodes.here.token)
+        #expect(again !== nodes.session)
+        #expect(try again.stateNow(of: nodes.here.tally).version == 2)
+        pass(.seconds(900))
+        for _ in 0..<12 { nodes.there.table.sweep() }
+        _ = try nodes.there.table.live(nodes.here.token)
+        pass(.seconds(1_400))
+        for node in [nodes.there, nodes.here] { #expect(try node.table.isEnded(nodes.here.token)) }
     }
 
     @Test("is known of sessions in memory only")

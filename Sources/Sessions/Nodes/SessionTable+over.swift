@@ -1,0 +1,25 @@
+import Locking
+import SessionJournal
+
+extension SessionTable {
+    /// A session's time is over as far as is known here: it ends. But where other nodes use it too it only leaves memory,
+    /// and the journal says whether it lives on.
+    ///
+    /// - Returns: what its token names; nil if the journal is to be asked.
+    func over(_ session: Session) -> SessionLookup? {
+        guard environment.sharedJournal != nil, !session.isEnded else {
+            expire(session)
+            return .ended
+        }
+        let isOut = evict(session, from: shard(session.tokenHash), now: Moment(environment.time), after: .zero) != nil
+        // Something of it is in use, or it has left already.
+        let isThere = !isOut && shard(session.tokenHash).withLock { $0.sessions[session.tokenHash] === session }
+        return isThere ? session.lookup(nil) : nil
+    }
+
+    /// How much later than it was the journal may know that a session was used on another node.
+    var lag: Duration { environment.sharedJournal == nil ? .zero : Self.delay(environment.limits) }
+
+    /// How long it takes at most until the journal knows that a session was used.
+    static func delay(_ limits: SessionLimits) -> Duration { limits.touchDelay + .seconds(120) }
+}
