@@ -69,7 +69,8 @@ final class Engine: Sendable {
     init(folder: String, options: JournalOptions, logger: Logger) throws(DatabaseThreadError) {
         files = JournalFiles(folder: folder)
         (self.options, self.logger) = (options, logger)
-        completions = try CompletionThreads(count: options.completionThreads)
+        guard let threads = CompletionThreads(count: options.completionThreads) else { throw .noThread }
+        completions = threads
     }
 
     var status: Status {

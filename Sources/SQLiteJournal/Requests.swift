@@ -38,19 +38,6 @@ struct Write: Sendable {
     let fail: @Sendable (StoreError, _ isUnknown: Bool) -> Completion
 }
 
-extension JournalBatch {
-    /// About how many bytes it writes.
-    var bytes: Int {
-        var bytes = 200 + receipts.count * 200
-        for store in stores { bytes += 200 + (store.state?.count ?? 0) + (store.view?.count ?? 0) }
-        for label in labels { bytes += 100 + label.json.count }
-        for case .refused(_, let body) in receipts.lazy.map(\.outcome) { bytes += body.count }
-        for turn in recordings { bytes += turn.recording.count }
-        for case .set(let reminder) in reminders { bytes += 200 + reminder.action.count }
-        return bytes
-    }
-}
-
 /// What the reader is asked for.
 struct Read: Sendable {
     /// The ticket that the writer must be done with first.

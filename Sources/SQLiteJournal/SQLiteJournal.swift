@@ -172,13 +172,7 @@ public final class SQLiteJournal: Journal {
     }
 }
 
-/// Why a journal cannot be opened at all.
-public struct JournalOpenError: Error, Sendable, CustomStringConvertible {
-    /// A sentence for an operator.
-    public let description: String
-
-    init(_ description: String) { self.description = description }
-
+extension JournalOpenError {
     static func noThread(_ error: any Error) -> JournalOpenError {
         JournalOpenError("The journal cannot be opened: \(error).")
     }

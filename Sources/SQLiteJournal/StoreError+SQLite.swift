@@ -1,5 +1,6 @@
 import MVI
 import SQLite
+import SessionJournal
 
 extension StoreError {
     static let inDoubt = StoreError(

@@ -2,16 +2,6 @@ import MVI
 import SQLite
 import SessionJournal
 
-extension Duration {
-    /// Nanoseconds in 64 bits: enough for the years 1678 to 2262 when it is a time since 1970; beyond, the nearest.
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, overflowed) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return !overflow && !overflowed ? sum : (seconds < 0 ? .min : .max)
-    }
-}
-
 extension SQLiteValue {
     static func time(_ time: Duration) -> SQLiteValue { .integer(time.nanoseconds) }
 
@@ -25,42 +15,6 @@ extension Row {
     func bits(_ column: Int) throws(SQLiteError) -> UInt64 { UInt64(bitPattern: try integer(column)) }
 
     func feature(_ column: Int) throws -> FeatureID { try FeatureID(stored: try text(column)) }
-}
-
-extension FeatureID {
-    init(stored text: String) throws(StoreError) {
-        guard let feature = FeatureID(text) else { throw .unexpected(text, "a feature's name") }
-        self = feature
-    }
-}
-
-extension StoreError {
-    static func unexpected(_ found: String, _ expected: String) -> StoreError {
-        StoreError(.unavailable, "The journal holds '\(found)' where \(expected) was expected.")
-    }
-}
-
-extension LostLabels {
-    /// `0` or `1` for `hasAny`, then for each feature instance a space, its id, `=`, the number, and `!` if it is unheard.
-    package var text: String {
-        dropped.reduce(hasAny ? "1" : "0") { text, entry in
-            "\(text) \(entry.key)=\(entry.value.number)\(entry.value.isUnheard ? "!" : "")"
-        }
-    }
-
-    package init(text: String) throws(StoreError) {
-        self.init()
-        let parts = text.split(separator: " ")
-        hasAny = parts.first == "1"
-        for part in parts.dropFirst() {
-            let sides = part.split(separator: "=")
-            let isUnheard = sides.last?.last == "!"
-            guard sides.count == 2, let feature = FeatureID(sides[0]),
-                let number = UInt64(isUnheard ? sides[1].dropLast() : sides[1])
-            else { throw .unexpected(text, "what is remembered of lost labels") }
-            dropped[feature] = Dropped(number: number, isUnheard: isUnheard)
-        }
-    }
 }
 
 /// The heads before a session's newest one as they lie in a column, at most 15: it has columns of its own.

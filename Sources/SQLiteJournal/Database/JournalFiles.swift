@@ -1,4 +1,5 @@
 import MVI
+import SessionJournal
 
 #if canImport(Glibc)
     import Glibc

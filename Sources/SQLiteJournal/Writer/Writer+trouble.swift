@@ -77,7 +77,7 @@ extension Writer {
         let writes = Array(pending)
         pending = []
         engine.finished(last.ticket, bytes: writes.reduce(0) { $0 + $1.bytes })
-        engine.completions.enqueue(writes.map { $0.fail(trouble, false) }, of: writes)
+        engine.completions.enqueue(writes.map { $0.fail(trouble, false) }, of: writes.lazy.map(\.scope.session))
     }
 
     private func open() throws {

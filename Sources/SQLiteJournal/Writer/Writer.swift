@@ -160,7 +160,7 @@ final class Writer {
         let completions = timed { commit(writes[...], to: database) }
         publish()
         if let last = writes.last { engine.finished(last.ticket, bytes: bytes) }
-        engine.completions.enqueue(completions, of: writes)
+        engine.completions.enqueue(completions, of: writes.lazy.map(\.scope.session))
     }
 
     /// How far a transaction is.

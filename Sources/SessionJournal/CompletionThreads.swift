@@ -1,10 +1,8 @@
 import Dispatch
 import Locking
-import SQLite
-import SessionJournal
 
 /// A result and its caller's handler.
-enum Completion: Sendable {
+package enum Completion: Sendable {
     case append(AppendResult, @Sendable (AppendResult) -> Void)
     case other(@Sendable () -> Void)
 
@@ -16,9 +14,9 @@ enum Completion: Sendable {
     }
 }
 
-/// Runs completion handlers off the threads of the writer and the reader: they run code of features and write to sockets.
-/// A session always has the same thread, so that its results come in the order of commits.
-final class CompletionThreads: Sendable {
+/// Runs completion handlers off the threads that a journal writes and reads on: they run code of features and write to
+/// sockets. A session always has the same thread, so that its results come in the order of commits.
+package final class CompletionThreads: Sendable {
     private struct Thread: Sendable {
         let state = Lock<(waiting: [Completion], isEnding: Bool)>(([], false))
         let signal = DispatchSemaphore(value: 0)
@@ -49,30 +47,31 @@ final class CompletionThreads: Sendable {
 
     private let threads: [Thread]
 
-    /// Starts the threads; they run until `end`.
-    init(count: Int) throws(DatabaseThreadError) {
+    /// Starts the threads; they run until `end`. Nil if the system has none to give.
+    package init?(count: Int) {
         threads = (0..<count).map { _ in Thread() }
-        do {
-            for thread in threads { try startThread { thread.run() } }
-        } catch {
-            for thread in threads { thread.enqueue([], isEnding: true) }
-            throw error
+        for thread in threads {
+            guard let system = SystemThread({ thread.run() }) else {
+                for thread in threads { thread.enqueue([], isEnding: true) }
+                return nil
+            }
+            system.detach()
         }
     }
 
-    func enqueue(_ completion: Completion, of session: SessionKey? = nil) {
+    package func enqueue(_ completion: Completion, of session: SessionKey? = nil) {
         threads[index(session)].enqueue([completion])
     }
 
-    /// Enqueues those of a transaction.
-    func enqueue(_ completions: [Completion], of writes: [Write]) {
+    /// Enqueues those of a transaction; each has a session in whose order it comes, or none.
+    package func enqueue(_ completions: [Completion], of sessions: some Sequence<SessionKey?>) {
         var parts: [[Completion]] = Array(repeating: [], count: threads.count)
-        for (completion, write) in zip(completions, writes) { parts[index(write.scope.session)].append(completion) }
+        for (completion, session) in zip(completions, sessions) { parts[index(session)].append(completion) }
         for (thread, part) in zip(threads, parts) where !part.isEmpty { thread.enqueue(part) }
     }
 
     /// Ends the threads when they have run what was enqueued, and waits for that. What is enqueued later is never run.
-    func end() {
+    package func end() {
         for thread in threads { thread.enqueue([], isEnding: true) }
         for thread in threads { thread.hasEnded.wait() }
     }
