@@ -1,7 +1,7 @@
 # --- Build ------------------------------------------------------------------------------------------------------------
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libmicrohttpd-dev libsqlite3-dev pkg-config zlib1g-dev \
+ && apt-get install -y --no-install-recommends libmicrohttpd-dev libpq-dev libsqlite3-dev pkg-config zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 
@@ -29,7 +29,7 @@ LABEL org.opencontainers.image.title="mvi-server" \
       org.opencontainers.image.description="MVI features over REST and server-sent events" \
       org.opencontainers.image.licenses="Apache-2.0"
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 libsqlite3-0 zlib1g \
+ && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 libpq5 libsqlite3-0 zlib1g \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
  && useradd --uid 10001 --user-group --no-log-init --no-create-home --home-dir /data --shell /usr/sbin/nologin mvi \
  && install -d -o mvi -g mvi -m 0700 /data

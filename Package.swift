@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "MVIServer", targets: ["MVIServer"]),
         .library(name: "SessionJournal", targets: ["SessionJournal"]),
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
+        .library(name: "PostgresJournal", targets: ["PostgresJournal"]),
         .library(name: "JournalConformance", targets: ["JournalConformance"]),
         .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
@@ -91,6 +92,17 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        // Of its own, so that only servers that share a database build it and need libpq.
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(name: "PostgreSQL", dependencies: ["CPostgreSQL"], swiftSettings: settings),
+        .target(
+            name: "PostgresJournal",
+            dependencies: [
+                "MVI", "SessionJournal", "PostgreSQL", "Locking",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
         // The page's files are no resources of SwiftPM's: `#embed` builds them in.
         .target(name: "CResources", exclude: ["page"]),
 
@@ -126,7 +138,7 @@ let package = Package(
         .executableTarget(
             name: "mvi-server",
             dependencies: [
-                "DemoFeatures", "JWTAuthentication", "MVIServer", "SQLiteJournal", "SessionJournal",
+                "DemoFeatures", "JWTAuthentication", "MVIServer", "PostgresJournal", "SQLiteJournal", "SessionJournal",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -221,6 +233,13 @@ let package = Package(
                 "TestSupport", "Sessions", .product(name: "Logging", package: "swift-log"),
             ],
             exclude: ["schema-1.sql", "schema-3.sql"], swiftSettings: settings),
+        .testTarget(
+            name: "PostgresJournalTests",
+            dependencies: [
+                "PostgresJournal", "PostgreSQL", "MVI", "SessionJournal", "JournalConformance", "Locking",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
         .testTarget(
             name: "MVIServerTests",
             dependencies: [

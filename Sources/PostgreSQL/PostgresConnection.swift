@@ -1,0 +1,268 @@
+import CPostgreSQL
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A connection to a PostgreSQL server, in pipeline mode: statements are sent without a wait for their results.
+///
+/// It is of one thread, which it blocks: each method returns by its deadline, but for the look-up of a host's name. After
+/// an error with the extent `connection` it is of no more use.
+package final class PostgresConnection {
+    /// Closed in `deinit`.
+    private let handle: OpaquePointer
+    /// Gets the server's notices; the connection's notice receiver points to it, unretained: it lives as long as `self`.
+    private let notices = NoticeKeeper()
+
+    /// Connects.
+    package init(_ target: ConnectionTarget, deadline: ContinuousClock.Instant) throws(PostgresError) {
+        // Copies that libpq reads before the call returns.
+        let pairs = target.keywords
+        var keywords: [UnsafePointer<CChar>?] = pairs.map { UnsafePointer(strdup($0.0)) }
+        var values: [UnsafePointer<CChar>?] = pairs.map { UnsafePointer(strdup($0.1)) }
+        defer { for text in keywords + values { free(UnsafeMutablePointer(mutating: text)) } }
+        keywords.append(nil)
+        values.append(nil)
+        guard let handle = PQconnectStartParams(keywords, values, 1) else {
+            throw .lost("There is no memory for a connection.")
+        }
+        self.handle = handle
+        PQsetNoticeReceiver(handle, receiveNotice, Unmanaged.passUnretained(notices).toOpaque())
+        try finishConnecting(deadline)
+        guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else { throw failure() }
+    }
+
+    deinit { PQfinish(handle) }
+
+    /// The number of the server's process that serves it; behind a pooler one of the pooler's own.
+    package var serverProcess: Int32 { PQbackendPID(handle) }
+
+    /// Runs statements, each with one command, as one pipeline: after the first one that fails none runs. Outside a
+    /// transaction block they are one transaction; statements among them may begin and end one.
+    ///
+    /// - Returns: the result of each.
+    /// - Throws: `PipelineFailure`. The transaction that is open may have to be rolled back.
+    package func run(
+        _ statements: [PostgresStatement], deadline: ContinuousClock.Instant
+    ) throws(PipelineFailure) -> PipelineResult {
+        notices.warnings = []
+        var results: [PostgresRows] = []
+        results.reserveCapacity(statements.count)
+        do throws(PostgresError) {
+            for statement in statements { try send(statement) }
+            guard PQpipelineSync(handle) == 1 else { throw failure() }
+            try flush(deadline)
+            var first: PostgresError?
+            for _ in statements {
+                do throws(PostgresError) {
+                    let rows = try nextResult(deadline)
+                    if first == nil { results.append(rows) }
+                } catch {
+                    if error.extent == .connection { throw first ?? error }
+                    // Those after it are not run, and say so.
+                    first = first ?? error
+                }
+            }
+            try expectSync(deadline)
+            if let first { throw first }
+        } catch {
+            throw PipelineFailure(error: error, completed: results, warnings: notices.warnings)
+        }
+        return PipelineResult(rows: results, warnings: notices.warnings)
+    }
+
+    /// Runs commands without parameters, with `;` between them, in one transaction of their own or the one that is open.
+    package func script(_ sql: String, deadline: ContinuousClock.Instant) throws(PostgresError) {
+        guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, sql) == 1 else { throw failure() }
+        try flush(deadline)
+        var first: PostgresError?
+        while let result = try waitForResult(deadline) {
+            defer { PQclear(result) }
+            if PQresultStatus(result) == PGRES_FATAL_ERROR { first = first ?? error(of: result) }
+        }
+        if let first { throw first }
+        guard PQenterPipelineMode(handle) == 1 else { throw failure() }
+    }
+
+    // MARK: Sending
+
+    private func send(_ statement: PostgresStatement) throws(PostgresError) {
+        let values = statement.values
+        let types = values.map { Oid($0.type.rawValue) }
+        let lengths = values.map { Int32($0.bytes?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: values.count)
+        // One buffer for all: libpq copies them before it returns. An empty value needs an address, too.
+        var buffer: [UInt8] = []
+        buffer.reserveCapacity(values.reduce(1) { $0 + ($1.bytes?.count ?? 0) })
+        var offsets: [Int?] = []
+        for value in values {
+            offsets.append(value.bytes == nil ? nil : buffer.count)
+            if let bytes = value.bytes { buffer.append(contentsOf: bytes) }
+        }
+        buffer.append(0)
+        let sent = buffer.withUnsafeBytes { bytes in
+            let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            let pointers: [UnsafePointer<CChar>?] = offsets.map { offset in offset.flatMap { base?.advanced(by: $0) } }
+            return PQsendQueryParams(
+                handle, statement.sql, Int32(values.count), types, pointers, lengths, formats, 1)
+        }
+        guard sent == 1 else { throw failure() }
+    }
+
+    /// Sends what is buffered. Takes what comes meanwhile: a server that cannot send does not read.
+    private func flush(_ deadline: ContinuousClock.Instant) throws(PostgresError) {
+        while true {
+            let rest = PQflush(handle)
+            if rest == 0 { return }
+            guard rest == 1 else { throw failure() }
+            let ready = try wait(for: POLLIN | POLLOUT, deadline)
+            if ready & Int32(POLLIN) != 0, PQconsumeInput(handle) != 1 { throw failure() }
+        }
+    }
+
+    // MARK: Receiving
+
+    /// The next statement's result, and the mark that it is over.
+    private func nextResult(_ deadline: ContinuousClock.Instant) throws(PostgresError) -> PostgresRows {
+        guard let result = try waitForResult(deadline) else { throw failure() }
+        defer { PQclear(result) }
+        switch PQresultStatus(result) {
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
+            guard try waitForResult(deadline) == nil else { throw .lost("The database sent a result too many.") }
+            return rows(of: result)
+        case PGRES_PIPELINE_ABORTED:
+            guard try waitForResult(deadline) == nil else { throw .lost("The database sent a result too many.") }
+            throw PostgresError(state: nil, message: "An earlier statement failed.", extent: .transaction)
+        default:
+            let error = error(of: result)
+            if error.extent == .transaction, try waitForResult(deadline) != nil {
+                throw .lost("The database sent a result too many.")
+            }
+            throw error
+        }
+    }
+
+    private func expectSync(_ deadline: ContinuousClock.Instant) throws(PostgresError) {
+        guard let result = try waitForResult(deadline) else { throw failure() }
+        defer { PQclear(result) }
+        guard PQresultStatus(result) == PGRES_PIPELINE_SYNC else { throw error(of: result) }
+    }
+
+    /// The next result, which the caller frees; nil at the end of a statement's.
+    private func waitForResult(_ deadline: ContinuousClock.Instant) throws(PostgresError) -> OpaquePointer? {
+        while PQisBusy(handle) == 1 {
+            _ = try wait(for: POLLIN, deadline)
+            guard PQconsumeInput(handle) == 1 else { throw failure() }
+        }
+        return PQgetResult(handle)
+    }
+
+    private func rows(of result: OpaquePointer) -> PostgresRows {
+        let (count, width) = (PQntuples(result), PQnfields(result))
+        let rows = (0..<count).map { row in
+            PostgresRow(
+                columns: (0..<width).map { column in
+                    guard PQgetisnull(result, row, column) == 0, let value = PQgetvalue(result, row, column) else {
+                        return nil
+                    }
+                    let length = Int(PQgetlength(result, row, column))
+                    return Array(UnsafeRawBufferPointer(start: value, count: length))
+                })
+        }
+        let status = PQcmdStatus(result).map { String(cString: $0) } ?? ""
+        let affected = PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0
+        return PostgresRows(
+            command: String(status.prefix { $0 != " " }), affected: affected, rows: rows)
+    }
+
+    // MARK: Errors
+
+    private func error(of result: OpaquePointer) -> PostgresError {
+        let state = PQresultErrorField(result, diagnostic("C")).map { String(cString: $0) }
+        let severity = PQresultErrorField(result, diagnostic("V")).map { String(cString: $0) }
+        guard let state, let severity else { return failure() }
+        let message = PQresultErrorField(result, diagnostic("M")).map { String(cString: $0) } ?? ""
+        // https://www.postgresql.org/docs/15/protocol-error-fields.html: only these end the connection.
+        let isFatal = severity == "FATAL" || severity == "PANIC"
+        return PostgresError(state: state, message: message.oneLine, extent: isFatal ? .connection : .transaction)
+    }
+
+    /// What is wrong with the connection.
+    private func failure() -> PostgresError {
+        let message = PQerrorMessage(handle).map { String(cString: $0).oneLine } ?? ""
+        return .lost(message.isEmpty ? "The connection to the database is lost." : message)
+    }
+
+    private func finishConnecting(_ deadline: ContinuousClock.Instant) throws(PostgresError) {
+        var events = POLLOUT
+        guard PQstatus(handle) != CONNECTION_BAD else { throw failure() }
+        while true {
+            _ = try wait(for: events, deadline)
+            switch PQconnectPoll(handle) {
+            case PGRES_POLLING_READING: events = POLLIN
+            case PGRES_POLLING_WRITING: events = POLLOUT
+            case PGRES_POLLING_OK: return
+            default: throw failure()
+            }
+        }
+    }
+
+    /// Waits until the socket is ready; says for what.
+    private func wait(for events: Int32, _ deadline: ContinuousClock.Instant) throws(PostgresError) -> Int32 {
+        while true {
+            let left = deadline - ContinuousClock.now
+            let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000
+            guard milliseconds > 0 else { throw .lost("The database did not answer in time.") }
+            var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
+            guard descriptor.fd >= 0 else { throw failure() }
+            let count = poll(&descriptor, 1, Int32(clamping: milliseconds))
+            if count > 0 { return Int32(descriptor.revents) }
+            guard count == 0 || errno == EINTR else { throw .lost("The connection's socket cannot be waited for.") }
+        }
+    }
+}
+
+/// What a pipeline led to.
+package struct PipelineResult: Sendable {
+    /// The result of each statement.
+    package let rows: [PostgresRows]
+    /// SQLSTATEs of the warnings that the server sent meanwhile.
+    package let warnings: [String]
+}
+
+/// Why a pipeline was not run to its end.
+package struct PipelineFailure: Error, Sendable {
+    /// The error of the first statement that failed, or of the connection.
+    package let error: PostgresError
+    /// The results of the statements before it.
+    package let completed: [PostgresRows]
+    /// SQLSTATEs of the warnings that the server sent meanwhile.
+    package let warnings: [String]
+}
+
+/// Keeps what a server warns of. It belongs to the connection's thread, like the connection.
+private final class NoticeKeeper {
+    /// SQLSTATEs.
+    var warnings: [String] = []
+}
+
+/// libpq's notice receiver: called while results are read, on the thread that reads them.
+private func receiveNotice(_ keeper: UnsafeMutableRawPointer?, _ result: OpaquePointer?) {
+    guard let keeper, let result, let severity = PQresultErrorField(result, diagnostic("V")),
+        String(cString: severity) == "WARNING"
+    else { return }
+    let state = PQresultErrorField(result, diagnostic("C")).map { String(cString: $0) } ?? ""
+    Unmanaged<NoticeKeeper>.fromOpaque(keeper).takeUnretainedValue().warnings.append(state)
+}
+
+/// The code of an error's field: https://www.postgresql.org/docs/15/protocol-error-fields.html
+private func diagnostic(_ letter: Unicode.Scalar) -> Int32 { Int32(UInt8(ascii: letter)) }
+
+extension String {
+    /// Its lines with spaces between them.
+    fileprivate var oneLine: String { split(whereSeparator: \.isNewline).joined(separator: " ") }
+}

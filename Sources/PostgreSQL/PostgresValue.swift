@@ -1,0 +1,89 @@
+/// A parameter of a statement, in PostgreSQL's binary format: numbers with the most significant byte first.
+///
+/// Its type goes with it, so that a statement needs no casts.
+package struct PostgresValue: Sendable {
+    /// An object id of `pg_type`; these are the same in every database.
+    enum TypeID: UInt32 {
+        case bool = 16
+        case bytea = 17
+        case int8 = 20
+        case int4 = 23
+        case text = 25
+        case boolArray = 1000
+        case byteaArray = 1001
+        case int4Array = 1007
+        case textArray = 1009
+        case int8Array = 1016
+    }
+
+    let type: TypeID
+    /// Nil: NULL.
+    let bytes: [UInt8]?
+
+    private init(_ type: TypeID, _ bytes: [UInt8]?) { (self.type, self.bytes) = (type, bytes) }
+
+    package static func int8(_ value: Int64?) -> PostgresValue { PostgresValue(.int8, value.map(\.bigEndianBytes)) }
+
+    package static func int4(_ value: Int32?) -> PostgresValue { PostgresValue(.int4, value.map(\.bigEndianBytes)) }
+
+    package static func bool(_ value: Bool?) -> PostgresValue { PostgresValue(.bool, value.map { [$0 ? 1 : 0] }) }
+
+    package static func bytea(_ value: [UInt8]?) -> PostgresValue { PostgresValue(.bytea, value) }
+
+    /// A text without NULs: PostgreSQL cannot keep those.
+    package static func text(_ value: String?) -> PostgresValue { PostgresValue(.text, value.map { Array($0.utf8) }) }
+
+    package static func int8s(_ values: [Int64?]) -> PostgresValue {
+        array(.int8Array, of: .int8, values.map { $0?.bigEndianBytes })
+    }
+
+    package static func int4s(_ values: [Int32?]) -> PostgresValue {
+        array(.int4Array, of: .int4, values.map { $0?.bigEndianBytes })
+    }
+
+    package static func bools(_ values: [Bool?]) -> PostgresValue {
+        array(.boolArray, of: .bool, values.map { value in value.map { [$0 ? 1 : 0] } })
+    }
+
+    package static func byteas(_ values: [[UInt8]?]) -> PostgresValue { array(.byteaArray, of: .bytea, values) }
+
+    /// Texts without NULs.
+    package static func texts(_ values: [String?]) -> PostgresValue {
+        array(.textArray, of: .text, values.map { value in value.map { Array($0.utf8) } })
+    }
+
+    /// An array of one dimension whose first index is 1: the number of dimensions, whether there are NULLs, the elements'
+    /// type, their count and the first index; then of each its length, -1 for NULL, and its bytes.
+    private static func array(_ type: TypeID, of element: TypeID, _ elements: [[UInt8]?]) -> PostgresValue {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(20 + elements.reduce(0) { $0 + 4 + ($1?.count ?? 0) })
+        func append(_ number: Int) { bytes.append(contentsOf: Int32(number).bigEndianBytes) }
+        append(elements.isEmpty ? 0 : 1)
+        append(elements.contains { $0 == nil } ? 1 : 0)
+        append(Int(element.rawValue))
+        if !elements.isEmpty {
+            append(elements.count)
+            append(1)
+        }
+        for element in elements {
+            append(element?.count ?? -1)
+            if let element { bytes.append(contentsOf: element) }
+        }
+        return PostgresValue(type, bytes)
+    }
+}
+
+/// A statement with its parameters, `$1` and so on. It has no name on the server: through a pooler the next one may go to
+/// another server process.
+package struct PostgresStatement: Sendable {
+    package let sql: String
+    package let values: [PostgresValue]
+
+    package init(_ sql: String, _ values: [PostgresValue] = []) { (self.sql, self.values) = (sql, values) }
+}
+
+extension FixedWidthInteger {
+    var bigEndianBytes: [UInt8] {
+        stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> Self($0)) }
+    }
+}

@@ -1,0 +1,109 @@
+import MVI
+import PostgreSQL
+import SessionJournal
+
+extension PostgresValue {
+    static func time(_ time: Duration) -> PostgresValue { .int8(time.nanoseconds) }
+
+    /// All 64 bits.
+    static func bits(_ value: UInt64) -> PostgresValue { .int8(Int64(bitPattern: value)) }
+
+    static func key(_ session: SessionKey) -> PostgresValue { .int8(session.number) }
+
+    /// The UTF-8 of a text, which may hold NULs.
+    static func utf8(_ text: String?) -> PostgresValue { .bytea(text.map { Array($0.utf8) }) }
+
+    /// A time in whole milliseconds, as PostgreSQL's settings take it.
+    static func milliseconds(_ time: Duration) -> PostgresValue { .text("\(time.nanoseconds / 1_000_000)") }
+}
+
+extension PostgresRow {
+    func time(_ column: Int) throws(PostgresError) -> Duration { .nanoseconds(try int8(column)) }
+
+    func bits(_ column: Int) throws(PostgresError) -> UInt64 { UInt64(bitPattern: try int8(column)) }
+
+    func key(_ column: Int) throws(PostgresError) -> SessionKey { SessionKey(try int8(column)) }
+
+    func feature(_ column: Int) throws -> FeatureID { try FeatureID(stored: try text(column)) }
+
+    func token(_ column: Int) throws -> TokenHash {
+        let bytes = try bytes(column)
+        guard bytes.count == 32 else { throw StoreError.unexpected("\(bytes.count) bytes", "a token's hash") }
+        return TokenHash(bytes)
+    }
+
+    /// The subject whose issuer is in `column`, and its id in the next one; nil where there is none.
+    func subject(_ column: Int) throws(PostgresError) -> Subject? {
+        isNull(column + 1) ? nil : Subject(issuer: try text(column), id: try text(column + 1))
+    }
+
+    /// The heads before the newest one, which lie in a column: the newest of them first.
+    func heads(_ column: Int, before newest: SessionHead) throws -> [SessionHead] {
+        let bytes = try bytes(column)
+        guard bytes.count.isMultiple(of: 16) else { throw StoreError.unexpected("\(bytes.count) bytes", "heads") }
+        func number(_ start: Int) -> UInt64 { bytes[start..<(start + 8)].reduce(0) { $0 << 8 | UInt64($1) } }
+        return stride(from: bytes.count - 16, through: 0, by: -16).map {
+            SessionHead(number: number($0), nonce: number($0 + 8))
+        } + [newest]
+    }
+}
+
+/// How a receipt is named in its table.
+struct ReceiptColumns: Hashable {
+    let scope: [UInt8]
+    let name: [UInt8]
+
+    init(_ key: ReceiptKey) {
+        switch key {
+        case .key(let key, let feature): (scope, name) = (Array("k\(feature.text)".utf8), Array(key.utf8))
+        case .sequence(let number, let epoch):
+            scope = Array("s\(epoch)".utf8)
+            name = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }
+        }
+    }
+
+    init(scope: [UInt8], name: [UInt8]) { (self.scope, self.name) = (scope, name) }
+
+    /// FNV-1a of both: the same in every version and on every machine.
+    var hash: Int64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in scope { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        hash = (hash ^ 0xff) &* 0x100_0000_01b3
+        for byte in name { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return Int64(bitPattern: hash)
+    }
+
+    func key() throws -> ReceiptKey {
+        // By bytes: the first letter and what follows may be one character.
+        let rest = String(decoding: scope.dropFirst(), as: UTF8.self)
+        if scope.first == UInt8(ascii: "k") {
+            return .key(String(decoding: name, as: UTF8.self), feature: try FeatureID(stored: rest))
+        }
+        guard name.count == 8 else { throw StoreError.unexpected("\(name.count) bytes", "a number") }
+        return .sequence(name.reduce(0) { $0 << 8 | UInt64($1) }, epoch: rest)
+    }
+}
+
+extension PostgresRow {
+    /// A receipt of `Statements.receiptColumns`, which begin at a column.
+    func receipt(_ column: Int) throws -> StoredReceipt {
+        let columns = ReceiptColumns(scope: try bytes(column), name: try bytes(column + 1))
+        let outcome: StoredReceipt.Outcome =
+            isNull(column + 5)
+            ? .refused(status: Int(try int8(column + 6)), body: try bytes(column + 8))
+            : .ran(version: try bits(column + 5))
+        return StoredReceipt(
+            key: try columns.key(), number: try bits(column + 2), bodyHash: try bytes(column + 7),
+            intent: try text(column + 4), outcome: outcome, made: try time(column + 3))
+    }
+
+    func credential() throws -> StoredCredential {
+        guard let kind = SessionCredential(rawValue: try text(2)), isNull(4) == isNull(5) else {
+            throw StoreError.unexpected("row \(try int8(0))", "a credential")
+        }
+        return StoredCredential(
+            token: try token(1), kind: kind, number: Int(try int8(0)), principal: try bytes(6), made: try time(3),
+            revocation: isNull(4)
+                ? nil : StoredCredential.Revocation(until: try time(4), proof: try bytes(5)))
+    }
+}

@@ -1,0 +1,166 @@
+/// The database's own schema, in the order in which it grew.
+///
+/// A migration that was ever released is never changed: another one is added. `@` stands for the schema's name.
+enum Schema {
+    /// Their number is the `version` of a database to which all of them were applied.
+    static let migrations = [first]
+
+    /// How long an era is, in seconds: labels and receipts of one era lie in partitions of their own.
+    static let eraSeconds = 86_400
+
+    /// Texts of clients and authors are `bytea`, since a `text` cannot hold a NUL and may be compared otherwise than byte for
+    /// byte. Numbers of 64 bits without a sign are kept bit for bit. Times are nanoseconds since 1970.
+    ///
+    /// What a turn changes has no index, and its tables leave room on their pages: so that the new row is put beside the
+    /// old one and no index is written. `sessions` is what seldom changes, `heads` what each append does.
+    private static let first = """
+        CREATE TABLE @.meta (
+            one boolean PRIMARY KEY DEFAULT true CHECK (one),
+            version integer NOT NULL,
+            place text NOT NULL,                -- which database this is, see Past
+            past integer NOT NULL DEFAULT 0,    -- how often it was another one
+            key bytea NOT NULL,                 -- see JournalSecret
+            generation bytea NOT NULL
+        );
+
+        -- One row for each connection that writes, see WriteLane.
+        CREATE TABLE @.writers (
+            id bigint PRIMARY KEY,
+            generation bigint NOT NULL,
+            seen timestamptz NOT NULL DEFAULT now()
+        ) WITH (fillfactor = 50);
+
+        CREATE TABLE @.sessions (
+            key bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,    -- never used again
+            token bytea NOT NULL,               -- SHA-256
+            id bytea NOT NULL UNIQUE,
+            credential text NOT NULL,
+            created bigint NOT NULL,
+            noted bigint NOT NULL,              -- heads.seen or earlier
+            issuer bytea,                       -- of its subject
+            subject bytea,                      -- NULL: anonymous
+            shared boolean NOT NULL,
+            reminded boolean NOT NULL DEFAULT false -- whether it has rows in reminders
+        );
+        CREATE INDEX sessions_by_noted ON @.sessions (noted) WHERE NOT reminded;
+        -- By hashes: an index has no room for long texts.
+        CREATE INDEX sessions_by_subject ON @.sessions (sha256(subject), key) WHERE subject IS NOT NULL;
+        CREATE UNIQUE INDEX sessions_shared ON @.sessions (sha256(subject), sha256(issuer))
+            WHERE shared AND subject IS NOT NULL;
+
+        -- What appends lock, always in the order of the keys.
+        CREATE TABLE @.heads (
+            key bigint PRIMARY KEY,
+            number bigint NOT NULL DEFAULT 0,
+            nonce bigint NOT NULL DEFAULT 0,
+            recent bytea NOT NULL DEFAULT '',   -- at most 15 heads before it, the newest first, 16 bytes each
+            seen bigint NOT NULL,
+            epoch bytea NOT NULL,
+            lost bytea NOT NULL DEFAULT '0',    -- see LostLabels.text
+            first_number bigint NOT NULL DEFAULT 0, -- labels before this one are not kept any more
+            first_place bigint NOT NULL DEFAULT 0,
+            label_era integer,                  -- of its first label
+            past integer NOT NULL               -- meta.past when the epoch was given
+        ) WITH (fillfactor = 60);
+
+        -- Each token names one session, or one that has ended.
+        CREATE TABLE @.tokens (
+            token bytea PRIMARY KEY,
+            session bigint,
+            until bigint,                       -- of one that has ended
+            CHECK ((session IS NULL) <> (until IS NULL))
+        );
+        CREATE INDEX tokens_by_session ON @.tokens (session) WHERE session IS NOT NULL;
+        CREATE INDEX tokens_by_end ON @.tokens (until) WHERE until IS NOT NULL;
+
+        CREATE TABLE @.credentials (
+            session bigint NOT NULL,
+            number bigint NOT NULL,
+            token bytea NOT NULL,
+            kind text NOT NULL,
+            made bigint NOT NULL,
+            revoked_until bigint,               -- NULL: it is good
+            proof bytea,
+            principal bytea NOT NULL,
+            PRIMARY KEY (session, number)
+        );
+
+        CREATE TABLE @.stores (
+            session bigint NOT NULL,
+            feature text COLLATE "C" NOT NULL,
+            number bigint NOT NULL,
+            version bigint NOT NULL,
+            made bigint NOT NULL,
+            replaced bigint NOT NULL,
+            schema bigint NOT NULL,
+            view_intent bytea,
+            state bytea NOT NULL,
+            view bytea NOT NULL,
+            PRIMARY KEY (session, feature)
+        ) WITH (fillfactor = 60);
+
+        CREATE TABLE @.reminders (
+            session bigint NOT NULL,
+            feature text COLLATE "C" NOT NULL,
+            name bytea NOT NULL,
+            due bigint NOT NULL,
+            number bigint NOT NULL,
+            action bytea NOT NULL
+        );
+        CREATE INDEX reminders_by_session ON @.reminders (session);
+        CREATE INDEX reminders_by_due ON @.reminders (due, session);
+
+        CREATE TABLE @.recordings (
+            session bigint NOT NULL,
+            number bigint NOT NULL,
+            feature text COLLATE "C" NOT NULL,
+            time bigint NOT NULL,
+            body bytea NOT NULL,
+            PRIMARY KEY (session, number)
+        );
+
+        CREATE TABLE @.set_aside (
+            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            session bigint NOT NULL,
+            feature text COLLATE "C" NOT NULL,
+            time bigint NOT NULL,
+            reason bytea NOT NULL,
+            schema bigint NOT NULL,
+            state bytea NOT NULL
+        );
+        CREATE INDEX set_aside_by_session ON @.set_aside (session);
+
+        -- Days since 1970 by the database's clock that have partitions.
+        CREATE TABLE @.eras (era integer PRIMARY KEY);
+
+        CREATE TABLE @.labels (
+            era integer NOT NULL,
+            session bigint NOT NULL,
+            number bigint NOT NULL,
+            place bigint NOT NULL,
+            feature text COLLATE "C" NOT NULL,
+            version bigint NOT NULL,
+            intent bytea,
+            expiry bigint NOT NULL,
+            written boolean NOT NULL,
+            json bytea NOT NULL
+        ) PARTITION BY LIST (era);
+        CREATE INDEX labels_by_session ON @.labels (session, number, place);
+
+        CREATE TABLE @.receipts (
+            era integer NOT NULL,
+            session bigint NOT NULL,
+            hash bigint NOT NULL,               -- of scope and name
+            scope bytea NOT NULL,               -- 'k' and the feature, or 's' and the client's epoch
+            name bytea NOT NULL,                -- the key, or the number
+            number bigint NOT NULL,
+            made bigint NOT NULL,
+            intent bytea NOT NULL,
+            version bigint,                     -- NULL: refused
+            status bigint,
+            body_hash bytea NOT NULL,
+            body bytea
+        ) PARTITION BY LIST (era);
+        CREATE INDEX receipts_by_session ON @.receipts (session, hash);
+        """
+}

@@ -1,0 +1,244 @@
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// The statements of all writes but appends.
+extension Statements {
+    // MARK: Sessions
+
+    /// Makes a session, or says in a row why not: see `creation`.
+    func create(_ session: SessionRecord, _ credential: StoredCredential?) -> PostgresStatement {
+        let tokens = [session.tokenHash.bytes] + (credential.map { [$0.token.bytes] } ?? [])
+        return PostgresStatement(
+            """
+            WITH fault AS (
+                SELECT CASE
+                    WHEN EXISTS (SELECT FROM \(schema).tokens WHERE token = ANY ($1) AND session IS NOT NULL)
+                        OR EXISTS (SELECT FROM \(schema).sessions WHERE id = $3) THEN 1
+                    WHEN EXISTS (SELECT FROM \(schema).tokens WHERE token = ANY ($1)) THEN 2
+                    WHEN $8 AND EXISTS (SELECT FROM \(schema).sessions WHERE shared
+                        AND sha256(subject) = sha256($7) AND sha256(issuer) = sha256($6)) THEN 3
+                    ELSE 0 END AS code),
+            made AS (
+                INSERT INTO \(schema).sessions (token, id, credential, created, noted, issuer, subject, shared)
+                SELECT $2, $3, $4, $5, $9, $6, $7, $8 FROM fault WHERE code = 0 RETURNING key),
+            head AS (
+                INSERT INTO \(schema).heads (key, seen, epoch, past)
+                SELECT key, $9, $10, (SELECT past FROM \(schema).meta) FROM made),
+            named AS (
+                INSERT INTO \(schema).tokens (token, session) SELECT token, key FROM made, unnest($1) AS token),
+            kept AS (
+                INSERT INTO \(schema).credentials
+                    (session, number, token, kind, made, revoked_until, proof, principal)
+                SELECT key, $11, $12, $13, $14, $15, $16, $17 FROM made WHERE $11 IS NOT NULL)
+            SELECT code, (SELECT key FROM made) FROM fault
+            """,
+            [
+                .byteas(tokens), .bytea(session.tokenHash.bytes), .utf8(session.id),
+                .text(session.credential.rawValue), .time(session.created), .utf8(session.subject?.issuer),
+                .utf8(session.subject?.id), .bool(session.isShared), .time(session.lastSeen), .utf8(session.epoch),
+                .int8(credential.map { Int64($0.number) }), .bytea(credential?.token.bytes),
+                .text(credential?.kind.rawValue), .int8(credential?.made.nanoseconds),
+                .int8(credential?.revocation?.until.nanoseconds), .bytea(credential?.revocation?.proof),
+                .bytea(credential?.principal),
+            ])
+    }
+
+    /// What `create` led to.
+    static func creation(_ rows: PostgresRows) throws -> Result<SessionKey, StoreError> {
+        guard let row = rows.first else { return .failure(.sessionExists) }
+        return switch try row.int4(0) {
+        case 0: .success(try row.key(1))
+        case 2: .failure(.sessionGone)
+        case 3: .failure(.sharedExists)
+        default: .failure(.sessionExists)
+        }
+    }
+
+    /// Locks one session's head, or of several in order.
+    func lock(_ sessions: [SessionKey]) -> PostgresStatement {
+        PostgresStatement(lockHeads, [.int8s(sessions.map(\.number))])
+    }
+
+    /// Removes those of some sessions, whose heads are locked, that have no row in `sessions` any more. Their labels and
+    /// receipts belong to no session then; their partitions are dropped in time.
+    func removeRest(of sessions: [SessionKey], tombstoneUntil: Duration) -> [PostgresStatement] {
+        let keys = PostgresValue.int8s(sessions.map(\.number))
+        func gone(_ column: String) -> String {
+            "\(column) = ANY ($1) AND NOT EXISTS (SELECT FROM \(schema).sessions AS s WHERE s.key = \(column))"
+        }
+        return ["stores", "credentials", "reminders", "recordings", "set_aside"].map {
+            PostgresStatement("DELETE FROM \(schema).\($0) AS t WHERE \(gone("t.session"))", [keys])
+        } + [
+            PostgresStatement(
+                "UPDATE \(schema).tokens AS t SET session = NULL, until = $2 WHERE \(gone("t.session"))",
+                [keys, .time(tombstoneUntil)]),
+            PostgresStatement("DELETE FROM \(schema).heads AS t WHERE \(gone("t.key"))", [keys]),
+        ]
+    }
+
+    func remove(_ session: SessionKey) -> PostgresStatement {
+        PostgresStatement("DELETE FROM \(schema).sessions WHERE key = $1", [.key(session)])
+    }
+
+    func bury(_ token: TokenHash, until: Duration) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO \(schema).tokens AS t (token, until) VALUES ($1, $2)
+            ON CONFLICT (token) DO UPDATE SET until = excluded.until WHERE t.session IS NULL
+            """, [.bytea(token.bytes), .time(until)])
+    }
+
+    /// Gives a session of another past its new epoch.
+    func renewEpoch(of session: SessionKey) -> PostgresStatement {
+        PostgresStatement(
+            """
+            UPDATE \(schema).heads SET epoch = convert_to(left(md5(gen_random_uuid()::text), 16), 'UTF8'),
+                past = (SELECT past FROM \(schema).meta)
+            WHERE key = $1 AND past <> (SELECT past FROM \(schema).meta)
+            """, [.key(session)])
+    }
+
+    // MARK: Touches
+
+    func touch(_ touches: ArraySlice<SessionTouch>) -> [PostgresStatement] {
+        let written = touches.flatMap { touch in touch.written.map { (touch.session.number, $0) } }
+        var statements = [
+            lock(touches.map(\.session)),
+            PostgresStatement(
+                """
+                UPDATE \(schema).heads AS h SET seen = i.seen
+                FROM (SELECT key, max(seen) AS seen FROM unnest($1::bigint[], $2::bigint[]) AS i (key, seen) GROUP BY key)
+                    AS i
+                WHERE h.key = i.key AND h.seen < i.seen
+                """,
+                [.int8s(touches.map(\.session.number)), .int8s(touches.map(\.lastSeen.nanoseconds))]),
+        ]
+        guard !written.isEmpty else { return statements }
+        statements.append(
+            PostgresStatement(
+                """
+                UPDATE \(schema).labels AS l SET written = true
+                FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS i (session, number, place)
+                WHERE l.session = i.session AND l.number = i.number AND l.place = i.place AND NOT l.written
+                    AND EXISTS (SELECT FROM \(schema).heads AS h WHERE h.key = i.session)
+                """,
+                [
+                    .int8s(written.map(\.0)), .int8s(written.map { Int64(bitPattern: $0.1.number) }),
+                    .int8s(written.map { Int64($0.1.index) }),
+                ]))
+        return statements
+    }
+
+    // MARK: Expiry
+
+    /// Forgets some tombstones whose time is over.
+    func dropTombstones(now: Duration, limit: Int) -> PostgresStatement {
+        PostgresStatement(
+            """
+            DELETE FROM \(schema).tokens WHERE token = ANY (ARRAY(
+                SELECT token FROM \(schema).tokens WHERE until <= $1 ORDER BY until LIMIT $2))
+            """, [.time(now), .int8(Int64(limit))])
+    }
+
+    /// Forgets those tombstones that are too many: the ones whose time is over first.
+    func trimTombstones(limit: Int) -> PostgresStatement {
+        PostgresStatement(
+            """
+            DELETE FROM \(schema).tokens WHERE token = ANY (ARRAY(
+                SELECT token FROM \(schema).tokens WHERE until IS NOT NULL ORDER BY until DESC, token OFFSET $1))
+            """, [.int8(Int64(limit))])
+    }
+
+    /// Locks the heads of sessions that seem to be unused.
+    func lockUnused(since time: Duration, limit: Int) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT key FROM \(schema).heads WHERE key = ANY (ARRAY(
+                SELECT key FROM \(schema).sessions WHERE noted < $1 AND NOT reminded ORDER BY noted, key LIMIT $2))
+            ORDER BY key FOR NO KEY UPDATE
+            """, [.time(time), .int8(Int64(limit))])
+    }
+
+    /// Of sessions whose heads are locked: notes when those that were used after all were, and removes the others' rows;
+    /// returns how many these are.
+    func expire(_ sessions: [SessionKey], lastSeenBefore time: Duration) -> [PostgresStatement] {
+        let values: [PostgresValue] = [.int8s(sessions.map(\.number)), .time(time)]
+        return [
+            PostgresStatement(
+                """
+                UPDATE \(schema).sessions AS s SET noted = h.seen FROM \(schema).heads AS h
+                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen >= $2
+                """, values),
+            PostgresStatement(
+                """
+                DELETE FROM \(schema).sessions AS s USING \(schema).heads AS h
+                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen < $2 AND NOT s.reminded
+                """, values),
+        ]
+    }
+
+    // MARK: Credentials
+
+    /// What a change of credentials depends on, of a session whose head is locked.
+    func credentialState(_ change: CredentialChange) -> [PostgresStatement] {
+        [
+            PostgresStatement(
+                "SELECT token, issuer, subject, shared FROM \(schema).sessions WHERE key = $1", [.key(change.session)]),
+            PostgresStatement(
+                "SELECT token, number FROM \(schema).credentials WHERE session = $1", [.key(change.session)]),
+            PostgresStatement(
+                "SELECT token, session FROM \(schema).tokens WHERE token = ANY ($1)",
+                [.byteas(change.kept.map(\.token.bytes))]),
+            PostgresStatement(
+                """
+                SELECT FROM \(schema).sessions WHERE shared AND sha256(subject) = sha256($1)
+                    AND sha256(issuer) = sha256($2)
+                """, [.utf8(change.subject?.id), .utf8(change.subject?.issuer)]),
+        ]
+    }
+
+    /// Makes a change that nothing speaks against.
+    ///
+    /// - Parameter ended: the tokens of those removed that the session does not go on with.
+    func make(_ change: CredentialChange, ended: [TokenHash]) -> [PostgresStatement] {
+        let session = PostgresValue.key(change.session)
+        let gone = change.removed.map(\.bytes) + change.kept.map(\.token.bytes)
+        return [
+            PostgresStatement(
+                "UPDATE \(schema).sessions SET issuer = $2, subject = $3 WHERE key = $1",
+                [session, .utf8(change.subject?.issuer), .utf8(change.subject?.id)]),
+            PostgresStatement(
+                "DELETE FROM \(schema).credentials WHERE session = $1 AND token = ANY ($2)", [session, .byteas(gone)]),
+            PostgresStatement(
+                """
+                UPDATE \(schema).tokens SET session = NULL, until = $3 WHERE session = $1 AND token = ANY ($2)
+                """, [session, .byteas(ended.map(\.bytes)), .time(change.tombstoneUntil)]),
+        ]
+            + change.kept.flatMap { credential in
+                [
+                    // Its own token may be there. Another's is an error, and the change is judged again.
+                    PostgresStatement(
+                        """
+                        INSERT INTO \(schema).tokens (token, session)
+                        SELECT $2, $1 WHERE NOT EXISTS (SELECT FROM \(schema).tokens WHERE token = $2 AND session = $1)
+                        """, [session, .bytea(credential.token.bytes)]),
+                    PostgresStatement(
+                        """
+                        INSERT INTO \(schema).credentials
+                            (session, number, token, kind, made, revoked_until, proof, principal)
+                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                        """,
+                        [
+                            session, .int8(Int64(credential.number)), .bytea(credential.token.bytes),
+                            .text(credential.kind.rawValue), .time(credential.made),
+                            .int8(credential.revocation?.until.nanoseconds), .bytea(credential.revocation?.proof),
+                            .bytea(credential.principal),
+                        ]),
+                ]
+            }
+    }
+
+    /// The secret of sessions that are not kept yet.
+    var secret: String { "SELECT key, generation FROM \(schema).meta" }
+}

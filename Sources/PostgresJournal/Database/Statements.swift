@@ -1,0 +1,228 @@
+import PostgreSQL
+import SessionJournal
+
+/// The statements' texts, made once for a schema. None has a name on the server.
+///
+/// Those of an append come in groups: each takes arrays, one element for a row, and writes only what belongs to sessions
+/// whose heads are the new ones of the group.
+struct Statements: Sendable {
+    /// The schema's name as an identifier, and for names inside texts.
+    let schema: String
+    let plainSchema: String
+
+    init(schema: String) {
+        plainSchema = schema
+        self.schema =
+            "\"" + schema.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        let at = self.schema
+        guardText = """
+            SELECT set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
+                set_config('idle_in_transaction_session_timeout', $5, true),
+                set_config('client_min_messages', 'warning', true),
+                1 / (SELECT count(*) FROM
+                    (SELECT FROM \(at).writers WHERE id = $1 AND generation = $2 FOR SHARE) AS writer)::int
+            """
+        lockHeads = """
+            SELECT key, number, nonce, past = (SELECT past FROM \(at).meta) FROM \(at).heads
+            WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE
+            """
+        // Which sessions are appended to: those with the group's heads, written by this transaction. The head alone would not
+        // do: the same append may have been committed before, in a transaction whose end its writer was not told of.
+        let committed = """
+            JOIN \(at).heads AS h ON h.key = i.session AND h.number = i.head AND h.nonce = i.nonce
+                AND h.xmin = pg_current_xact_id()::xid
+            """
+        let foundReceipts = """
+            FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[])
+                AS i (row, session, hash, scope, name)
+            JOIN \(at).receipts AS r
+                ON r.session = i.session AND r.hash = i.hash AND r.scope = i.scope AND r.name = i.name
+            """
+        findReceipts = "SELECT i.row, \(Self.receiptColumns) \(foundReceipts)"
+        updateHeads = """
+            UPDATE \(at).heads AS h SET number = i.number, nonce = i.nonce,
+                recent = substring(int8send(h.number) || int8send(h.nonce) || h.recent FROM 1 FOR \(16 * 15)),
+                seen = greatest(h.seen, i.time), epoch = coalesce(i.epoch, h.epoch), lost = coalesce(i.lost, h.lost),
+                first_number = CASE WHEN (i.first_number, i.first_place) > (h.first_number, h.first_place)
+                    THEN i.first_number ELSE h.first_number END,
+                first_place = CASE WHEN (i.first_number, i.first_place) > (h.first_number, h.first_place)
+                    THEN i.first_place ELSE h.first_place END,
+                label_era = coalesce(h.label_era, CASE WHEN i.labelled THEN \(Self.era) END)
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[],
+                    $8::bytea[], $9::bigint[], $10::bigint[], $11::boolean[], $12::bigint[])
+                AS i (session, expected, expected_nonce, number, nonce, time, epoch, lost, first_number, first_place,
+                    labelled, added)
+            WHERE h.key = i.session AND h.number = i.expected AND h.nonce = i.expected_nonce
+                AND h.past = (SELECT past FROM \(at).meta)
+            """
+        // Only where a group has such parts: each costs the planner time.
+        unlessReceived = """
+
+            AND i.session NOT IN (
+                SELECT c.session FROM unnest($13::bigint[], $14::bigint[], $15::bytea[], $16::bytea[])
+                    AS c (session, hash, scope, name)
+                JOIN \(at).receipts AS r
+                    ON r.session = c.session AND r.hash = c.hash AND r.scope = c.scope AND r.name = c.name)
+            """
+        unlessStoreMissing = """
+
+            AND i.session NOT IN (
+                SELECT c.session FROM unnest($17::bigint[], $18::text[]) AS c (session, feature)
+                WHERE NOT EXISTS (SELECT FROM \(at).stores AS s WHERE s.session = c.session AND s.feature = c.feature))
+            """
+        unlessTooManyStores = """
+
+            AND (i.added = 0 OR i.added + (SELECT count(*) FROM \(at).stores AS s WHERE s.session = i.session)
+                <= \(JournalBatch.storeLimit))
+            """
+        setAside = """
+            INSERT INTO \(at).set_aside (session, feature, time, reason, schema, state)
+            SELECT s.session, s.feature, i.time, i.reason, s.schema, s.state
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bytea[])
+                AS i (session, head, nonce, feature, time, reason)
+            \(committed) JOIN \(at).stores AS s ON s.session = i.session AND s.feature = i.feature
+            """
+        let storeRows = """
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
+                    $8::bytea[], $9::bytea[], $10::bytea[]
+            """
+        let storeNames = "session, head, nonce, feature, number, version, schema, view_intent, state, view"
+        changeStores = """
+            UPDATE \(at).stores AS s SET number = i.number, version = i.version,
+                schema = CASE WHEN i.state IS NULL THEN s.schema ELSE i.schema END, state = coalesce(i.state, s.state),
+                view_intent = CASE WHEN i.view IS NULL THEN s.view_intent ELSE i.view_intent END,
+                view = coalesce(i.view, s.view)
+            \(storeRows)) AS i (\(storeNames)) \(committed) WHERE s.session = i.session AND s.feature = i.feature
+            """
+        makeStores = """
+            INSERT INTO \(at).stores AS s
+                (session, feature, number, version, schema, view_intent, state, view, made, replaced)
+            SELECT i.session, i.feature, i.number, i.version, i.schema, i.view_intent, i.state, i.view, i.made, i.replaced
+            \(storeRows), $11::bigint[], $12::bigint[]) AS i (\(storeNames), made, replaced) \(committed)
+            ON CONFLICT (session, feature) DO UPDATE SET number = excluded.number, version = excluded.version,
+                schema = excluded.schema, view_intent = excluded.view_intent, state = excluded.state,
+                view = excluded.view, made = excluded.made, replaced = excluded.replaced
+            """
+        disposeStores = """
+            DELETE FROM \(at).stores AS s
+            USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[]) AS i (session, head, nonce, feature)
+            \(committed) WHERE s.session = i.session AND s.feature = i.feature
+            """
+        addLabels = """
+            INSERT INTO \(at).labels
+                (era, session, number, place, feature, version, intent, expiry, written, json)
+            SELECT \(Self.era), i.session, i.number, i.place, i.feature, i.version, i.intent, i.expiry, i.written, i.json
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[],
+                    $8::bytea[], $9::bigint[], $10::boolean[], $11::bytea[])
+                AS i (session, head, nonce, number, place, feature, version, intent, expiry, written, json)
+            \(committed)
+            """
+        forgetReceipts = """
+            DELETE FROM \(at).receipts AS r
+            USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[])
+                AS i (session, head, nonce, hash, scope, name)
+            \(committed)
+            WHERE r.session = i.session AND r.hash = i.hash AND r.scope = i.scope AND r.name = i.name
+            """
+        addReceipts = """
+            INSERT INTO \(at).receipts
+                (era, session, hash, scope, name, number, made, intent, version, status, body_hash, body)
+            SELECT \(Self.era), i.session, i.hash, i.scope, i.name, i.number, i.made, i.intent, i.version, i.status,
+                i.body_hash, i.body
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bigint[],
+                    $8::bigint[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bytea[], $13::bytea[])
+                AS i (session, head, nonce, hash, scope, name, number, made, intent, version, status, body_hash, body)
+            \(committed)
+            """
+        forgetReminders = """
+            DELETE FROM \(at).reminders AS r
+            USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[])
+                AS i (session, head, nonce, feature, name)
+            \(committed) WHERE r.session = i.session AND r.feature = i.feature AND r.name = i.name
+            """
+        addReminders = """
+            INSERT INTO \(at).reminders (session, feature, name, due, number, action)
+            SELECT i.session, i.feature, i.name, i.due, i.number, i.action
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bytea[], $6::bigint[], $7::bigint[],
+                    $8::bytea[])
+                AS i (session, head, nonce, feature, name, due, number, action)
+            \(committed)
+            """
+        noteReminded = """
+            UPDATE \(at).sessions AS s SET reminded = now.reminded
+            FROM (SELECT c.key, EXISTS (SELECT FROM \(at).reminders AS r WHERE r.session = c.key) AS reminded
+                FROM unnest($1::bigint[]) AS c (key)) AS now
+            WHERE s.key = now.key AND s.reminded <> now.reminded
+            """
+        addRecordings = """
+            INSERT INTO \(at).recordings (session, number, feature, time, body)
+            SELECT i.session, i.number, i.feature, i.time, i.body
+            FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[], $7::bytea[])
+                AS i (session, head, nonce, number, feature, time, body)
+            \(committed)
+            """
+        trimRecordings = """
+            DELETE FROM \(at).recordings AS r
+            USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) AS i (session, head, nonce, kept)
+            \(committed)
+            WHERE r.session = i.session AND r.number <= (
+                SELECT o.number FROM \(at).recordings AS o WHERE o.session = i.session
+                ORDER BY o.number DESC OFFSET i.kept LIMIT 1)
+            """
+    }
+
+    /// The era of what is written now, by the database's clock.
+    static let era = "floor(extract(epoch FROM now()) / \(Schema.eraSeconds))::int"
+    /// What `PostgresRow.receipt` reads, of a table called `r`.
+    static let receiptColumns = "r.scope, r.name, r.number, r.made, r.intent, r.version, r.status, r.body_hash, r.body"
+
+    // MARK: Writers
+
+    /// Bounds of what a transaction may take, in milliseconds: for a statement, for a lock, and without a statement.
+    let limits = """
+        SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
+            set_config('idle_in_transaction_session_timeout', $3, true),
+            set_config('client_min_messages', 'warning', true)
+        """
+    /// Makes a writer's generation a higher one.
+    var settle: String {
+        """
+        INSERT INTO \(schema).writers AS w (id, generation) VALUES ($1, $2)
+        ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, seen = now()
+            WHERE w.generation < excluded.generation
+        RETURNING id
+        """
+    }
+    var noteWriter: String { "UPDATE \(schema).writers SET seen = now() WHERE id = $1" }
+    var leave: String { "DELETE FROM \(schema).writers WHERE id = $1" }
+    var storeNames: String { "SELECT feature FROM \(schema).stores WHERE session = $1" }
+
+    /// A text inside a statement's text.
+    func quotedText(_ text: String) -> String {
+        text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+    }
+
+    // MARK: Appends
+
+    /// The first statement of each transaction that writes. Fails if the connection is not its writer's any more, and keeps
+    /// a newer one waiting until the transaction is over.
+    let guardText: String
+    let lockHeads: String
+    let findReceipts: String
+    let updateHeads: String
+    let unlessReceived: String
+    let unlessStoreMissing: String
+    let unlessTooManyStores: String
+    let setAside: String
+    let changeStores: String
+    let makeStores: String
+    let disposeStores: String
+    let addLabels: String
+    let forgetReceipts: String
+    let addReceipts: String
+    let forgetReminders: String
+    let addReminders: String
+    let noteReminded: String
+    let addRecordings: String
+    let trimRecordings: String
+}

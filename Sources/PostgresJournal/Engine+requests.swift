@@ -1,0 +1,194 @@
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// How the journal's methods become requests.
+extension Engine {
+    /// Answers with a failure, on a thread that may run handlers.
+    func refuse<Value: Sendable>(_ error: StoreError, _ done: @escaping Done<Value>) {
+        done(.failure(isClosing ? .journalClosed : error))
+    }
+
+    func start<Value: Sendable>(_ write: Write, _ done: Done<Value>, wait: Schedule<Request>.Wait = .keys) {
+        if let refusal = add(write, wait: wait) { done(.failure(refusal)) }
+    }
+
+    /// Writes in a transaction of its own. One that `body` does not commit is rolled back.
+    func steps<Value: Sendable>(
+        _ keys: [ChainKey], session: SessionKey? = nil, _ done: @escaping Done<Value>,
+        wait: Schedule<Request>.Wait = .keys, isOfDirectory: Bool = false, endsSessions: Bool = false,
+        isAccepted: Bool = false,
+        _ body: @escaping @Sendable (WriteTransaction) throws -> Result<Value, StoreError>
+    ) {
+        let write = Write(
+            work: .steps { transaction in
+                let result = try body(transaction)
+                return .other { done(result) }
+            }, keys: keys, session: session, endsSessions: endsSessions,
+            fail: { error, _ in .other { done(.failure(error)) } })
+        if let refusal = add(write, wait: wait, isOfDirectory: isOfDirectory, isAccepted: isAccepted) {
+            done(.failure(refusal))
+        }
+    }
+
+    /// Whether another session may be kept, as far as this process knows.
+    func hasRoom() -> Bool {
+        let limit = options.sessionLimit
+        return withSessions { $0.count.map { $0 < limit } ?? true }
+    }
+
+    // MARK: Expiry
+
+    /// Takes the next step of an expiry, and the others after it.
+    func step(_ expiry: Expiry, _ done: @escaping Done<Int>) {
+        let write = Write(
+            work: .steps { [self] transaction in
+                var expiry = expiry
+                try expiry.takeStep(in: transaction, statements, options)
+                let next = expiry
+                return .other { next.isOver ? done(.success(next.count)) : self.step(next, done) }
+            }, keys: [], endsSessions: true, fail: { error, _ in .other { done(.failure(error)) } })
+        if let refusal = add(write, wait: expiry.isFirst ? .all : .keys) {
+            done(expiry.count > 0 ? .success(expiry.count) : .failure(refusal))
+        }
+    }
+
+    // MARK: Reads
+
+    /// Reads after the writes that were handed over before and have one of the keys. The answer is a failure while one of
+    /// them is in doubt; without keys, while anything is.
+    func read<Value: Sendable>(
+        _ keys: [ChainKey], _ wait: Schedule<Request>.Wait, of session: SessionKey? = nil,
+        isAccepted: Bool = false, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (Reader, _ seen: UInt64) -> Result<Value, StoreError>
+    ) {
+        let read = Read { [self] reader, seen in
+            let result = body(reader, seen)
+            let isDoubtful = isInDoubt(keys)
+            completions.enqueue(.other { done(isDoubtful ? .failure(.inDoubt) : result) }, of: session)
+        }
+        if let refusal = add(read, keys: keys, wait: wait, isAccepted: isAccepted) { done(.failure(refusal)) }
+    }
+
+    /// What a token names. What was handed over about its session may be more than what was about the token: then it is
+    /// read again after that.
+    func load(
+        _ token: TokenHash, now: Duration, after keys: [ChainKey], isAccepted: Bool = false,
+        _ done: @escaping Done<SessionLoad>
+    ) {
+        let reads = SessionReads(statements, .token(token))
+        let read = Read { [self] reader, seen in
+            let found = reader.attempt(reads.statements) { results in reads.results(results) }
+            let key: SessionKey?
+            let load: Result<SessionLoad, StoreError>
+            do throws(StoreError) {
+                let results = try found.get()
+                (key, load) = (try? results.key(), .success(results.load(now: now)))
+                if let key, hasWrites(of: key, since: seen), !keys.contains(.session(key)) {
+                    return self.load(token, now: now, after: keys + [.session(key)], isAccepted: true, done)
+                }
+                if let key, (try? results.isOfAnotherPast()) == true {
+                    return renewEpoch(of: key) { [self] renewed in
+                        if case .failure(let error) = renewed { return done(.failure(error)) }
+                        self.load(token, now: now, after: keys + [.session(key)], isAccepted: true, done)
+                    }
+                }
+            } catch {
+                (key, load) = (nil, .failure(error))
+            }
+            let isDoubtful = isInDoubt(keys + (key.map { [.session($0)] } ?? []))
+            completions.enqueue(.other { done(isDoubtful ? .failure(.inDoubt) : load) }, of: key)
+        }
+        if let refusal = add(read, keys: keys, wait: .keys, isAccepted: isAccepted) { done(.failure(refusal)) }
+    }
+
+    func load(
+        _ session: SessionKey, since: SessionHead, isAccepted: Bool = false, _ done: @escaping Done<StoredSession?>
+    ) {
+        let reads = SessionReads(statements, .key(session), .news(since: since.number))
+        let read = Read { [self] reader, _ in
+            let found = reader.attempt(reads.statements) { results in
+                let results = reads.results(results)
+                return (
+                    session: try results.session(withRecentHeads: true), isOld: try results.isOfAnotherPast()
+                )
+            }
+            if case .success(let (_, isOld)) = found, isOld {
+                return renewEpoch(of: session) { [self] renewed in
+                    if case .failure(let error) = renewed { return done(.failure(error)) }
+                    load(session, since: since, isAccepted: true, done)
+                }
+            }
+            let isDoubtful = isInDoubt([.session(session)])
+            completions.enqueue(
+                .other { done(isDoubtful ? .failure(.inDoubt) : found.map(\.session)) }, of: session)
+        }
+        if let refusal = add(read, keys: [.session(session)], wait: .keys, isAccepted: isAccepted) {
+            done(.failure(refusal))
+        }
+    }
+
+    /// Gives a session of another past its new epoch.
+    private func renewEpoch(of session: SessionKey, _ done: @escaping Done<Void>) {
+        steps([.session(session)], session: session, done, isAccepted: true) { [self] transaction in
+            _ = try transaction.commit([statements.lock([session]), statements.renewEpoch(of: session)])
+            return .success(())
+        }
+    }
+}
+
+extension SessionReads.Results {
+    /// What the token names, after a look-up by one.
+    func load(now: Duration) -> SessionLoad {
+        do {
+            if let session = try session(withRecentHeads: false) { return .found(session) }
+            return try tombstone().map { now < $0 } == true ? .ended : .unknown
+        } catch {
+            guard let key = try? key() else { return .unknown }
+            return .damaged(key, "\(error)")
+        }
+    }
+}
+
+/// The expiry of sessions, which takes many steps.
+struct Expiry: Sendable {
+    let lastSeenBefore: Duration
+    let now: Duration
+    let tombstoneUntil: Duration
+    let limit: Int
+    /// How many sessions it has removed.
+    private(set) var count = 0
+    private(set) var isFirst = true
+    private var hasTombstones = true
+    private var hasSessions = true
+
+    init(lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int) {
+        (self.lastSeenBefore, self.now) = (lastSeenBefore, now)
+        (self.tombstoneUntil, self.limit) = (tombstoneUntil, limit)
+    }
+
+    var isOver: Bool { !hasTombstones && !hasSessions }
+
+    /// Takes a step, and commits it.
+    mutating func takeStep(in transaction: WriteTransaction, _ sql: Statements, _ options: PostgresOptions) throws {
+        isFirst = false
+        let limit = max(0, min(options.stepSessions, limit - count))
+        var first = [sql.lockUnused(since: lastSeenBefore, limit: limit)]
+        if hasTombstones { first.append(sql.dropTombstones(now: now, limit: 512)) }
+        let results = try transaction.run(first)
+        let sessions = try results[0].map { row in try row.key(0) }
+        var last: [PostgresStatement] = []
+        if !sessions.isEmpty {
+            last =
+                sql.expire(sessions, lastSeenBefore: lastSeenBefore)
+                + sql.removeRest(of: sessions, tombstoneUntil: tombstoneUntil)
+        }
+        if hasTombstones, results[1].affected < 512, options.sessionLimit < .max {
+            last.append(sql.trimTombstones(limit: options.sessionLimit))
+        }
+        let kept = try transaction.commit(last)
+        if hasTombstones { hasTombstones = results[1].affected == 512 }
+        if !sessions.isEmpty { count += kept[1].affected }
+        hasSessions = !sessions.isEmpty && count < self.limit
+    }
+}

@@ -1,0 +1,355 @@
+import DequeModule
+import Dispatch
+import Locking
+import Logging
+import MVI
+import PostgreSQL
+import SessionJournal
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// What the journal's threads share: what waits, in which order it may be done, and how each connection is.
+///
+/// Callers add requests and return. A request that is ready goes to the queue of a writer's connection, a session's always
+/// to the same one, or to the one queue of all readers. See `Schedule` for the order.
+final class Engine: Sendable {
+    /// A request that is ready.
+    typealias Ready<Value> = (id: Schedule<Request>.ID, value: Value)
+
+    /// What one writer finds.
+    private struct Lane {
+        var appends: Deque<Ready<Write>> = []
+        var statements: Deque<Ready<Write>> = []
+        var steps: Deque<Ready<Write>> = []
+        var isAsleep = false
+        var trouble: StoreError?
+        var inDoubt = InDoubtWrites()
+
+        var isEmpty: Bool { appends.isEmpty && statements.isEmpty && steps.isEmpty }
+    }
+
+    private struct State {
+        var schedule = Schedule<Request>()
+        var lanes: [Lane]
+        var reads: Deque<Ready<Read>> = []
+        var waitingBytes = 0
+        var waitingReads = 0
+        var isClosing = false
+        var statistics = PostgresStatistics()
+        var sessions = SessionCount()
+        var runningThreads = 0
+        var hasEnded = false
+        var endWaiters: [CheckedContinuation<Void, Never>] = []
+
+        /// Nothing waits, and nothing comes.
+        var isOver: Bool { isClosing && schedule.count == 0 }
+    }
+
+    let target: ConnectionTarget
+    let options: PostgresOptions
+    let statements: Statements
+    let logger: Logger
+    let completions: CompletionThreads
+    private let state: Lock<State>
+    private let writers: [DispatchSemaphore]
+    private let reader = DispatchSemaphore(value: 0)
+
+    init?(_ target: ConnectionTarget, options: PostgresOptions, logger: Logger) {
+        guard let completions = CompletionThreads(count: options.completionThreads) else { return nil }
+        (self.target, self.options, self.logger, self.completions) = (target, options, logger, completions)
+        statements = Statements(schema: options.schema)
+        state = Lock(State(lanes: (0..<options.writers).map { _ in Lane() }))
+        writers = (0..<options.writers).map { _ in DispatchSemaphore(value: 0) }
+    }
+
+    /// Time since 1970.
+    func now() -> Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+
+    /// For messages.
+    var place: String { "\(target.description), schema \(options.schema)" }
+
+    // MARK: Requests
+
+    /// Takes a write; says why if it does not.
+    ///
+    /// - Parameter isAccepted: whether it goes on with a request that was accepted.
+    func add(
+        _ write: Write, wait: Schedule<Request>.Wait = .keys, isOfDirectory: Bool = false, isAccepted: Bool = false
+    ) -> StoreError? {
+        let lane = lane(of: write)
+        let (refusal, wakes) = state.withLock { state -> (StoreError?, Bool) in
+            if !isAccepted {
+                if state.isClosing { return (.journalClosed, false) }
+                if state.schedule.writeCount >= options.waitingItems || state.waitingBytes > options.waitingBytes {
+                    return (.tooMuchWaits, false)
+                }
+            }
+            state.waitingBytes += write.bytes
+            let (id, isReady) = state.schedule.addWrite(
+                .write(write), keys: write.keys, wait: wait, isOfDirectory: isOfDirectory)
+            guard isReady else { return (nil, false) }
+            Self.enqueue((id, write), in: &state.lanes[lane])
+            defer { state.lanes[lane].isAsleep = false }
+            return (nil, state.lanes[lane].isAsleep)
+        }
+        if wakes { writers[lane].signal() }
+        return refusal
+    }
+
+    /// Takes a read; says why if it does not.
+    func add(
+        _ read: Read, keys: [ChainKey], wait: Schedule<Request>.Wait, isAccepted: Bool = false
+    ) -> StoreError? {
+        let (refusal, wakes) = state.withLock { state -> (StoreError?, Bool) in
+            if !isAccepted {
+                if state.isClosing { return (.journalClosed, false) }
+                if state.waitingReads >= options.waitingReads { return (.tooManyReads, false) }
+            }
+            state.waitingReads += 1
+            let (id, isReady) = state.schedule.addRead(.read(read), keys: keys, wait: wait)
+            if isReady { state.reads.append((id, read)) }
+            return (nil, isReady)
+        }
+        if wakes { reader.signal() }
+        return refusal
+    }
+
+    /// Ends requests whose results are enqueued, and passes on those that waited for them.
+    func finish(_ ids: [Schedule<Request>.ID], bytes: Int = 0, reads: Int = 0) {
+        var wakes: [Int] = []
+        let (newReads, isOver) = state.withLock { state in
+            state.waitingBytes -= bytes
+            state.waitingReads -= reads
+            var newReads = 0
+            for (id, request) in ids.flatMap({ state.schedule.finish($0) }) {
+                switch request {
+                case .write(let write):
+                    let lane = lane(of: write)
+                    Self.enqueue((id, write), in: &state.lanes[lane])
+                    if state.lanes[lane].isAsleep {
+                        state.lanes[lane].isAsleep = false
+                        wakes.append(lane)
+                    }
+                case .read(let read):
+                    state.reads.append((id, read))
+                    newReads += 1
+                }
+            }
+            return (newReads, state.isOver)
+        }
+        for lane in wakes { writers[lane].signal() }
+        for _ in 0..<newReads { reader.signal() }
+        if isOver { wakeAll() }
+    }
+
+    /// The writer of a session, a token or an id: for those with one key always the same.
+    private func lane(of write: Write) -> Int {
+        let place: Int =
+            switch write.keys.first {
+            case .session(let session): Int(truncatingIfNeeded: session.number)
+            case .token(let token): token.shard
+            case .id, .shared, nil: 0
+            }
+        return Int(UInt(bitPattern: place) % UInt(options.writers))
+    }
+
+    private static func enqueue(_ ready: Ready<Write>, in lane: inout Lane) {
+        switch ready.value.work {
+        case .append: lane.appends.append(ready)
+        case .statement: lane.statements.append(ready)
+        case .steps: lane.steps.append(ready)
+        }
+    }
+
+    // MARK: Writers
+
+    /// What a writer does next.
+    enum Task {
+        case group([Ready<Write>])
+        case statements([Ready<Write>])
+        case steps(Ready<Write>)
+
+        var writes: [Ready<Write>] {
+            switch self {
+            case .group(let writes), .statements(let writes): writes
+            case .steps(let write): [write]
+            }
+        }
+    }
+
+    /// The next task of a lane, kinds in turn; nil if there is none.
+    func nextTask(_ index: Int, after last: inout Int) -> Task? {
+        state.withLock { state in
+            for _ in 0..<3 {
+                last = (last + 1) % 3
+                switch last {
+                case 0: if let write = state.lanes[index].steps.popFirst() { return .steps(write) }
+                case 1:
+                    let writes = Self.take(from: &state.lanes[index].statements, count: 64, bytes: options.groupBytes)
+                    if !writes.isEmpty { return .statements(writes) }
+                default:
+                    let writes = Self.take(
+                        from: &state.lanes[index].appends, count: options.groupItems, bytes: options.groupBytes)
+                    if !writes.isEmpty { return .group(writes) }
+                }
+            }
+            return nil
+        }
+    }
+
+    private static func take(from queue: inout Deque<Ready<Write>>, count: Int, bytes: Int) -> [Ready<Write>] {
+        var (taken, size): ([Ready<Write>], Int) = ([], 0)
+        while taken.count < count, let next = queue.first {
+            guard taken.isEmpty || size + next.value.bytes <= bytes else { break }
+            size += next.value.bytes
+            taken.append(queue.removeFirst())
+        }
+        return taken
+    }
+
+    /// All that is ready in a lane, to be refused.
+    func takeAll(_ index: Int) -> [Ready<Write>] {
+        state.withLock { state in
+            let lane = state.lanes[index]
+            (state.lanes[index].appends, state.lanes[index].statements, state.lanes[index].steps) = ([], [], [])
+            return Array(lane.appends) + Array(lane.statements) + Array(lane.steps)
+        }
+    }
+
+    /// Waits until something is ready in a lane, for a time at most.
+    func waitForTask(_ index: Int, atMost time: Duration) {
+        let sleeps = state.withLock { state in
+            if !state.lanes[index].isEmpty || state.isOver { return false }
+            state.lanes[index].isAsleep = true
+            return true
+        }
+        guard sleeps else { return }
+        _ = writers[index].wait(timeout: .now() + .nanoseconds(Int(max(0, time.nanoseconds))))
+        state.withLock { $0.lanes[index].isAsleep = false }
+    }
+
+    var isClosing: Bool { state.withLock { $0.isClosing } }
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    func laneTrouble(_ index: Int) -> StoreError? { state.withLock { $0.lanes[index].trouble } }
+
+    func noteTrouble(_ trouble: StoreError?, of index: Int) { state.withLock { $0.lanes[index].trouble = trouble } }
+
+    func noteInDoubt(_ writes: [Write], of index: Int) {
+        state.withLock { state in for write in writes { state.lanes[index].inDoubt.insert(write) } }
+    }
+
+    func endDoubt(of index: Int) { state.withLock { $0.lanes[index].inDoubt = InDoubtWrites() } }
+
+    func isInDoubt(_ index: Int) -> Bool { state.withLock { !$0.lanes[index].inDoubt.isEmpty } }
+
+    // MARK: Readers
+
+    /// Waits for a read; nil when there comes no more.
+    func nextRead() -> (Ready<Read>, seen: UInt64)? {
+        while true {
+            let (read, seen, isOver) = state.withLock { state in
+                (state.reads.popFirst(), state.schedule.finishedCount, state.isOver)
+            }
+            if let read { return (read, seen) }
+            if isOver { return nil }
+            reader.wait()
+        }
+    }
+
+    /// Whether a session was written, or is being, since so many writes were finished.
+    func hasWrites(of session: SessionKey, since count: UInt64) -> Bool {
+        state.withLock { $0.schedule.hasWrites(of: session, since: count) }
+    }
+
+    /// Whether something is in doubt that a read is about; of one about any session, whether anything is.
+    func isInDoubt(_ keys: [ChainKey]) -> Bool {
+        state.withLock { state in
+            state.lanes.contains { keys.isEmpty ? !$0.inDoubt.isEmpty : $0.inDoubt.contains(keys) }
+        }
+    }
+
+    // MARK: State
+
+    var trouble: StoreError? {
+        state.withLock { state in
+            state.isClosing ? .journalClosed : state.lanes.lazy.compactMap(\.trouble).first
+        }
+    }
+
+    var statistics: PostgresStatistics {
+        state.withLock { state in
+            var statistics = state.statistics
+            statistics.queueLength = state.schedule.writeCount
+            return statistics
+        }
+    }
+
+    func count(_ change: (inout PostgresStatistics) -> Void) { state.withLock { change(&$0.statistics) } }
+
+    var sessions: SessionCount {
+        get { state.withLock { $0.sessions } }
+        set { state.withLock { $0.sessions = newValue } }
+    }
+
+    func withSessions<Value>(_ body: (inout SessionCount) -> Value) -> Value { state.withLock { body(&$0.sessions) } }
+
+    // MARK: The end
+
+    /// Refuses requests from now on; the threads end when all that waits is done.
+    func close() {
+        state.withLock { $0.isClosing = true }
+        wakeAll()
+    }
+
+    private func wakeAll() {
+        for writer in writers { writer.signal() }
+        for _ in 0..<options.readers { reader.signal() }
+    }
+
+    func threadStarted() { state.withLock { $0.runningThreads += 1 } }
+
+    /// The last step of a thread; the last one of all ends the journal.
+    func threadEnded() {
+        let isLast = state.withLock { state in
+            state.runningThreads -= 1
+            return state.runningThreads == 0
+        }
+        guard isLast else { return }
+        completions.end()
+        let waiters = state.withLock { state in
+            state.hasEnded = true
+            defer { state.endWaiters = [] }
+            return state.endWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    func waitForEnd() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.endWaiters.append(continuation) }
+                return state.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+}
+
+/// About how many sessions the database has: counted now and then, and followed in between as far as this process makes and
+/// removes them.
+struct SessionCount {
+    /// Nil as long as it was not counted.
+    var count: Int?
+}

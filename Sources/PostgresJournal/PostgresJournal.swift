@@ -1,0 +1,234 @@
+import Locking
+import Logging
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// A journal in a PostgreSQL database, for any number of servers at once: what it reported as committed is committed there,
+/// as safely as the database's `synchronous_commit` says.
+///
+/// Some threads write, each with a connection of its own, and all that is ready as one transaction; others read.
+/// `docs/journal.md` says what is kept where, and what happens when the database is in trouble.
+public final class PostgresJournal: Journal {
+    private let engine: Engine
+
+    private init(_ engine: Engine) { self.engine = engine }
+
+    /// No caller is left: what waits is done, then the connections are closed.
+    deinit { engine.close() }
+
+    /// Connects to a database, and makes or updates the journal's schema in it.
+    ///
+    /// A database that does not answer, refuses the user or may not be written is no error: the journal is in `trouble` then,
+    /// and works as soon as that is mended.
+    ///
+    /// - Parameters:
+    ///   - database: a URL, `postgres://user@host:port/name?sslmode=verify-full`, or libpq's `keyword=value`; empty for what
+    ///     the environment says (`PGHOST`, `PGUSER`, `PGPASSWORD` and the like), which also counts where the URL says nothing.
+    ///   - schema: the name of the schema that the journal's tables are in.
+    ///   - connections: how many connections write; as many others read.
+    ///   - sessionLimit: about how many sessions are kept; one more is refused.
+    /// - Throws: `JournalOpenError` if `database` is no such text, or if a newer version of this program made the schema.
+    public static func open(
+        database: String, schema: String = "mvi", connections: Int = 2, logger: Logger, sessionLimit: Int = .max
+    ) async throws(JournalOpenError) -> PostgresJournal {
+        var options = PostgresOptions()
+        (options.schema, options.sessionLimit) = (schema, sessionLimit)
+        (options.writers, options.readers) = (max(1, connections), max(1, connections))
+        return try await open(database: database, logger: logger, options: options)
+    }
+
+    static func open(
+        database: String, logger: Logger, options: PostgresOptions
+    ) async throws(JournalOpenError) -> PostgresJournal {
+        guard let target = ConnectionTarget(database, applicationName: "mvi-server") else {
+            // Not the text itself: there may be a password in it.
+            throw JournalOpenError(
+                "The journal's database is not named as libpq takes it, such as postgres://user@host:5432/name.")
+        }
+        guard let engine = Engine(target, options: options, logger: logger) else { throw .noThread }
+        // The first one makes the schema.
+        var started = 0
+        for index in 0..<options.writers {
+            let opened: Result<Void, JournalOpenError> = await awaitResult { done in
+                let thread = SystemThread {
+                    engine.threadStarted()
+                    WriteLane(engine, index: index).run(opened: done)
+                }
+                if let thread { thread.detach() } else { done(.failure(.noThread)) }
+            }
+            do { try opened.get() } catch {
+                engine.close()
+                if started == 0 { engine.completions.end() }
+                throw error
+            }
+            started += 1
+        }
+        for _ in 0..<options.readers {
+            engine.threadStarted()
+            let thread = SystemThread { Reader(engine).run() }
+            guard let thread else {
+                engine.threadEnded()
+                engine.close()
+                throw .noThread
+            }
+            thread.detach()
+        }
+        return PostgresJournal(engine)
+    }
+
+    // MARK: Writing
+
+    public func create(
+        _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
+    ) {
+        if session.tokenHash == credential?.token { return engine.refuse(.sessionExists, done) }
+        let tokens = [session.tokenHash] + (credential.map { [$0.token] } ?? [])
+        var keys = tokens.map { ChainKey.token($0) } + [.id(session.id)]
+        if session.isShared, let subject = session.subject { keys.append(.shared(SubjectBytes(subject))) }
+        guard engine.hasRoom() else { return engine.refuse(.tooManyKept, done) }
+        let statement = engine.statements.create(session, credential)
+        let write = Write(
+            work: .statement(statement) { [engine] rows in
+                let result = try Statements.creation(rows)
+                if case .success = result { engine.withSessions { $0.count? += 1 } }
+                return .other { done(result) }
+            }, keys: keys, fail: { error, _ in .other { done(.failure(error)) } })
+        engine.start(write, done, wait: .directory)
+    }
+
+    public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        let write = Write(
+            work: .append(batch, done), keys: [.session(batch.session)], bytes: batch.bytes, session: batch.session,
+            fail: { error, isUnknown in .append(isUnknown ? .unknown(error) : .failed(error), done) })
+        return engine.add(write).map { .failed($0) }
+    }
+
+    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        let tokens = change.kept.map(\.token) + change.removed
+        let keys = [ChainKey.session(change.session)] + Set(tokens).map { .token($0) }
+        engine.steps(keys, session: change.session, done, wait: .directory, isOfDirectory: true) {
+            [engine] transaction in
+            try transaction.make(change, engine.statements)
+        }
+    }
+
+    public func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        engine.steps([.session(session)], session: session, done, isOfDirectory: true, endsSessions: true) {
+            [engine] transaction in
+            let sql = engine.statements
+            let results = try transaction.commit(
+                [sql.lock([session]), sql.remove(session)]
+                    + sql.removeRest(of: [session], tombstoneUntil: tombstoneUntil))
+            engine.withSessions { $0.count? -= results[1].affected }
+            return .success(())
+        }
+    }
+
+    public func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+        let write = Write(
+            work: .statement(engine.statements.bury(token, until: until)) { _ in .other { done(.success(())) } },
+            keys: [.token(token)], fail: { error, _ in .other { done(.failure(error)) } })
+        engine.start(write, done)
+    }
+
+    public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
+        // In pieces; they are done in their order where they are about the same sessions, and the last one's result is that of
+        // all, but for those that may be lost without harm.
+        var rest = touches[...]
+        repeat {
+            let piece = rest.prefix(256)
+            rest = rest.dropFirst(256)
+            let isLast = rest.isEmpty
+            let keys = Set(piece.map(\.session)).map { ChainKey.session($0) }
+            engine.steps(
+                keys, session: piece.first?.session, isLast ? done : { _ in },
+                wait: isLast && touches.count > 256 ? .all : .keys
+            ) {
+                [engine] transaction in
+                if piece.isEmpty { return .success(()) }
+                _ = try transaction.commit(engine.statements.touch(piece))
+                return .success(())
+            }
+        } while !rest.isEmpty
+    }
+
+    public func expire(
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        engine.step(
+            Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
+    }
+
+    // MARK: Reading
+
+    public func secret(done: @escaping Done<JournalSecret>) {
+        engine.read([], .keys, done) { [engine] reader, _ in
+            reader.attempt([PostgresStatement(engine.statements.secret)]) { results in
+                guard let row = results.first?.first else {
+                    throw StoreError(.unavailable, "The journal's secret is gone.")
+                }
+                return JournalSecret(key: try row.bytes(0), generation: try row.bytes(1))
+            }
+        }
+    }
+
+    public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+        engine.load(token, now: now, after: [.token(token)], done)
+    }
+
+    public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
+        engine.load(session, since: since, done)
+    }
+
+    public func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
+        engine.read([.session(session)], .keys, of: session, done) { [engine] reader, _ in
+            reader.attempt([SessionReads.stores(engine.statements, features, of: session)]) { results in
+                try results.first?.map { try $0.store() } ?? []
+            }
+        }
+    }
+
+    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        engine.read([], .all, done) { [engine] reader, _ in
+            reader.attempt([SessionReads.find(engine.statements, query, limit: limit)]) { results in
+                // One whose row is damaged is passed over.
+                results.first?.rows.compactMap { try? $0.sessionRecord() } ?? []
+            }
+        }
+    }
+
+    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        engine.read([], .all, done) { [engine] reader, _ in
+            reader.attempt([SessionReads.alarms(engine.statements, after: after, limit: limit)]) { results in
+                try results.first?.map { row in
+                    Alarm(token: try row.token(2), session: try row.key(1), due: try row.time(0))
+                } ?? []
+            }
+        }
+    }
+
+    public func export(_ id: String, done: @escaping Done<SessionExport?>) {
+        engine.read([], .all, done) { [engine] reader, _ in
+            let reads = SessionReads(engine.statements, .id(id), .export)
+            return reader.attempt(reads.statements) { results in try reads.results(results).export() }
+        }
+    }
+
+    // MARK: State
+
+    public var trouble: StoreError? { engine.trouble }
+
+    /// What it did so far.
+    public var statistics: PostgresStatistics { engine.statistics }
+
+    public func close() async {
+        engine.close()
+        await engine.waitForEnd()
+    }
+}
+
+extension JournalOpenError {
+    fileprivate static let noThread = JournalOpenError(
+        "The journal cannot be opened: the system gave no thread for it.")
+}

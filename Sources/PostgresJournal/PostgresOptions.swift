@@ -1,0 +1,66 @@
+import SessionJournal
+
+/// The bounds of a journal. The defaults suit a server; tests take others.
+struct PostgresOptions: Sendable {
+    /// How many connections write, and how many read.
+    var writers = 2
+    var readers = 2
+    /// The name of the database's schema.
+    var schema = "mvi"
+    /// How many threads run completion handlers.
+    var completionThreads = 2
+    /// How many appends one transaction takes at most.
+    var groupItems = 256
+    /// How many bytes of states, views, labels and the like one transaction takes at most, beyond its first append.
+    var groupBytes = 1 << 20
+    /// How many requests may wait, and how many bytes of them.
+    var waitingItems = 200_000
+    var waitingBytes = 512 << 20
+    var waitingReads = 10_000
+    /// How many sessions one step of expiry takes at most.
+    var stepSessions = 64
+    /// How long a connection may take to be made.
+    var connectTime: Duration = .seconds(5)
+    /// How long a transaction may take, from its first byte to the answer to its commit.
+    var transactionTime: Duration = .seconds(15)
+    /// How long the database waits for a row that another transaction holds, and runs one statement.
+    var lockTime: Duration = .seconds(4)
+    var statementTime: Duration = .seconds(10)
+    /// After how long the database ends a transaction whose client does not go on.
+    var idleTransactionTime: Duration = .seconds(5)
+    /// How often an idle connection shows that the database can be written.
+    var probeInterval: Duration = .seconds(5)
+    /// How long after a failed attempt the next one comes: at first, and at most.
+    var firstRetry: Duration = .milliseconds(100)
+    var lastRetry: Duration = .seconds(5)
+    /// How often partitions are made and dropped.
+    var maintenanceInterval: Duration = .seconds(600)
+    /// How many eras receipts are kept beyond the one in which they were made.
+    var receiptEras = 3
+    /// How long labels stay after their time.
+    var labelGrace: Duration = .seconds(24 * 3_600)
+    /// A transaction that is older keeps rows from being cleaned up, and is logged.
+    var oldTransaction: Duration = .seconds(300)
+    /// How many sessions are kept.
+    var sessionLimit = Int.max
+    /// How the database's schema came to be.
+    var migrations = Schema.migrations
+}
+
+/// What a journal did since it was opened.
+public struct PostgresStatistics: Sendable, Hashable {
+    /// Transactions that wrote and were committed.
+    public var transactions = 0
+    /// Appends that were committed.
+    public var appends = 0
+    /// Appends in the largest group.
+    public var largestGroup = 0
+    /// Connections that were made.
+    public var connections = 0
+    /// Groups that failed and were taken apart.
+    public var splits = 0
+    /// Writes that wait, those that are under way included.
+    public var queueLength = 0
+
+    public init() {}
+}

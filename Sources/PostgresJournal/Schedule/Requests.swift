@@ -1,0 +1,57 @@
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// What a writer is asked for.
+struct Write: Sendable {
+    /// How a write is made.
+    enum Work: Sendable {
+        /// In a group with other appends.
+        case append(JournalBatch, @Sendable (AppendResult) -> Void)
+        /// One statement, in a transaction with others of its kind.
+        case statement(PostgresStatement, result: @Sendable (PostgresRows) throws -> Completion)
+        /// A transaction of its own.
+        case steps(@Sendable (WriteTransaction) throws -> Completion)
+    }
+
+    let work: Work
+    /// What it is about.
+    let keys: [ChainKey]
+    /// About how many bytes it writes.
+    var bytes = 200
+    /// The session in whose order its result comes; nil for none.
+    var session: SessionKey?
+    /// Whether sessions that its keys do not name may end by it.
+    var endsSessions = false
+    /// The result if nothing of it is kept, or if that is not known.
+    let fail: @Sendable (StoreError, _ isUnknown: Bool) -> Completion
+}
+
+/// What a reader is asked for.
+struct Read: Sendable {
+    /// Reads and hands the result over. `seen` is how many writes were finished before it began.
+    let run: @Sendable (_ reader: Reader, _ seen: UInt64) -> Void
+}
+
+/// What waits.
+enum Request: Sendable {
+    case write(Write)
+    case read(Read)
+}
+
+/// What a lost connection may have changed: nothing is said of it before that is settled.
+struct InDoubtWrites {
+    private var keys: Set<ChainKey> = []
+    private var isOfAll = false
+
+    var isEmpty: Bool { keys.isEmpty && !isOfAll }
+
+    mutating func insert(_ write: Write) {
+        keys.formUnion(write.keys)
+        // Its tokens are not known here.
+        if write.endsSessions || write.keys.isEmpty { isOfAll = true }
+    }
+
+    /// Whether something that a read is about is in doubt.
+    func contains(_ keys: [ChainKey]) -> Bool { isOfAll || keys.contains(where: self.keys.contains) }
+}

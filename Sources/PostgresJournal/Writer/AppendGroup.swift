@@ -1,0 +1,218 @@
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// Appends of different sessions that are written together, as statements.
+///
+/// The heads are locked in the order of the sessions' keys, so that groups of several writers cannot wait for each other in
+/// a circle. Then the heads that are the expected ones become the new ones, and everything else is written for those
+/// sessions alone whose head is the new one. So no answer is waited for before the commit.
+struct AppendGroup {
+    private let batches: [JournalBatch]
+
+    private var heads = ParameterRows(
+        .ints, .ints, .ints, .bytes, .bytes, .ints, .ints, .bools, .ints)
+    private var checkedReceipts = ParameterRows(.ints, .bytes, .bytes)
+    private var neededStores = ParameterRows(.texts)
+    private var setAside = ParameterRows(.texts, .ints, .bytes)
+    private var changed = ParameterRows(.texts, .ints, .ints, .ints, .bytes, .bytes, .bytes)
+    private var made = ParameterRows(.texts, .ints, .ints, .ints, .bytes, .bytes, .bytes, .ints, .ints)
+    private var disposed = ParameterRows(.texts)
+    private var labels = ParameterRows(.ints, .ints, .texts, .ints, .bytes, .ints, .bools, .bytes)
+    private var forgottenReceipts = ParameterRows(.ints, .bytes, .bytes)
+    private var receipts = ParameterRows(
+        .ints, .bytes, .bytes, .ints, .ints, .bytes, .ints, .ints, .bytes, .bytes)
+    private var changedReminders = ParameterRows(.texts, .bytes)
+    private var reminders = ParameterRows(.texts, .bytes, .ints, .ints, .bytes)
+    private var recordings = ParameterRows(.ints, .texts, .ints, .bytes)
+    private var recordingLimits = ParameterRows(.ints)
+    private var hasMadeStores = false
+    /// Where the results of the look-ups are among the statements'.
+    private var receiptRows: [Int32?] = []
+
+    /// - Parameter batches: at most one of each session.
+    init(_ batches: [JournalBatch]) {
+        self.batches = batches
+        for (row, batch) in batches.enumerated() {
+            addHead(of: batch)
+            for change in batch.stores { add(change, of: batch) }
+            for label in batch.labels {
+                labels.append(
+                    batch, .bits(label.id.number), .int8(Int64(label.id.index)), .feature(label.feature),
+                    .bits(label.version), .utf8(label.intent), .time(label.expiry), .bool(label.isWritten),
+                    .bytea(label.json))
+            }
+            addReceipts(of: batch, row)
+            addReminders(of: batch)
+            for turn in batch.recordings {
+                recordings.append(
+                    batch, .bits(turn.number), .feature(turn.feature), .time(turn.time), .bytea(turn.recording))
+            }
+            if !batch.recordings.isEmpty {
+                recordingLimits.append(batch, .int8(Int64(max(0, batch.recordingLimit))))
+            }
+        }
+    }
+
+    // MARK: Rows
+
+    private mutating func addHead(of batch: JournalBatch) {
+        let added = batch.stores.count { $0.kind == .made }
+        if added > 0 { hasMadeStores = true }
+        heads.append(
+            batch, .bits(batch.expecting.number), .bits(batch.expecting.nonce), .time(batch.time), .utf8(batch.epoch),
+            .utf8(batch.lostLabels?.text), .bits(batch.firstLabel?.number),
+            .int8(batch.firstLabel.map { Int64($0.index) }), .bool(!batch.labels.isEmpty), .int8(Int64(added)))
+    }
+
+    private mutating func add(_ change: StoreChange, of batch: JournalBatch) {
+        let feature = ParameterRows.Cell.feature(change.feature)
+        if change.kind != .made || change.setsAside != nil { neededStores.append(batch, feature) }
+        if let reason = change.setsAside { setAside.append(batch, feature, .time(batch.time), .utf8(reason)) }
+        switch change.kind {
+        case .changed:
+            changed.append(
+                batch, feature, .bits(change.number), .bits(change.version), .int8(Int64(change.schemaVersion)),
+                .utf8(change.viewIntent), .bytea(change.state), .bytea(change.view))
+        case .made:
+            made.append(
+                batch, feature, .bits(change.number), .bits(change.version), .int8(Int64(change.schemaVersion)),
+                .utf8(change.viewIntent), .bytea(change.state), .bytea(change.view), .bits(change.made),
+                .bits(change.setsAside == nil ? 0 : change.made))
+        case .disposed: disposed.append(batch, feature)
+        }
+    }
+
+    private mutating func addReceipts(of batch: JournalBatch, _ row: Int) {
+        for key in batch.forgottenReceipts {
+            let columns = ReceiptColumns(key)
+            forgottenReceipts.append(batch, .int8(columns.hash), .bytea(columns.scope), .bytea(columns.name))
+        }
+        for receipt in batch.receipts {
+            let columns = ReceiptColumns(receipt.key)
+            // A receipt that the same batch forgets is no duplicate.
+            if !batch.forgottenReceipts.contains(receipt.key) {
+                checkedReceipts.append(batch, .int8(columns.hash), .bytea(columns.scope), .bytea(columns.name))
+                receiptRows.append(Int32(row))
+            }
+            var (version, status, body): (UInt64?, Int?, [UInt8]?)
+            switch receipt.outcome {
+            case .ran(let ran): version = ran
+            case .refused(let code, let text): (status, body) = (code, text)
+            }
+            receipts.append(
+                batch, .int8(columns.hash), .bytea(columns.scope), .bytea(columns.name), .bits(receipt.number),
+                .time(receipt.made), .utf8(receipt.intent), .bits(version), .int8(status.map { Int64($0) }),
+                .bytea(receipt.bodyHash), .bytea(body))
+        }
+    }
+
+    /// Only the last change of each reminder counts.
+    private mutating func addReminders(of batch: JournalBatch) {
+        var seen: Set<[UInt8]> = []
+        for change in batch.reminders.reversed() {
+            let (feature, id) =
+                switch change {
+                case .set(let reminder): (reminder.feature, reminder.id)
+                case .forgotten(let feature, let id): (feature, id)
+                }
+            // A feature's id has no NUL.
+            guard seen.insert(Array(feature.text.utf8) + [0] + Array(id.utf8)).inserted else { continue }
+            changedReminders.append(batch, .feature(feature), .utf8(id))
+            guard case .set(let reminder) = change else { continue }
+            reminders.append(
+                batch, .feature(feature), .utf8(id), .time(reminder.due), .bits(reminder.number),
+                .bytea(reminder.action))
+        }
+    }
+
+    // MARK: Statements
+
+    /// Locks the sessions' heads and looks receipts up: `lookedUp` reads the results.
+    func lookUps(_ sql: Statements) -> [PostgresStatement] {
+        let lock = PostgresStatement(sql.lockHeads, [.int8s(batches.map { $0.session.number })])
+        guard !checkedReceipts.isEmpty else { return [lock] }
+        return [
+            lock,
+            PostgresStatement(
+                sql.findReceipts, [.int4s(receiptRows), checkedReceipts.sessionValue] + checkedReceipts.values),
+        ]
+    }
+
+    /// Makes the heads the new ones where they are the expected ones: returns the sessions.
+    func headUpdate(_ sql: Statements) -> PostgresStatement {
+        var text = sql.updateHeads
+        if !checkedReceipts.isEmpty { text += sql.unlessReceived }
+        if !neededStores.isEmpty { text += sql.unlessStoreMissing }
+        if hasMadeStores { text += sql.unlessTooManyStores }
+        let head = heads.values
+        return PostgresStatement(
+            text + " RETURNING h.key",
+            [
+                heads.sessionValue, head[0], head[1], .int8s(batches.map { Int64(bitPattern: $0.head.number) }),
+                .int8s(batches.map { Int64(bitPattern: $0.head.nonce) }),
+            ] + head[2...]
+                + [checkedReceipts.sessionValue] + checkedReceipts.values
+                + [neededStores.sessionValue] + neededStores.values)
+    }
+
+    /// Writes everything else, for the sessions whose heads are the new ones.
+    func writes(_ sql: Statements) -> [PostgresStatement] {
+        [
+            setAside.statement(sql.setAside), changed.statement(sql.changeStores),
+            disposed.statement(sql.disposeStores), made.statement(sql.makeStores), labels.statement(sql.addLabels),
+            forgottenReceipts.statement(sql.forgetReceipts), receipts.statement(sql.addReceipts),
+            changedReminders.statement(sql.forgetReminders), reminders.statement(sql.addReminders),
+            changedReminders.isEmpty
+                ? nil : PostgresStatement(sql.noteReminded, [changedReminders.sessionValue]),
+            recordings.statement(sql.addRecordings), recordingLimits.statement(sql.trimRecordings),
+        ].compactMap(\.self)
+    }
+
+    // MARK: Results
+
+    /// What the look-ups found.
+    struct Found {
+        /// Of the sessions that there are, and whether they are of the present past.
+        var heads: [Int64: (head: SessionHead, isCurrent: Bool)] = [:]
+        /// By the batch's place, the first receipt of those that were there already.
+        var duplicates: [Int: StoredReceipt] = [:]
+
+        /// How an append ended that changed nothing; nil if it should have been kept.
+        func refusal(of batch: JournalBatch, at place: Int) -> AppendResult? {
+            guard let (head, isCurrent) = heads[batch.session.number] else { return .failed(.sessionGone) }
+            if let known = duplicates[place] { return .duplicate(known) }
+            return head == batch.expecting && isCurrent ? nil : .conflict
+        }
+    }
+
+    func found(_ results: some Collection<PostgresRows>) throws -> Found {
+        var found = Found()
+        guard let heads = results.first else { return found }
+        for row in heads.rows {
+            found.heads[try row.int8(0)] = (
+                SessionHead(number: try row.bits(1), nonce: try row.bits(2)), try row.bool(3)
+            )
+        }
+        for row in results.dropFirst().first?.rows ?? [] {
+            let (place, receipt) = (try row.int4(0), try row.receipt(1))
+            // In the order of the batch's receipts.
+            let order = batches[place].receipts.map(\.key)
+            if let known = found.duplicates[place], let first = order.firstIndex(of: known.key),
+                let second = order.firstIndex(of: receipt.key), first <= second
+            {
+                continue
+            }
+            found.duplicates[place] = receipt
+        }
+        return found
+    }
+}
+
+extension JournalBatch {
+    /// Whether it may make no sense whatever stores its session has: such a batch is judged by itself.
+    var isSuspect: Bool {
+        let needed = Set(stores.lazy.filter { $0.kind != .made || $0.setsAside != nil }.map(\.feature))
+        return fault(storeCount: 0) { needed.contains($0) } != nil
+    }
+}

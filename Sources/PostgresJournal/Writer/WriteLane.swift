@@ -1,0 +1,249 @@
+import Logging
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// A thread that writes, with a connection of its own: it takes what is ready, as one group, and meanwhile the next group
+/// gathers.
+final class WriteLane {
+    let engine: Engine
+    let index: Int
+    /// Names the lane in the database as long as the process lives.
+    let id = Int64.random(in: 1 ... .max)
+    /// How often the lane had a new connection: each transaction holds on to its own.
+    var generation: Int64 = 0
+    /// Nil while there is none.
+    var connection: PostgresConnection?
+    var nextAttempt: ContinuousClock.Instant = .now
+    var failedAttempts = 0
+    var nextProbe: ContinuousClock.Instant = .now
+    var nextMaintenance: ContinuousClock.Instant = .now
+    private var lastKind = 0
+
+    init(_ engine: Engine, index: Int) { (self.engine, self.index) = (engine, index) }
+
+    /// The thread's life. Tells `opened` once whether the journal can be used, in trouble or not.
+    func run(opened: (Result<Void, JournalOpenError>) -> Void) {
+        do {
+            try openAtFirst()
+        } catch {
+            engine.close()
+            engine.threadEnded()
+            return opened(.failure(error))
+        }
+        opened(.success(()))
+        while true {
+            if connection == nil, !reopenIfDue() {
+                refuseAll()
+                if engine.isOver { break }
+                engine.waitForTask(index, atMost: nextAttempt - .now)
+                continue
+            }
+            guard let task = engine.nextTask(index, after: &lastKind) else {
+                if engine.isOver { break }
+                probeIfDue()
+                if connection != nil { engine.waitForTask(index, atMost: nextProbe - .now) }
+                continue
+            }
+            nextProbe = .now + engine.options.probeInterval
+            perform(task)
+            if index == 0 { maintainIfDue() }
+        }
+        leave()
+        connection = nil
+        engine.threadEnded()
+    }
+
+    // MARK: Tasks
+
+    private func perform(_ task: Engine.Task) {
+        let completions: [Completion]
+        switch task {
+        case .group(let writes): completions = commit(appends: writes.map(\.value)[...])
+        case .statements(let writes): completions = commit(statements: writes.map(\.value)[...])
+        case .steps(let write): completions = [commit(write.value)]
+        }
+        answer(task.writes, with: completions)
+    }
+
+    func answer(_ writes: [Engine.Ready<Write>], with completions: [Completion]) {
+        engine.completions.enqueue(completions, of: writes.lazy.map(\.value.session))
+        engine.finish(writes.map(\.id), bytes: writes.reduce(0) { $0 + $1.value.bytes })
+    }
+
+    /// A transaction on the connection, which there is.
+    func begin() throws(WriteFailure) -> WriteTransaction {
+        guard let connection else {
+            throw WriteFailure(
+                error: PostgresError(state: nil, message: "There is no connection.", extent: .connection),
+                isUnknown: false)
+        }
+        return WriteTransaction(
+            connection, guardedBy: guardStatement, deadline: .now + engine.options.transactionTime)
+    }
+
+    var guardStatement: PostgresStatement {
+        let options = engine.options
+        return PostgresStatement(
+            engine.statements.guardText,
+            [
+                .int8(id), .int8(generation), .milliseconds(options.statementTime), .milliseconds(options.lockTime),
+                .milliseconds(options.idleTransactionTime),
+            ])
+    }
+
+    /// Appends of different sessions, as one transaction or, if that fails, in parts. Their results, in order.
+    private func commit(appends writes: ArraySlice<Write>, attempt: Int = 1) -> [Completion] {
+        let batches = writes.compactMap { write -> JournalBatch? in
+            if case .append(let batch, _) = write.work { batch } else { nil }
+        }
+        do {
+            let group = AppendGroup(batches)
+            // One that makes no sense is not in the way of the others.
+            if batches.contains(where: \.isSuspect) {
+                return try batches.count == 1 ? [judge(writes[writes.startIndex], batches[0])] : split(writes)
+            }
+            let sql = engine.statements
+            let transaction = try begin()
+            let lookUps = group.lookUps(sql)
+            let results = try transaction.commit(lookUps + [group.headUpdate(sql)] + group.writes(sql))
+            let found = try group.found(results[..<lookUps.count])
+            let committed = Set(try results[lookUps.count].map { row in try row.int8(0) })
+            engine.count { statistics in
+                statistics.transactions += 1
+                statistics.appends += committed.count
+                statistics.largestGroup = max(statistics.largestGroup, committed.count)
+            }
+            return zip(writes, batches).enumerated().map { place, pair in
+                let (write, batch) = pair
+                guard case .append(_, let done) = write.work else { preconditionFailure("a group has appends only") }
+                if committed.contains(batch.session.number) { return .append(.committed, done) }
+                if let refusal = found.refusal(of: batch, at: place) { return .append(refusal, done) }
+                // A store that is not there, or too many.
+                do { return try judge(write, batch) } catch { return fail(write, error) }
+            }
+        } catch {
+            return afterFailure(error, of: writes, attempt: attempt) { commit(appends: $0, attempt: $1) }
+        }
+    }
+
+    /// One append whose sense depends on what its session has: in two steps.
+    private func judge(_ write: Write, _ batch: JournalBatch) throws -> Completion {
+        guard case .append(_, let done) = write.work else { preconditionFailure("only an append can be judged") }
+        let (sql, group) = (engine.statements, AppendGroup([batch]))
+        let transaction = try begin()
+        let lookUps = group.lookUps(sql)
+        let results = try transaction.run(lookUps + [PostgresStatement(sql.storeNames, [.key(batch.session)])])
+        var refusal = try group.found(results[..<lookUps.count]).refusal(of: batch, at: 0)
+        if refusal == nil {
+            let stores = Set(try results[lookUps.count].map { row in try row.feature(0) })
+            refusal = batch.fault(storeCount: stores.count) { stores.contains($0) }.map { .failed($0) }
+        }
+        if let refusal {
+            try transaction.rollBack()
+            return .append(refusal, done)
+        }
+        _ = try transaction.commit([group.headUpdate(sql)] + group.writes(sql))
+        engine.count { statistics in
+            statistics.transactions += 1
+            statistics.appends += 1
+        }
+        return .append(.committed, done)
+    }
+
+    /// Single statements, as one transaction or, if that fails, each in one of its own. Their results, in order.
+    private func commit(statements writes: ArraySlice<Write>, attempt: Int = 1) -> [Completion] {
+        do {
+            let results = try begin().commit(
+                writes.compactMap { write in
+                    if case .statement(let statement, _) = write.work { statement } else { nil }
+                })
+            engine.count { $0.transactions += 1 }
+            return zip(writes, results).map { write, rows in
+                guard case .statement(_, let result) = write.work else { preconditionFailure("not a statement") }
+                do { return try result(rows) } catch { return fail(write, error) }
+            }
+        } catch {
+            return afterFailure(error, of: writes, attempt: attempt) { commit(statements: $0, attempt: $1) }
+        }
+    }
+
+    /// A transaction in steps of its own.
+    private func commit(_ write: Write, attempt: Int = 1) -> Completion {
+        guard case .steps(let body) = write.work else { preconditionFailure("not in steps") }
+        do {
+            let transaction = try begin()
+            let completion = try body(transaction)
+            try transaction.rollBack()
+            if transaction.isCommitted { engine.count { $0.transactions += 1 } }
+            return completion
+        } catch {
+            return afterFailure(error, of: [write], attempt: attempt) { [commit($0[$0.startIndex], attempt: $1)] }[0]
+        }
+    }
+
+    /// What is done about a transaction that failed.
+    private func afterFailure(
+        _ error: any Error, of writes: ArraySlice<Write>, attempt: Int,
+        again: (ArraySlice<Write>, Int) -> [Completion]
+    ) -> [Completion] {
+        let failure = error as? WriteFailure
+        let isUnknown = failure?.isUnknown == true
+        if let failure, failure.error.isOfDatabase || isUnknown {
+            return loseConnection(failure, writes)
+        }
+        guard rollBack() else { return writes.map { fail($0, error) } }
+        if failure?.error.lacksPartition == true, attempt == 1, makePartitions() { return again(writes, attempt + 1) }
+        if writes.count > 1 {
+            // One of them is bad. Each by itself, so that only that one fails.
+            engine.count { $0.splits += 1 }
+            return split(writes, again: again)
+        }
+        if attempt < 4, failure?.error.isWorthAnotherTry == true { return again(writes, attempt + 1) }
+        let reason = StoreError(error, at: engine.place)
+        if reason.code == .unavailable {
+            engine.logger.error(
+                "The journal could not keep something of a session.", metadata: ["reason": "\(reason)"])
+        }
+        return writes.map { $0.fail(reason, false) }
+    }
+
+    private func split(_ writes: ArraySlice<Write>) -> [Completion] {
+        split(writes) { commit(appends: $0, attempt: $1) }
+    }
+
+    private func split(
+        _ writes: ArraySlice<Write>, again: (ArraySlice<Write>, Int) -> [Completion]
+    ) -> [Completion] {
+        writes.indices.flatMap { index -> [Completion] in
+            if connection == nil { return [writes[index].fail(.unavailableMeanwhile, false)] }
+            return again(writes[index...index], 1)
+        }
+    }
+
+    /// Ends what a failed transaction left open; says whether the connection is good.
+    private func rollBack() -> Bool {
+        guard let connection else { return false }
+        do {
+            _ = try connection.run(
+                [PostgresStatement("ROLLBACK")], deadline: .now + engine.options.transactionTime)
+            return true
+        } catch {
+            self.connection = nil
+            return false
+        }
+    }
+
+    private func fail(_ write: Write, _ error: any Error) -> Completion {
+        if let failure = error as? WriteFailure, failure.error.isOfDatabase || failure.isUnknown {
+            return loseConnection(failure, [write])[0]
+        }
+        _ = rollBack()
+        return write.fail(StoreError(error, at: engine.place), false)
+    }
+}
+
+extension StoreError {
+    fileprivate static let unavailableMeanwhile = StoreError(
+        .unavailable, "The connection to the journal's database was lost; nothing of this was kept.")
+}

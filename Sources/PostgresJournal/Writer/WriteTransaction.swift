@@ -1,0 +1,94 @@
+import PostgreSQL
+
+/// Why a transaction was not committed, or is not known to be.
+struct WriteFailure: Error {
+    let error: PostgresError
+    /// Whether it may be kept all the same.
+    let isUnknown: Bool
+}
+
+/// A transaction that writes, of one writer's connection and thread. Its statements are sent in steps, each one pipeline; the
+/// first begins it, and the last ends with `COMMIT`.
+///
+/// The transaction first locks its writer's row as it expects it. When a connection is lost, the next one changes that row,
+/// for which it waits until the transaction is over: afterwards it is certain whether it was committed, and it cannot be
+/// any more.
+final class WriteTransaction {
+    private let connection: PostgresConnection
+    private let first: [PostgresStatement]
+    private let deadline: ContinuousClock.Instant
+    private var isOpen = false
+    private(set) var isCommitted = false
+
+    init(_ connection: PostgresConnection, guardedBy statement: PostgresStatement, deadline: ContinuousClock.Instant) {
+        (self.connection, self.deadline) = (connection, deadline)
+        // Whatever the database's defaults are.
+        first = [PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED"), statement]
+    }
+
+    /// Runs statements of which more come.
+    func run(_ statements: [PostgresStatement]) throws(WriteFailure) -> [PostgresRows] {
+        try run(statements, commits: false)
+    }
+
+    /// Runs the last statements and commits.
+    func commit(_ statements: [PostgresStatement] = []) throws(WriteFailure) -> [PostgresRows] {
+        let rows = try run(statements, commits: true)
+        isCommitted = true
+        return rows
+    }
+
+    /// Ends the transaction with nothing kept.
+    func rollBack() throws(WriteFailure) {
+        guard isOpen, !isCommitted else { return }
+        isOpen = false
+        do { _ = try connection.run([PostgresStatement("ROLLBACK")], deadline: deadline) } catch {
+            throw WriteFailure(error: error.error, isUnknown: false)
+        }
+    }
+
+    private func run(_ statements: [PostgresStatement], commits: Bool) throws(WriteFailure) -> [PostgresRows] {
+        let before = isOpen ? [] : first
+        let all = before + statements + (commits ? [PostgresStatement("COMMIT")] : [])
+        isOpen = true
+        var results: [PostgresRows]
+        let warnings: [String]
+        do throws(PipelineFailure) {
+            let result = try connection.run(all, deadline: deadline)
+            (results, warnings) = (result.rows, result.warnings)
+        } catch {
+            // All was answered, and the connection was lost after that.
+            guard commits, error.completed.count == all.count else {
+                throw WriteFailure(error: error.error, isUnknown: commits && error.mayBeCommitted(count: all.count))
+            }
+            (results, warnings) = (error.completed, error.warnings)
+        }
+        guard commits else { return Array(results.dropFirst(before.count)) }
+        isOpen = false
+        let commit = results.removeLast()
+        guard commit.command == "COMMIT" else {
+            throw WriteFailure(
+                error: PostgresError(state: nil, message: "The transaction was rolled back.", extent: .transaction),
+                isUnknown: false)
+        }
+        // The wait for a standby was cancelled: what is committed here may be lost with this server.
+        // https://www.postgresql.org/docs/15/warm-standby.html#SYNCHRONOUS-REPLICATION
+        if let warning = warnings.first(where: { $0 == "01000" || $0.hasPrefix("57P") }) {
+            throw WriteFailure(
+                error: PostgresError(
+                    state: warning, message: "The wait for the synchronous standby was cancelled.",
+                    extent: .connection),
+                isUnknown: true)
+        }
+        return Array(results.dropFirst(before.count))
+    }
+}
+
+extension PipelineFailure {
+    /// Whether a pipeline that ended with `COMMIT` may be committed.
+    fileprivate func mayBeCommitted(count: Int) -> Bool {
+        // A server that reports an error of an earlier statement has not come to the last one, and does not go on.
+        if error.state != nil, completed.count < count - 1 { return false }
+        return error.extent == .connection
+    }
+}

@@ -1,0 +1,128 @@
+import Locking
+import PostgreSQL
+import Testing
+
+@testable import PostgresJournal
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A PostgreSQL server of the tests' own in a temporary folder, with a socket there and no port.
+///
+/// It runs as the user `nobody` when the tests run as root, whom PostgreSQL refuses. It ends with the process, however that
+/// ends: a shell waits for the end of a pipe that only this process can write to, and then stops the server and removes
+/// the folder.
+final class Cluster: Sendable {
+    /// The one that tests share: each test has a schema of its own.
+    static let shared: Result<Cluster, ClusterFailure> = {
+        do { return .success(try Cluster()) } catch { return .failure(ClusterFailure(text: "\(error)")) }
+    }()
+
+    let folder: String
+    /// The end of the pipe that keeps the shell waiting. No other process gets it.
+    private let end: Int32
+
+    /// Makes and starts a server.
+    init(settings: String = "") throws {
+        folder = "/tmp/mvi-postgres-\(UInt64.random(in: 0 ... .max))"
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0 && fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0)
+        end = ends[1]
+        try run(
+            """
+            set -e
+            mkdir -m 0755 \(folder)
+            [ "$(id -u)" != 0 ] || chown nobody \(folder)
+            $as $bin/initdb -D \(folder)/data -U mvi -A trust -E UTF8 --locale=C --no-sync
+            cat >>\(folder)/data/postgresql.conf <<SETTINGS
+            listen_addresses = ''
+            unix_socket_directories = '\(folder)'
+            max_connections = 250
+            shared_buffers = 64MB
+            fsync = off
+            \(settings)
+            SETTINGS
+            """)
+        _ = try Self.spawn(
+            "exec >/dev/null 2>&1; cat; $as $bin/pg_ctl -D \(folder)/data -m immediate stop; rm -rf \(folder)",
+            input: ends[0])
+        close(ends[0])
+        try start()
+    }
+
+    /// Debian has the server's programs in a folder of each version, beside the path.
+    private static let prelude = """
+        bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
+        [ -n "$bin" ] || bin=$(dirname "$(command -v initdb)")
+        as=; [ "$(id -u)" != 0 ] || as="setpriv --reuid=nobody --regid=nogroup --clear-groups"
+        cd /
+
+        """
+
+    /// A URL of it.
+    func url(user: String = "mvi") -> String { "postgres:///postgres?host=\(folder)&user=\(user)" }
+
+    func start() throws {
+        try run("$as $bin/pg_ctl -D \(folder)/data -l \(folder)/log -w -t 60 start || { cat \(folder)/log; exit 1; }")
+    }
+
+    /// - Parameter mode: `fast` ends connections in order, `immediate` as a crash does.
+    func stop(_ mode: String = "immediate") throws {
+        try run("$as $bin/pg_ctl -D \(folder)/data -m \(mode) -w stop")
+    }
+
+    /// Runs commands. What they print goes into a file: the server would keep a pipe open.
+    private func run(_ script: String) throws {
+        let output = "\(folder).out"
+        let process = try Self.spawn("exec >\(output) 2>&1\n" + script, input: nil)
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 { try #require(errno == EINTR) }
+        defer { unlink(output) }
+        guard status == 0 else { throw ClusterFailure(text: text(of: output)) }
+    }
+
+    /// Starts a shell. Foundation's `Process` waits for the end of what it started, the server included.
+    private static func spawn(_ script: String, input: Int32?) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let input {
+            posix_spawn_file_actions_adddup2(&actions, input, 0)
+        } else {
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        }
+        var arguments: [UnsafeMutablePointer<CChar>?] = ["sh", "-c", prelude + script].map { (text: String) in
+            strdup(text)
+        }
+        defer { for argument in arguments { free(argument) } }
+        arguments.append(nil)
+        var process: pid_t = 0
+        try #require(posix_spawn(&process, "/bin/sh", &actions, nil, arguments, environ) == 0)
+        return process
+    }
+
+    private func text(of path: String) -> String {
+        guard let file = fopen(path, "r") else { return "" }
+        defer { fclose(file) }
+        var buffer = [UInt8](repeating: 0, count: 16_384)
+        return String(decoding: buffer.prefix(fread(&buffer, 1, buffer.count, file)), as: UTF8.self)
+    }
+
+    /// Runs one statement with the rights of the server's owner.
+    @discardableResult
+    func run(_ sql: String, _ values: [PostgresValue] = []) throws -> PostgresRows {
+        let target = try #require(ConnectionTarget(url(), applicationName: "test"))
+        let connection = try PostgresConnection(target, deadline: .now + .seconds(30))
+        return try connection.run([PostgresStatement(sql, values)], deadline: .now + .seconds(30)).rows[0]
+    }
+}
+
+/// PostgreSQL's programs are not there, or do not work.
+struct ClusterFailure: Error, CustomStringConvertible {
+    let text: String
+
+    var description: String { "There is no PostgreSQL for the tests (script/bootstrap installs it): \(text)" }
+}

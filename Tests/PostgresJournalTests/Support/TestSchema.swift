@@ -1,0 +1,35 @@
+import Logging
+import MVI
+import SessionJournal
+import Testing
+
+@testable import PostgresJournal
+
+/// A schema of its own, in the shared server or another one.
+struct TestSchema: Sendable {
+    let cluster: Cluster
+    let name = "test_\(UInt64.random(in: 0 ... .max))"
+
+    init(in cluster: Cluster? = nil) throws { self.cluster = try cluster ?? Cluster.shared.get() }
+
+    /// The journal in it. Each call opens another one, as another server would.
+    func journal(
+        user: String = "mvi", logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+        _ change: (inout PostgresOptions) -> Void = { _ in }
+    ) async throws -> PostgresJournal {
+        var options = PostgresOptions()
+        options.schema = name
+        options.firstRetry = .milliseconds(5)
+        options.lastRetry = .milliseconds(50)
+        change(&options)
+        return try await PostgresJournal.open(database: cluster.url(user: user), logger: logger, options: options)
+    }
+
+    /// A number that a query gives.
+    func number(_ sql: String) throws -> Int64 {
+        try #require(try cluster.run(sql.replacing("@", with: name)).first).int8(0)
+    }
+
+    /// Runs a statement in which `@` stands for the schema's name.
+    func run(_ sql: String) throws { try cluster.run(sql.replacing("@", with: name)) }
+}
