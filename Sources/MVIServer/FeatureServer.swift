@@ -82,7 +82,8 @@ public struct FeatureServer: Sendable {
     ///
     /// Throws before anything is served: `FeatureDefinitionError` for a feature whose name or examples do not fit the
     /// wire, `SettingError` for a setting, `PageResourceError` for a page, `EndpointError` for an endpoint, `HTTPServerError` for an address that cannot
-    /// be listened on.
+    /// be listened on. `SettingError` also if the settings name PostgreSQL and the server was not given the journal: its module
+    /// is one that most servers do not build.
     public func run() async throws {
         let settings: ServerSettings
         if let given = self.settings { settings = given } else { settings = try await ServerSettings.load() }
@@ -114,6 +115,12 @@ public struct FeatureServer: Sendable {
 
     private func openJournal(_ settings: ServerSettings, _ logger: Logger) async throws -> any Journal {
         if let journal { return journal }
+        if case .postgres = settings.journal {
+            throw SettingError(
+                name: "journal", given: "postgres",
+                expected:
+                    "sqlite or memory: this server was built without PostgreSQL (give FeatureServer a PostgresJournal)")
+        }
         guard settings.journal == .sqlite, let folder = settings.dataFolder else {
             logger.notice("Sessions are kept in memory only: they end with the process")
             return MemoryJournal(sessionLimit: settings.maxKeptSessions)

@@ -48,21 +48,18 @@ public final class PostgresJournal: Journal {
         }
         guard let engine = Engine(target, options: options, logger: logger) else { throw .noThread }
         // The first one makes the schema.
-        var started = 0
         for index in 0..<options.writers {
             let opened: Result<Void, JournalOpenError> = await awaitResult { done in
-                let thread = SystemThread {
-                    engine.threadStarted()
-                    WriteLane(engine, index: index).run(opened: done)
-                }
-                if let thread { thread.detach() } else { done(.failure(.noThread)) }
+                engine.threadStarted()
+                let thread = SystemThread { WriteLane(engine, index: index).run(opened: done) }
+                if let thread { return thread.detach() }
+                engine.threadEnded()
+                done(.failure(.noThread))
             }
             do { try opened.get() } catch {
                 engine.close()
-                if started == 0 { engine.completions.end() }
                 throw error
             }
-            started += 1
         }
         for _ in 0..<options.readers {
             engine.threadStarted()

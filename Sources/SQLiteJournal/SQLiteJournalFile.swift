@@ -8,19 +8,7 @@ import SessionJournal
 /// log's index when the log was left behind without one. Its methods block; each call sees one moment.
 public struct SQLiteJournalFile: Sendable {
     /// A session in a list.
-    public struct Overview: Sendable, Hashable {
-        /// Its number: what `sessions` goes on after.
-        public let key: SessionKey
-        /// Its public id.
-        public let id: String
-        /// Time since 1970.
-        public let created: Duration
-        /// When it was last used, as far as that was noted: time since 1970.
-        public let lastSeen: Duration
-        public let stores: Int
-        /// How many bytes the stores' states and view states have.
-        public let bytes: Int
-    }
+    public typealias Overview = SessionOverview
 
     private let files: JournalFiles
 

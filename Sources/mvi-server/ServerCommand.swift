@@ -3,6 +3,8 @@ import DemoFeatures
 import JWTAuthentication
 import Logging
 import MVIServer
+import PostgresJournal
+import SessionJournal
 
 /// `mvi-server`: serves the demo features.
 @main
@@ -59,10 +61,19 @@ struct ServerCommand: AsyncParsableCommand {
                 failures: demoSettings.failures == 0 ? .none : .rate(Double(demoSettings.failures) / 100)),
             logger: logger)
         try await FeatureServer(
-            settings: settings, logger: logger, page: Demo.page, authenticator: authenticator, services: [demo]
+            settings: settings, logger: logger, page: Demo.page, journal: try await sharedJournal(settings, logger),
+            authenticator: authenticator, services: [demo]
         ) {
             demo.features
         }.run()
+    }
+
+    /// The journal in PostgreSQL if the settings name it; the server opens all others by itself.
+    private func sharedJournal(_ settings: ServerSettings, _ logger: Logger) async throws -> (any Journal)? {
+        guard case .postgres(let url) = settings.journal else { return nil }
+        return try await PostgresJournal.open(
+            database: url, schema: settings.journalSchema, connections: settings.journalConnections, logger: logger,
+            sessionLimit: settings.maxKeptSessions)
     }
 
     /// The server's settings, the demo's and those of JWTs, from flags, environment and file.

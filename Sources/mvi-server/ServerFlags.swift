@@ -37,6 +37,8 @@ struct ServerFlags: ParsableArguments {
     struct Keeping: ParsableArguments {
         @Option(help: .server("data")) var data: String?
         @Option(help: .server("journal")) var journal: String?
+        @Option(help: .server("journal-connections")) var journalConnections: String?
+        @Option(help: .server("journal-schema")) var journalSchema: String?
         @Option(help: .server("commit-window")) var commitWindow: String?
         @Option(help: .server("record-turns")) var recordTurns: String?
         @Option(help: .server("passivate-after")) var passivateAfter: String?
@@ -118,7 +120,9 @@ struct ServerFlags: ParsableArguments {
             "heartbeat": times.heartbeat, "head-timeout": times.headTimeout, "body-timeout": times.bodyTimeout,
             "idle-timeout": times.idleTimeout, "grace": times.grace,
             "log-level": running.logLevel, "log-value-bytes": running.logValueBytes, "config": running.config,
-            "data": keeping.data, "journal": keeping.journal, "commit-window": keeping.commitWindow,
+            "data": keeping.data, "journal": keeping.journal,
+            "journal-connections": keeping.journalConnections, "journal-schema": keeping.journalSchema,
+            "commit-window": keeping.commitWindow,
             "record-turns": keeping.recordTurns,
             "passivate-after": keeping.passivateAfter, "demo-latency": demo.demoLatency,
             "demo-failures": demo.demoFailures,

@@ -45,7 +45,15 @@ extension ServerSettings {
             "Folder in which sessions are kept, made if it is not there; ':memory:' keeps nothing.", \.data, .text),
         setting(
             "journal", .keeping, "kind",
-            "What sessions are kept in: sqlite, so that they outlive the process, or memory.", \.journal, .journal),
+            "What sessions are kept in: sqlite, so that they outlive the process; memory; or PostgreSQL, which servers "
+                + "share: a URL such as postgres://user@host/name, or postgres for the database of PGHOST and the like.",
+            \.journal, .journal),
+        setting(
+            "journal-connections", .keeping, "count",
+            "Connections to PostgreSQL that write; as many others read.", \.journalConnections, .number(1...64)),
+        setting(
+            "journal-schema", .keeping, "name", "Schema in PostgreSQL that the journal's tables are in.",
+            \.journalSchema, .schemaName),
         setting(
             "commit-window", .keeping, "time",
             "How long the SQLite journal gathers what several clients write, for one sync of the disk; 0 not at all.",

@@ -83,17 +83,36 @@ extension ServerSettings {
 }
 
 /// What sessions are kept in.
-public enum JournalKind: String, Sendable, CaseIterable {
+public enum JournalKind: Sendable, Hashable {
     /// A file in the data folder: sessions outlive the process.
     case sqlite
     /// Memory: sessions end with the process.
     case memory
+    /// A PostgreSQL database, which servers share: a URL, which may hold a password, or an empty text for the database that
+    /// the environment names (`PGHOST` and the like). The server has to be given the journal, see `FeatureServer`.
+    case postgres(url: String)
 }
 
 extension SettingFormat where Value == JournalKind {
     package static var journal: SettingFormat {
         SettingFormat(
-            "one of \(JournalKind.allCases.map(\.rawValue).joined(separator: ", "))",
-            parse: { JournalKind(rawValue: $0) }, print: { $0.rawValue })
+            "sqlite, memory, postgres or a URL such as postgres://user@host:5432/name",
+            parse: { text in
+                switch text {
+                case "sqlite": .sqlite
+                case "memory": .memory
+                case "postgres": .postgres(url: "")
+                default:
+                    text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") ? .postgres(url: text) : nil
+                }
+            },
+            print: { kind in
+                switch kind {
+                case .sqlite: "sqlite"
+                case .memory: "memory"
+                // The URL may hold a password.
+                case .postgres: "postgres"
+                }
+            })
     }
 }

@@ -34,6 +34,10 @@ public struct ServerSettings: Sendable {
     public var data = "mvi-data"
     /// What sessions are kept in.
     public var journal = JournalKind.sqlite
+    /// How many connections to PostgreSQL write; as many others read.
+    public var journalConnections = 2
+    /// The name of the schema in PostgreSQL that the journal's tables are in.
+    public var journalSchema = "mvi"
     /// How long the SQLite journal gathers what several clients write, for one sync of the disk.
     public var commitWindow: Duration = .milliseconds(1)
     /// How many turns of a session are recorded for `mvi-server export`; 0 records none.

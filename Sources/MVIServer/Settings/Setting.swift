@@ -39,10 +39,20 @@ package struct Setting<Root>: Sendable {
         defaultText = format.print(defaults[keyPath: path])
         apply = { text, root throws(SettingError) in
             guard let value = format.parse(text) else {
-                throw SettingError(name: name, given: text, expected: format.expected)
+                throw SettingError(name: name, given: Self.withoutPassword(text), expected: format.expected)
             }
             root[keyPath: path] = value
         }
+    }
+}
+
+extension Setting {
+    /// A text for a message: of a URL with a user or a query only what comes before them.
+    private static func withoutPassword(_ text: String) -> String {
+        guard let colon = text.firstIndex(of: ":"), text[colon...].contains(where: { $0 == "@" || $0 == "?" }) else {
+            return text
+        }
+        return "\(text[..<colon]):…"
     }
 }
 

@@ -30,6 +30,25 @@ extension SettingFormat where Value == String {
         SettingFormat("a text", parse: { $0.isEmpty ? nil : $0 }, print: { $0 })
     }
 
+    /// A name in a database, written there as it is: PostgreSQL keeps 63 bytes of one.
+    package static var schemaName: SettingFormat {
+        SettingFormat(
+            "a small letter, then small letters, digits and _, at most 63, and not pg_ at the beginning",
+            parse: { text in
+                let isName = text.utf8.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                        UInt8(ascii: "_"):
+                        true
+                    default: false
+                    }
+                }
+                guard isName, let first = text.utf8.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first)
+                else { return nil }
+                return text.utf8.count <= 63 && !text.hasPrefix("pg_") ? text : nil
+            }, print: { $0 })
+    }
+
     /// An address to listen on.
     package static var host: SettingFormat {
         SettingFormat(

@@ -19,6 +19,11 @@ struct BackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reporting {
+            if let database = try await server.sharedDatabase() {
+                throw CommandFailure(
+                    "PostgreSQL makes its own backups (\(database.place)): use pg_dump with --schema, or pg_basebackup and an archive of its log. docs/deployment.md has more."
+                )
+            }
             let folder = try await server.existingDataFolder()
             let path = try FilePath.absolute(file)
             try Backup.make(at: path, ofFolder: folder)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import MVIServer
+import PostgresJournal
 
 /// Why a command was not carried out: what happened, and what to do.
 struct CommandFailure: Error, CustomStringConvertible {
@@ -19,14 +20,27 @@ extension ServerCommand {
         return folder
     }
 
-    /// The folder that the settings name, which may not be there.
-    func dataFolder() async throws -> String {
-        let settings: ServerSettings
+    /// The database that the settings name as the journal; nil if they name another kind.
+    func sharedDatabase() async throws -> PostgresJournalDatabase? {
+        let settings = try await serverSettings()
+        guard case .postgres(let url) = settings.journal else { return nil }
+        guard let database = PostgresJournalDatabase(database: url, schema: settings.journalSchema) else {
+            throw CommandFailure("--journal is no URL that libpq takes, such as postgres://user@host:5432/name.")
+        }
+        return database
+    }
+
+    private func serverSettings() async throws -> ServerSettings {
         do {
-            settings = try await self.settings().server
+            return try await self.settings().server
         } catch let error as SettingError {
             throw ValidationError("\(error)")
         }
+    }
+
+    /// The folder that the settings name, which may not be there.
+    func dataFolder() async throws -> String {
+        let settings = try await serverSettings()
         guard let folder = settings.dataFolder else {
             throw CommandFailure("With --data :memory: nothing is kept. Give the folder that the server was given.")
         }

@@ -19,6 +19,11 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reporting {
+            if let database = try await server.sharedDatabase() {
+                throw CommandFailure(
+                    "PostgreSQL restores its own backups (\(database.place)): use pg_restore, or put a base backup in place. The sessions get new epochs by themselves when a server connects. docs/deployment.md has more."
+                )
+            }
             let folder = try await server.dataFolder()
             let sessions = try Restore.run(from: try FilePath.absolute(file), toFolder: folder)
             _ = try StandardOutput.put(Array("\(folder)/journal.sqlite: \(sessions) sessions\n".utf8))

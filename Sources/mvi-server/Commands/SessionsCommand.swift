@@ -10,7 +10,7 @@ struct SessionsCommand: AsyncParsableCommand {
         commandName: "sessions",
         abstract: "List the sessions that are kept.",
         discussion: """
-            Takes --data as the server does. Reads the data folder, whether a server runs or not, and changes nothing. \
+            Takes --data and --journal as the server does. Reads what is kept, whether a server runs or not, and changes nothing. \
             One line a session, oldest first, with tabs between: its id, when it was created, when it was last used as \
             far as that was noted, how many stores it has, and how many bytes their states have.
             """)
@@ -19,9 +19,15 @@ struct SessionsCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await reporting {
-            let folder = try await server.existingDataFolder()
             StandardOutput.ignoreClosedPipe()
-            try SessionList.write(ofFolder: folder) { try StandardOutput.put($0) }
+            if let database = try await server.sharedDatabase() {
+                try SessionList.write(reading: { try database.sessions(after: $0, limit: $1) }) {
+                    try StandardOutput.put($0)
+                }
+            } else {
+                let folder = try await server.existingDataFolder()
+                try SessionList.write(ofFolder: folder) { try StandardOutput.put($0) }
+            }
         }
     }
 }
@@ -34,12 +40,22 @@ enum SessionList {
     /// - Parameter write: takes a piece of the list; false if no more is wanted.
     static func write(ofFolder folder: String, step: Int = step, to write: ([UInt8]) throws -> Bool) throws {
         let file = SQLiteJournalFile(directory: folder)
+        try self.write(step: step, reading: { try file.sessions(after: $0, limit: $1) }, to: write)
+    }
+
+    /// - Parameters:
+    ///   - read: reads sessions after one, at most so many.
+    ///   - write: takes a piece of the list; false if no more is wanted.
+    static func write(
+        step: Int = step, reading read: (SessionKey?, Int) throws -> [SessionOverview],
+        to write: ([UInt8]) throws -> Bool
+    ) throws {
         guard try write(Array("id\tcreated\tlast seen\tstores\tbytes\n".utf8)) else { return }
         var last: SessionKey?
         while true {
-            let sessions: [SQLiteJournalFile.Overview]
+            let sessions: [SessionOverview]
             do {
-                sessions = try file.sessions(after: last, limit: step)
+                sessions = try read(last, step)
             } catch {
                 throw CommandFailure("\(error)")
             }
@@ -49,7 +65,7 @@ enum SessionList {
         }
     }
 
-    private static func line(_ session: SQLiteJournalFile.Overview) -> String {
+    private static func line(_ session: SessionOverview) -> String {
         let created = Timestamp(sinceEpoch: session.created).description
         let lastSeen = Timestamp(sinceEpoch: session.lastSeen).description
         return "\(session.id)\t\(created)\t\(lastSeen)\t\(session.stores)\t\(session.bytes)\n"

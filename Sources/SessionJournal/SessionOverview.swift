@@ -1,0 +1,19 @@
+/// A session in a list.
+public struct SessionOverview: Sendable, Hashable {
+    /// Its number: what a list goes on after.
+    public let key: SessionKey
+    /// Its public id.
+    public let id: String
+    /// Time since 1970.
+    public let created: Duration
+    /// When it was last used, as far as that was noted: time since 1970.
+    public let lastSeen: Duration
+    public let stores: Int
+    /// How many bytes the stores' states and view states have.
+    public let bytes: Int
+
+    package init(key: SessionKey, id: String, created: Duration, lastSeen: Duration, stores: Int, bytes: Int) {
+        (self.key, self.id, self.created, self.lastSeen) = (key, id, created, lastSeen)
+        (self.stores, self.bytes) = (stores, bytes)
+    }
+}

@@ -1,0 +1,175 @@
+import Locking
+import MVI
+import PostgreSQL
+import SessionJournal
+import Testing
+
+@testable import PostgresJournal
+
+/// What a database does to its clients. Each test that stops a server has one of its own.
+@Suite struct FaultTests {
+    /// Lets clients count while something happens; returns them when all have counted so far at least.
+    private func count(
+        _ journal: PostgresJournal, clients: Int, turns: Int, meanwhile: @escaping @Sendable (Int) async throws -> Void
+    ) async throws -> [Client] {
+        let deadline = ContinuousClock.now + .seconds(120)
+        let done = Lock(0)
+        return try await withThrowingTaskGroup(of: Client?.self) { group in
+            for _ in 0..<clients {
+                let session = try await journal.newSession()
+                group.addTask {
+                    var client = Client(session)
+                    for _ in 0..<turns {
+                        try await client.count(in: journal, until: deadline)
+                        done.withLock { $0 += 1 }
+                    }
+                    return client
+                }
+            }
+            group.addTask {
+                // At several moments of the way.
+                for step in 1...8 {
+                    while done.withLock({ $0 }) < clients * turns * step / 10 {
+                        try #require(ContinuousClock.now < deadline, "the clients do not go on")
+                        await Task.yield()
+                    }
+                    try await meanwhile(step)
+                }
+                return nil
+            }
+            var counted: [Client] = []
+            for try await client in group { if let client { counted.append(client) } }
+            return counted
+        }
+    }
+
+    @Test func `no acknowledged append is lost or doubled while connections are killed`() async throws {
+        let schema = try TestSchema(in: Cluster())
+        let journal = try await schema.journal()
+        let clients = try await count(journal, clients: 24, turns: 60) { _ in
+            try schema.cluster.run(
+                """
+                SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+                WHERE pid <> pg_backend_pid() AND application_name = 'mvi-server'
+                """)
+        }
+        #expect(clients.map(\.kept) == Array(repeating: 60, count: 24))
+        for client in clients { try await client.expectAll(in: journal) }
+        #expect(journal.statistics.connections > 4, "no connection was killed")
+        await journal.close()
+        let again = try await schema.journal()
+        for client in clients { try await client.expectAll(in: again) }
+        await again.close()
+    }
+
+    @Test func `no acknowledged append is lost or doubled while the server crashes and starts again`() async throws {
+        let schema = try TestSchema(in: Cluster())
+        let journal = try await schema.journal()
+        let clients = try await count(journal, clients: 16, turns: 40) { step in
+            guard step % 4 == 0 else { return }
+            try schema.cluster.stop()
+            try await journal.waitForTrouble(true)
+            try schema.cluster.start()
+            try await journal.waitForTrouble(false)
+        }
+        #expect(clients.map(\.kept) == Array(repeating: 40, count: 16))
+        for client in clients { try await client.expectAll(in: journal) }
+        await journal.close()
+    }
+
+    @Test func `a server that is gone is trouble: appends fail, reads fail, and it ends by itself`() async throws {
+        let schema = try TestSchema(in: Cluster())
+        let log = LogKeeper()
+        let journal = try await schema.journal(logger: log.logger)
+        let session = try await journal.newSession()
+        let turn = session.turn()
+        #expect(await journal.append(turn).isCommitted)
+        try schema.cluster.stop("fast")
+        let next = session.turn(after: turn.head, state: "2")
+        var result = await journal.append(next)
+        // The first one finds out: what it sent may have arrived.
+        if result.isUnknown { result = await journal.append(next) }
+        #expect(result.failure == .unavailable)
+        #expect(journal.trouble?.code == .unavailable)
+        await #expect(throws: StoreError.self) { try await journal.news(session) }
+        try schema.cluster.start()
+        try await journal.waitForTrouble(false)
+        #expect(await journal.append(next).isCommitted)
+        #expect(log.lines.contains { $0.contains("The journal works again") || $0.contains("database works again") })
+        await journal.close()
+    }
+
+    @Test func `a journal is opened while its server is down, and works when that is there`() async throws {
+        let schema = try TestSchema(in: Cluster())
+        try schema.cluster.stop("fast")
+        let journal = try await schema.journal()
+        #expect(journal.trouble?.code == .unavailable)
+        await #expect(throws: StoreError.self) { try await journal.newSession() }
+        try schema.cluster.start()
+        try await journal.waitForTrouble(false)
+        #expect(await journal.append(try await journal.newSession().turn()).isCommitted)
+        await journal.close()
+    }
+
+    @Test func `a database that may only be read keeps its states readable, and trouble ends with that`() async throws {
+        let schema = try TestSchema(in: Cluster())
+        let journal = try await schema.journal { $0.probeInterval = .milliseconds(20) }
+        let session = try await journal.newSession()
+        let turn = session.turn()
+        #expect(await journal.append(turn).isCommitted)
+        func setReadOnly(_ text: String) throws {
+            try schema.cluster.run("ALTER SYSTEM SET default_transaction_read_only = \(text)")
+            try schema.cluster.run("SELECT pg_reload_conf()")
+        }
+        try setReadOnly("on")
+        // Without a request: readiness must not wait for one.
+        try await journal.waitForTrouble(true)
+        #expect(await journal.append(session.turn(after: turn.head, state: "2")).failure == .unavailable)
+        #expect(journal.trouble?.detail.contains("may not be written") == true)
+        #expect(try await journal.news(session)?.head == turn.head)
+        try setReadOnly("off")
+        try await journal.waitForTrouble(false)
+        #expect(await journal.append(session.turn(after: turn.head, state: "2")).isCommitted)
+        await journal.close()
+    }
+
+    @Test func `too many connections are trouble until one is free`() async throws {
+        let cluster = try Cluster(settings: "max_connections = 8\nsuperuser_reserved_connections = 2\n")
+        try cluster.run("CREATE USER app")
+        try cluster.run("GRANT CREATE ON DATABASE postgres TO app")
+        let schema = try TestSchema(in: cluster)
+        let first = try await schema.journal(user: "app") { ($0.writers, $0.readers) = (5, 1) }
+        // Its readers connect when there is something to read; five of six are taken.
+        #expect(first.trouble == nil)
+        let second = try await schema.journal(user: "app") { ($0.writers, $0.readers) = (2, 1) }
+        #expect(second.trouble?.code == .unavailable)
+        await first.close()
+        try await second.waitForTrouble(false)
+        #expect(await second.append(try await second.newSession().turn()).isCommitted)
+        await second.close()
+    }
+
+    @Test func `a row that another transaction holds fails one append in bounded time, and no other`() async throws {
+        let schema = try TestSchema()
+        let journal = try await schema.journal {
+            $0.lockTime = .milliseconds(50)
+            $0.writers = 1
+        }
+        let (held, free) = (try await journal.newSession(), try await journal.newSession())
+        let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "holder"))
+        let holder = try PostgresConnection(target, deadline: .now + .seconds(30))
+        let statements = [
+            PostgresStatement("BEGIN"),
+            PostgresStatement("SELECT FROM \(schema.name).heads WHERE key = $1 FOR UPDATE", [.int8(held.key.number)]),
+        ]
+        _ = try holder.run(statements, deadline: .now + .seconds(30))
+        async let heldResult = journal.append(held.turn())
+        async let freeResult = journal.append(free.turn())
+        #expect(await heldResult.failure == .unavailable)
+        #expect(await freeResult.isCommitted)
+        #expect(journal.trouble == nil)
+        _ = try holder.run([PostgresStatement("ROLLBACK")], deadline: .now + .seconds(30))
+        #expect(await journal.append(held.turn()).isCommitted)
+        await journal.close()
+    }
+}

@@ -1,0 +1,70 @@
+import MVI
+import SessionJournal
+import Testing
+
+@testable import PostgresJournal
+
+/// A client that counts: each turn's state is its number. It goes on after whatever becomes of an append as a session does.
+struct Client: Sendable {
+    let session: TestSession
+    private(set) var head = SessionHead.empty
+    /// How many appends were acknowledged, or found in the log after an unknown outcome.
+    private(set) var kept = 0
+    private(set) var unknown = 0
+    private(set) var failed = 0
+
+    init(_ session: TestSession) { self.session = session }
+
+    /// Appends one turn, as often as it takes until it is certain that it was kept once.
+    mutating func count(in journal: PostgresJournal, until deadline: ContinuousClock.Instant) async throws {
+        let batch = session.turn(after: head, state: "\(kept + 1)", labels: ["\(kept + 1)"])
+        while true {
+            try #require(ContinuousClock.now < deadline, "the journal did not recover")
+            switch await journal.append(batch) {
+            case .committed:
+                (head, kept) = (batch.head, kept + 1)
+                return
+            case .failed:
+                failed += 1
+                await Task.yield()
+            case .unknown:
+                unknown += 1
+                guard try await isKept(batch, in: journal, until: deadline) else { continue }
+                (head, kept) = (batch.head, kept + 1)
+                return
+            case .conflict:
+                Issue.record("a conflict: what was certainly not kept was kept later")
+                throw ClientCannotGoOn()
+            case .duplicate:
+                Issue.record("a receipt from nowhere")
+                throw ClientCannotGoOn()
+            }
+        }
+    }
+
+    /// Settles an unknown outcome by reading, as sessions do.
+    private func isKept(
+        _ batch: JournalBatch, in journal: PostgresJournal, until deadline: ContinuousClock.Instant
+    ) async throws -> Bool {
+        while true {
+            try #require(ContinuousClock.now < deadline, "the journal did not recover")
+            guard let news = try? await journal.news(session, since: head) else {
+                await Task.yield()
+                continue
+            }
+            if news.recentHeads.contains(batch.head) { return true }
+            #expect(news.head == head)
+            return false
+        }
+    }
+
+    /// Holds the journal to what was acknowledged: nothing is lost, nothing is there twice.
+    func expectAll(in journal: PostgresJournal) async throws {
+        let news = try #require(try await journal.news(session))
+        #expect(news.head == head)
+        #expect(news.changed.first.map { String(decoding: $0.state, as: UTF8.self) } == "\(kept)")
+        #expect(news.labels.map { String(decoding: $0.json, as: UTF8.self) } == (1...kept).map { "\($0)" })
+    }
+}
+
+struct ClientCannotGoOn: Error {}
