@@ -170,6 +170,13 @@ let package = Package(
             ],
             path: "Benchmarks/Sources/micro",
             swiftSettings: settings),
+        .executableTarget(
+            name: "journals",
+            dependencies: [
+                "Locking", "MVI", "PostgresJournal", "SQLiteJournal", "SessionJournal",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Benchmarks/Sources/journals", swiftSettings: settings),
 
         // For script/fuzz: functions that take any bytes, and the program that runs libFuzzer on one of them. The fuzzer's
         // flags are the script's, so that a plain build has none.

@@ -1,0 +1,178 @@
+import Locking
+import MVI
+import PostgreSQL
+import SessionJournal
+import Testing
+
+@testable import PostgresJournal
+
+/// What lies in the database, and for how long.
+@Suite struct KeepingTests {
+    @Test
+    func `a session that was kept in another past gets a new epoch when it is loaded, and an append is a conflict`()
+        async throws
+    {
+        let schema = try TestSchema()
+        let first = try await schema.journal()
+        let (loaded, appended) = (try await first.newSession(), try await first.newSession())
+        let (turn, other) = (loaded.turn(), appended.turn())
+        #expect(await first.append(turn).isCommitted)
+        #expect(await first.append(other).isCommitted)
+        let secret = try await secret(of: first)
+        await first.close()
+        // As after a restore.
+        try schema.run("UPDATE @.meta SET place = 'elsewhere'")
+        let second = try await schema.journal()
+        #expect(try await self.secret(of: second).key == secret.key)
+        #expect(try await self.secret(of: second).generation != secret.generation)
+        guard case .found(let session) = try await second.load(loaded) else {
+            Issue.record("the session is not found")
+            return
+        }
+        #expect(session.record.epoch != "e" && session.head == turn.head)
+        #expect(await second.append(loaded.turn(after: turn.head, state: "2")).isCommitted)
+
+        let next = appended.turn(after: other.head, state: "2")
+        #expect(await second.append(next).isConflict)
+        let news = try #require(try await second.news(appended, since: other.head))
+        #expect(news.record.epoch != "e" && news.head == other.head)
+        #expect(await second.append(next).isCommitted)
+        // Once.
+        let epoch = try await second.news(appended)?.record.epoch
+        await second.close()
+        let third = try await schema.journal()
+        #expect(try await third.news(appended)?.record.epoch == epoch)
+        await third.close()
+    }
+
+    private func secret(of journal: PostgresJournal) async throws -> JournalSecret {
+        try await awaitResult { journal.secret(done: $0) }.get()
+    }
+
+    @Test func `partitions are made ahead, and dropped when labels' time and receipts' time are over`() async throws {
+        let schema = try TestSchema()
+        let journal = try await schema.journal()
+        let (old, live) = (try await journal.newSession(), try await journal.newSession())
+        #expect(await journal.append(old.turn(labels: ["over"], expiry: .seconds(1))).isCommitted)
+        #expect(await journal.append(live.turn(labels: ["kept"], expiry: .seconds(1 << 33))).isCommitted)
+        await journal.close()
+        #expect(try schema.number("SELECT count(*) FROM @.eras") == 3)
+        // Two old eras, one of which holds a label that is still to be delivered.
+        let today = try schema.number("SELECT min(era)::bigint FROM @.eras")
+        for (era, session) in [(today - 10, old), (today - 9, live)] {
+            for table in ["labels", "receipts"] {
+                try schema.run("CREATE TABLE @.\(table)_\(era) PARTITION OF @.\(table) FOR VALUES IN (\(era))")
+            }
+            try schema.run("INSERT INTO @.eras VALUES (\(era))")
+            try schema.run("UPDATE @.labels SET era = \(era) WHERE session = \(session.key.number)")
+            try schema.run("UPDATE @.heads SET label_era = \(era) WHERE key = \(session.key.number)")
+        }
+        let again = try await schema.journal { ($0.probeInterval, $0.maintenanceInterval) = (.milliseconds(10), .zero) }
+        let end = ContinuousClock.now + .seconds(60)
+        while try schema.number("SELECT count(*) FROM @.eras") > 4 {
+            try #require(ContinuousClock.now < end, "no partition is dropped")
+            await Task.yield()
+        }
+        #expect(try schema.number("SELECT min(era)::bigint FROM @.eras") == today - 9)
+        #expect(
+            try schema.number(
+                "SELECT count(*) FROM pg_class WHERE relnamespace = '@'::regnamespace AND relkind = 'r' AND relname LIKE '%\\_\(today - 10)'"
+            ) == 0)
+        #expect(try await again.news(live)?.labels.count == 1)
+        let news = try #require(try await again.news(old))
+        #expect(news.labels.isEmpty && news.lostLabels.hasAny)
+        #expect(await again.append(old.turn(after: news.head, state: "2", labels: ["new"])).isCommitted)
+        await again.close()
+    }
+
+    @Test func `a partition that is missing is made when a row needs it`() async throws {
+        let schema = try TestSchema()
+        let journal = try await schema.journal()
+        let session = try await journal.newSession()
+        for era in [0, 1, 2] {
+            let name = try schema.number("SELECT (min(era) + \(era))::bigint FROM @.eras")
+            try schema.run("DROP TABLE @.labels_\(name)")
+            try schema.run("DROP TABLE @.receipts_\(name)")
+        }
+        try schema.run("DELETE FROM @.eras")
+        #expect(await journal.append(session.turn(labels: ["a"])).isCommitted)
+        #expect(try await journal.news(session)?.labels.count == 1)
+        await journal.close()
+    }
+
+    @Test func `many sessions that append at once share transactions`()
+        async throws
+    {
+        let schema = try TestSchema()
+        let journal = try await schema.journal()
+        var clients: [Client] = []
+        for _ in 0..<200 { clients.append(Client(try await journal.newSession())) }
+        let before = journal.statistics
+        let deadline = ContinuousClock.now + .seconds(60)
+        try await withThrowingTaskGroup { group in
+            for client in clients {
+                group.addTask {
+                    var client = client
+                    for _ in 0..<20 { try await client.count(in: journal, until: deadline) }
+                    try await client.expectAll(in: journal)
+                }
+            }
+            try await group.waitForAll()
+        }
+        let after = journal.statistics
+        #expect(after.appends - before.appends == 4_000)
+        #expect(after.transactions - before.transactions < 2_000)
+        #expect(after.largestGroup > 20 && after.largestGroup <= 256)
+        #expect(after.splits == before.splits)
+        await journal.close()
+    }
+
+    @Test func `more sessions than may be kept are refused once that was counted`() async throws {
+        let schema = try TestSchema()
+        let first = try await schema.journal()
+        for _ in 0..<3 { _ = try await first.newSession() }
+        await first.close()
+        let journal = try await schema.journal {
+            ($0.sessionLimit, $0.probeInterval, $0.maintenanceInterval) = (4, .milliseconds(10), .zero)
+        }
+        // The first count comes with the first look at the partitions.
+        let end = ContinuousClock.now + .seconds(60)
+        var refusal: StoreError?
+        var made = 0
+        while refusal == nil {
+            try #require(ContinuousClock.now < end && made < 10_000, "no session is refused")
+            do {
+                _ = try await journal.newSession()
+                made += 1
+            } catch { refusal = error as? StoreError }
+        }
+        #expect(refusal?.code == .tooManySessions)
+        await journal.close()
+    }
+
+    @Test(arguments: [
+        ("53100", StoreError.Code.full), ("22001", .invalid), ("57P01", .unavailable), ("25006", .unavailable),
+    ])
+    func `an error of the database has the code that a client is answered by`(state: String, code: StoreError.Code) {
+        let error = PostgresError(state: state, message: "m", extent: .transaction)
+        #expect(StoreError(error, at: "place").code == code)
+        #expect(error.isOfDatabase == (code != .invalid))
+    }
+
+    @Test func `tools list and export what is kept`() async throws {
+        let schema = try TestSchema()
+        let journal = try await schema.journal()
+        var sessions: [TestSession] = []
+        for _ in 0..<5 { sessions.append(try await journal.newSession()) }
+        #expect(await journal.append(sessions[2].turn(labels: ["a"])).isCommitted)
+        let database = try #require(PostgresJournalDatabase(database: schema.cluster.url(), schema: schema.name))
+        let first = try database.sessions(limit: 2)
+        let rest = try database.sessions(after: first.last?.key, limit: 10)
+        #expect((first + rest).map(\.id) == sessions.map(\.record.id))
+        #expect(rest[0].stores == 1 && rest[0].bytes == 3)
+        let export = try #require(try database.export(sessions[2].record.id))
+        #expect(export.stores.count == 1 && export.session.labels.count == 1)
+        #expect(try database.export("nobody") == nil)
+        await journal.close()
+    }
+}
