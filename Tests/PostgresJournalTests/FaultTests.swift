@@ -172,4 +172,64 @@ import Testing
         #expect(await journal.append(held.turn()).isCommitted)
         await journal.close()
     }
+
+    @Test
+    func
+        `a commit whose wait for the standby was cancelled is unknown, and not shown before a commit that was waited for`()
+        async throws
+    {
+        let schema = try TestSchema(in: Cluster())
+        let journal = try await schema.journal { $0.writers = 1 }
+        let session = try await journal.newSession()
+        let turn = session.turn()
+        #expect(await journal.append(turn).isCommitted)
+        func setStandby(_ name: String) throws {
+            try schema.cluster.run("ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
+            try schema.cluster.run("SELECT pg_reload_conf()")
+        }
+        // There is none of that name: commits wait for ever.
+        try setStandby("absent")
+        let deadline = ContinuousClock.now + .seconds(60)
+        func cancelWait() throws -> Bool {
+            let row = try schema.cluster.run(
+                "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'"
+            )
+            return try row.first?.int8(0) ?? 0 > 0
+        }
+        // The setting takes a moment to be everywhere.
+        var head = turn.head
+        var batch = turn
+        var result = AppendResult.committed
+        while result.isCommitted {
+            try #require(ContinuousClock.now < deadline, "no commit waits for the standby")
+            (batch, head) = (session.turn(after: batch.head, state: "2"), batch.head)
+            let next = batch
+            let ended = Lock(false)
+            async let appended = {
+                let result = await journal.append(next)
+                ended.withLock { $0 = true }
+                return result
+            }()
+            while try !cancelWait(), !ended.withLock({ $0 }) {
+                try #require(ContinuousClock.now < deadline, "no commit waits for the standby")
+                await Task.yield()
+            }
+            result = await appended
+        }
+        #expect(result.isUnknown)
+        // The row is there for all to see, but only on this server.
+        #expect(
+            try schema.number("SELECT number FROM @.heads WHERE key = \(session.key.number)")
+                == Int64(batch.head.number))
+        await #expect(throws: StoreError.self) { try await journal.news(session, since: head) }
+        try setStandby("")
+        var news: StoredSession?
+        while news == nil {
+            try #require(ContinuousClock.now < deadline, "the session stays in doubt")
+            news = try? await journal.news(session, since: head)
+        }
+        #expect(news?.head == batch.head)
+        #expect(await journal.append(session.turn(after: batch.head, state: "3")).isCommitted)
+        await journal.close()
+    }
 }

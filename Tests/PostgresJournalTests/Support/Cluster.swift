@@ -13,8 +13,8 @@ import Testing
 /// A PostgreSQL server of the tests' own in a temporary folder, with a socket there and no port.
 ///
 /// It runs as the user `nobody` when the tests run as root, whom PostgreSQL refuses. It ends with the process, however that
-/// ends: a shell waits for the end of a pipe that only this process can write to, and then stops the server and removes
-/// the folder.
+/// ends: a shell, which heeds no signal, waits for the end of a socket that this process alone has, and then stops the
+/// server and removes the folder.
 final class Cluster: Sendable {
     /// The one that tests share: each test has a schema of its own.
     static let shared: Result<Cluster, ClusterFailure> = {
@@ -22,14 +22,16 @@ final class Cluster: Sendable {
     }()
 
     let folder: String
-    /// The end of the pipe that keeps the shell waiting. No other process gets it.
+    /// The end of the socket that keeps the shell waiting. No other process gets it.
     private let end: Int32
 
     /// Makes and starts a server.
     init(settings: String = "") throws {
         folder = "/tmp/mvi-postgres-\(UInt64.random(in: 0 ... .max))"
         var ends: [Int32] = [0, 0]
-        try #require(pipe(&ends) == 0 && fcntl(ends[1], F_SETFD, FD_CLOEXEC) == 0)
+        // At once closed to other programs: a server that was started meanwhile would hold it open.
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        try #require(socketpair(AF_UNIX, kind, 0, &ends) == 0)
         end = ends[1]
         try run(
             """
@@ -47,7 +49,7 @@ final class Cluster: Sendable {
             SETTINGS
             """)
         _ = try Self.spawn(
-            "exec >/dev/null 2>&1; cat; $as $bin/pg_ctl -D \(folder)/data -m immediate stop; rm -rf \(folder)",
+            "trap '' HUP INT TERM; exec >/dev/null 2>&1; cat; $as $bin/pg_ctl -D \(folder)/data -m immediate stop; rm -rf \(folder)",
             input: ends[0])
         close(ends[0])
         try start()
