@@ -33,41 +33,60 @@ package struct PostgresValue: Sendable {
     /// A text without NULs: PostgreSQL cannot keep those.
     package static func text(_ value: String?) -> PostgresValue { PostgresValue(.text, value.map { Array($0.utf8) }) }
 
-    package static func int8s(_ values: [Int64?]) -> PostgresValue {
-        array(.int8Array, of: .int8, values.map { $0?.bigEndianBytes })
-    }
+    package static func int8s(_ values: [Int64?]) -> PostgresValue { numbers(.int8Array, of: .int8, values) }
 
-    package static func int4s(_ values: [Int32?]) -> PostgresValue {
-        array(.int4Array, of: .int4, values.map { $0?.bigEndianBytes })
-    }
+    package static func int4s(_ values: [Int32?]) -> PostgresValue { numbers(.int4Array, of: .int4, values) }
 
     package static func bools(_ values: [Bool?]) -> PostgresValue {
-        array(.boolArray, of: .bool, values.map { value in value.map { [$0 ? 1 : 0] } })
+        numbers(.boolArray, of: .bool, values.map { value in value.map { UInt8($0 ? 1 : 0) } })
     }
 
-    package static func byteas(_ values: [[UInt8]?]) -> PostgresValue { array(.byteaArray, of: .bytea, values) }
+    package static func byteas(_ values: [[UInt8]?]) -> PostgresValue {
+        array(.byteaArray, of: .bytea, values, size: values.reduce(0) { $0 + ($1?.count ?? 0) }) { bytes, value in
+            bytes.append(Int32(value.count))
+            bytes.append(contentsOf: value)
+        }
+    }
 
     /// Texts without NULs.
     package static func texts(_ values: [String?]) -> PostgresValue {
-        array(.textArray, of: .text, values.map { value in value.map { Array($0.utf8) } })
+        array(.textArray, of: .text, values, size: values.reduce(0) { $0 + ($1?.utf8.count ?? 0) }) { bytes, value in
+            bytes.append(Int32(value.utf8.count))
+            bytes.append(contentsOf: value.utf8)
+        }
+    }
+
+    private static func numbers<Number: FixedWidthInteger>(
+        _ type: TypeID, of element: TypeID, _ values: [Number?]
+    ) -> PostgresValue {
+        let size = Number.bitWidth / 8
+        return array(type, of: element, values, size: values.count * size) { bytes, value in
+            bytes.append(Int32(size))
+            bytes.append(value)
+        }
     }
 
     /// An array of one dimension whose first index is 1: the number of dimensions, whether there are NULLs, the elements'
     /// type, their count and the first index; then of each its length, -1 for NULL, and its bytes.
-    private static func array(_ type: TypeID, of element: TypeID, _ elements: [[UInt8]?]) -> PostgresValue {
+    ///
+    /// - Parameters:
+    ///   - size: how many bytes the elements have together.
+    ///   - write: adds an element's length and bytes.
+    private static func array<Element>(
+        _ type: TypeID, of element: TypeID, _ elements: [Element?], size: Int,
+        write: (inout [UInt8], Element) -> Void
+    ) -> PostgresValue {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(20 + elements.reduce(0) { $0 + 4 + ($1?.count ?? 0) })
-        func append(_ number: Int) { bytes.append(contentsOf: Int32(number).bigEndianBytes) }
-        append(elements.isEmpty ? 0 : 1)
-        append(elements.contains { $0 == nil } ? 1 : 0)
-        append(Int(element.rawValue))
+        bytes.reserveCapacity(20 + elements.count * 4 + size)
+        bytes.append(Int32(elements.isEmpty ? 0 : 1))
+        bytes.append(Int32(elements.contains { $0 == nil } ? 1 : 0))
+        bytes.append(element.rawValue)
         if !elements.isEmpty {
-            append(elements.count)
-            append(1)
+            bytes.append(Int32(elements.count))
+            bytes.append(Int32(1))
         }
         for element in elements {
-            append(element?.count ?? -1)
-            if let element { bytes.append(contentsOf: element) }
+            if let element { write(&bytes, element) } else { bytes.append(Int32(-1)) }
         }
         return PostgresValue(type, bytes)
     }
@@ -85,5 +104,12 @@ package struct PostgresStatement: Sendable {
 extension FixedWidthInteger {
     var bigEndianBytes: [UInt8] {
         stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> Self($0)) }
+    }
+}
+
+extension [UInt8] {
+    /// Adds a number, the most significant byte first.
+    fileprivate mutating func append<Number: FixedWidthInteger>(_ number: Number) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
 }

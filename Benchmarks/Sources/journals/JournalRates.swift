@@ -6,7 +6,7 @@ import PostgresJournal
 import SQLiteJournal
 import SessionJournal
 
-/// `journals FOLDER DATABASE [TASKS] [SECONDS]`: how many appends a second the engines acknowledge, one after the other in one
+/// `journals FOLDER DATABASE [TASKS] [SECONDS] [CONNECTIONS]`: how many appends a second the engines acknowledge, one after the other in one
 /// run: SQLite in a folder, which must not be there yet, and PostgreSQL in a database, a URL.
 ///
 /// Each task has a session of its own and appends a state of 300 bytes after the answer to the one before, as sessions do.
@@ -15,12 +15,13 @@ struct JournalRates {
     static func main() async throws {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count >= 2 else {
-            print("usage: journals FOLDER DATABASE [TASKS] [SECONDS]")
+            print("usage: journals FOLDER DATABASE [TASKS] [SECONDS] [CONNECTIONS]")
             return
         }
         let (folder, database) = (arguments[1], arguments[2])
         let tasks = arguments.count > 2 ? Int(arguments[3]) ?? 1_024 : 1_024
         let seconds = arguments.count > 3 ? Int(arguments[4]) ?? 5 : 5
+        let connections = arguments.count > 4 ? Int(arguments[5]) ?? 2 : 2
         let logger = Logger(label: "journals")
         print("journal\ttasks\tappends/s\tp50 ms\tp99 ms\tappends a transaction")
         for round in 1...2 {
@@ -34,7 +35,8 @@ struct JournalRates {
             await sqlite.close()
 
             let postgres = try await PostgresJournal.open(
-                database: database, schema: "journal_rates_\(UInt32.random(in: 0 ... .max))", logger: logger)
+                database: database, schema: "journal_rates_\(UInt32.random(in: 0 ... .max))",
+                connections: connections, logger: logger)
             if let trouble = postgres.trouble { throw trouble }
             let start = postgres.statistics
             let shared = try await rate(of: postgres, tasks: tasks, seconds: seconds)
