@@ -244,6 +244,7 @@ let package = Package(
             name: "PostgresJournalTests",
             dependencies: [
                 "PostgresJournal", "PostgreSQL", "MVI", "SessionJournal", "JournalConformance", "Locking",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),

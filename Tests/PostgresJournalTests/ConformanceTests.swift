@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct ConformanceTests {
     @Test(arguments: JournalCheck.all)
     func `the journal keeps every promise of a journal`(_ check: JournalCheck) async throws {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         try await check.run { try await schema.journal() }
     }
 
@@ -16,7 +16,7 @@ import Testing
     func `the journal keeps every promise of a journal that is opened again and again`(_ check: JournalCheck)
         async throws
     {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         try await check.run(reopening: true) { try await schema.journal() }
     }
 }

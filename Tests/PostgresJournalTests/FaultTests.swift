@@ -7,7 +7,7 @@ import Testing
 @testable import PostgresJournal
 
 /// What a database does to its clients. Each test that stops a server has one of its own.
-@Suite struct FaultTests {
+@Suite(.serialized) struct FaultTests {
     /// Lets clients count while something happens; returns them when all have counted so far at least.
     private func count(
         _ journal: PostgresJournal, clients: Int, turns: Int, meanwhile: @escaping @Sendable (Int) async throws -> Void
@@ -44,10 +44,10 @@ import Testing
     }
 
     @Test func `no acknowledged append is lost or doubled while connections are killed`() async throws {
-        let schema = try TestSchema(in: Cluster())
+        let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal()
         let clients = try await count(journal, clients: 24, turns: 60) { _ in
-            try schema.cluster.run(
+            try await schema.cluster.run(
                 """
                 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                 WHERE pid <> pg_backend_pid() AND application_name = 'mvi-server'
@@ -63,13 +63,13 @@ import Testing
     }
 
     @Test func `no acknowledged append is lost or doubled while the server crashes and starts again`() async throws {
-        let schema = try TestSchema(in: Cluster())
+        let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal()
         let clients = try await count(journal, clients: 16, turns: 40) { step in
             guard step % 4 == 0 else { return }
-            try schema.cluster.stop()
+            try await schema.cluster.stop()
             try await journal.waitForTrouble(true)
-            try schema.cluster.start()
+            try await schema.cluster.start()
             try await journal.waitForTrouble(false)
         }
         #expect(clients.map(\.kept) == Array(repeating: 40, count: 16))
@@ -78,13 +78,13 @@ import Testing
     }
 
     @Test func `a server that is gone is trouble: appends fail, reads fail, and it ends by itself`() async throws {
-        let schema = try TestSchema(in: Cluster())
+        let schema = try await TestSchema(in: Cluster.make())
         let log = LogKeeper()
         let journal = try await schema.journal(logger: log.logger)
         let session = try await journal.newSession()
         let turn = session.turn()
         #expect(await journal.append(turn).isCommitted)
-        try schema.cluster.stop("fast")
+        try await schema.cluster.stop("fast")
         let next = session.turn(after: turn.head, state: "2")
         var result = await journal.append(next)
         // The first one finds out: what it sent may have arrived.
@@ -92,7 +92,7 @@ import Testing
         #expect(result.failure == .unavailable)
         #expect(journal.trouble?.code == .unavailable)
         await #expect(throws: StoreError.self) { try await journal.news(session) }
-        try schema.cluster.start()
+        try await schema.cluster.start()
         try await journal.waitForTrouble(false)
         #expect(await journal.append(next).isCommitted)
         #expect(log.lines.contains { $0.contains("The journal works again") || $0.contains("database works again") })
@@ -100,44 +100,44 @@ import Testing
     }
 
     @Test func `a journal is opened while its server is down, and works when that is there`() async throws {
-        let schema = try TestSchema(in: Cluster())
-        try schema.cluster.stop("fast")
+        let schema = try await TestSchema(in: Cluster.make())
+        try await schema.cluster.stop("fast")
         let journal = try await schema.journal()
         #expect(journal.trouble?.code == .unavailable)
         await #expect(throws: StoreError.self) { try await journal.newSession() }
-        try schema.cluster.start()
+        try await schema.cluster.start()
         try await journal.waitForTrouble(false)
         #expect(await journal.append(try await journal.newSession().turn()).isCommitted)
         await journal.close()
     }
 
     @Test func `a database that may only be read keeps its states readable, and trouble ends with that`() async throws {
-        let schema = try TestSchema(in: Cluster())
+        let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal { $0.probeInterval = .milliseconds(20) }
         let session = try await journal.newSession()
         let turn = session.turn()
         #expect(await journal.append(turn).isCommitted)
-        func setReadOnly(_ text: String) throws {
-            try schema.cluster.run("ALTER SYSTEM SET default_transaction_read_only = \(text)")
-            try schema.cluster.run("SELECT pg_reload_conf()")
+        func setReadOnly(_ text: String) async throws {
+            try await schema.cluster.run("ALTER SYSTEM SET default_transaction_read_only = \(text)")
+            try await schema.cluster.run("SELECT pg_reload_conf()")
         }
-        try setReadOnly("on")
+        try await setReadOnly("on")
         // Without a request: readiness must not wait for one.
         try await journal.waitForTrouble(true)
         #expect(await journal.append(session.turn(after: turn.head, state: "2")).failure == .unavailable)
         #expect(journal.trouble?.detail.contains("may not be written") == true)
         #expect(try await journal.news(session)?.head == turn.head)
-        try setReadOnly("off")
+        try await setReadOnly("off")
         try await journal.waitForTrouble(false)
         #expect(await journal.append(session.turn(after: turn.head, state: "2")).isCommitted)
         await journal.close()
     }
 
     @Test func `too many connections are trouble until one is free`() async throws {
-        let cluster = try Cluster(settings: "max_connections = 8\nsuperuser_reserved_connections = 2\n")
-        try cluster.run("CREATE USER app")
-        try cluster.run("GRANT CREATE ON DATABASE postgres TO app")
-        let schema = try TestSchema(in: cluster)
+        let cluster = try await Cluster.make(settings: "max_connections = 8\nsuperuser_reserved_connections = 2\n")
+        try await cluster.run("CREATE USER app")
+        try await cluster.run("GRANT CREATE ON DATABASE postgres TO app")
+        let schema = try await TestSchema(in: cluster)
         let first = try await schema.journal(user: "app") { ($0.writers, $0.readers) = (5, 1) }
         // Its readers connect when there is something to read; five of six are taken.
         #expect(first.trouble == nil)
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test func `a row that another transaction holds fails one append in bounded time, and no other`() async throws {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let journal = try await schema.journal {
             $0.lockTime = .milliseconds(50)
             $0.writers = 1
@@ -178,20 +178,20 @@ import Testing
         `a commit whose wait for the standby was cancelled is unknown, and not shown before a commit that was waited for`()
         async throws
     {
-        let schema = try TestSchema(in: Cluster())
+        let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal { $0.writers = 1 }
         let session = try await journal.newSession()
         let turn = session.turn()
         #expect(await journal.append(turn).isCommitted)
-        func setStandby(_ name: String) throws {
-            try schema.cluster.run("ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
-            try schema.cluster.run("SELECT pg_reload_conf()")
+        func setStandby(_ name: String) async throws {
+            try await schema.cluster.run("ALTER SYSTEM SET synchronous_standby_names = '\(name)'")
+            try await schema.cluster.run("SELECT pg_reload_conf()")
         }
         // There is none of that name: commits wait for ever.
-        try setStandby("absent")
+        try await setStandby("absent")
         let deadline = ContinuousClock.now + .seconds(60)
-        func cancelWait() throws -> Bool {
-            let row = try schema.cluster.run(
+        func cancelWait() async throws -> Bool {
+            let row = try await schema.cluster.run(
                 "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'"
             )
             return try row.first?.int8(0) ?? 0 > 0
@@ -210,7 +210,7 @@ import Testing
                 ended.withLock { $0 = true }
                 return result
             }()
-            while try !cancelWait(), !ended.withLock({ $0 }) {
+            while try await !cancelWait(), !ended.withLock({ $0 }) {
                 try #require(ContinuousClock.now < deadline, "no commit waits for the standby")
                 await Task.yield()
             }
@@ -219,10 +219,10 @@ import Testing
         #expect(result.isUnknown)
         // The row is there for all to see, but only on this server.
         #expect(
-            try schema.number("SELECT number FROM @.heads WHERE key = \(session.key.number)")
+            try await schema.number("SELECT number FROM @.heads WHERE key = \(session.key.number)")
                 == Int64(batch.head.number))
         await #expect(throws: StoreError.self) { try await journal.news(session, since: head) }
-        try setStandby("")
+        try await setStandby("")
         var news: StoredSession?
         while news == nil {
             try #require(ContinuousClock.now < deadline, "the session stays in doubt")

@@ -12,7 +12,7 @@ import Testing
     func `a session that was kept in another past gets a new epoch when it is loaded, and an append is a conflict`()
         async throws
     {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let first = try await schema.journal()
         let (loaded, appended) = (try await first.newSession(), try await first.newSession())
         let (turn, other) = (loaded.turn(), appended.turn())
@@ -21,7 +21,7 @@ import Testing
         let secret = try await secret(of: first)
         await first.close()
         // As after a restore.
-        try schema.run("UPDATE @.meta SET place = 'elsewhere'")
+        try await schema.run("UPDATE @.meta SET place = 'elsewhere'")
         let second = try await schema.journal()
         #expect(try await self.secret(of: second).key == secret.key)
         #expect(try await self.secret(of: second).generation != secret.generation)
@@ -50,32 +50,32 @@ import Testing
     }
 
     @Test func `partitions are made ahead, and dropped when labels' time and receipts' time are over`() async throws {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let journal = try await schema.journal()
         let (old, live) = (try await journal.newSession(), try await journal.newSession())
         #expect(await journal.append(old.turn(labels: ["over"], expiry: .seconds(1))).isCommitted)
         #expect(await journal.append(live.turn(labels: ["kept"], expiry: .seconds(1 << 33))).isCommitted)
         await journal.close()
-        #expect(try schema.number("SELECT count(*) FROM @.eras") == 3)
+        #expect(try await schema.number("SELECT count(*) FROM @.eras") == 3)
         // Two old eras, one of which holds a label that is still to be delivered.
-        let today = try schema.number("SELECT min(era)::bigint FROM @.eras")
+        let today = try await schema.number("SELECT min(era)::bigint FROM @.eras")
         for (era, session) in [(today - 10, old), (today - 9, live)] {
             for table in ["labels", "receipts"] {
-                try schema.run("CREATE TABLE @.\(table)_\(era) PARTITION OF @.\(table) FOR VALUES IN (\(era))")
+                try await schema.run("CREATE TABLE @.\(table)_\(era) PARTITION OF @.\(table) FOR VALUES IN (\(era))")
             }
-            try schema.run("INSERT INTO @.eras VALUES (\(era))")
-            try schema.run("UPDATE @.labels SET era = \(era) WHERE session = \(session.key.number)")
-            try schema.run("UPDATE @.heads SET label_era = \(era) WHERE key = \(session.key.number)")
+            try await schema.run("INSERT INTO @.eras VALUES (\(era))")
+            try await schema.run("UPDATE @.labels SET era = \(era) WHERE session = \(session.key.number)")
+            try await schema.run("UPDATE @.heads SET label_era = \(era) WHERE key = \(session.key.number)")
         }
         let again = try await schema.journal { ($0.probeInterval, $0.maintenanceInterval) = (.milliseconds(10), .zero) }
         let end = ContinuousClock.now + .seconds(60)
-        while try schema.number("SELECT count(*) FROM @.eras") > 4 {
+        while try await schema.number("SELECT count(*) FROM @.eras") > 4 {
             try #require(ContinuousClock.now < end, "no partition is dropped")
             await Task.yield()
         }
-        #expect(try schema.number("SELECT min(era)::bigint FROM @.eras") == today - 9)
+        #expect(try await schema.number("SELECT min(era)::bigint FROM @.eras") == today - 9)
         #expect(
-            try schema.number(
+            try await schema.number(
                 "SELECT count(*) FROM pg_class WHERE relnamespace = '@'::regnamespace AND relkind = 'r' AND relname LIKE '%\\_\(today - 10)'"
             ) == 0)
         #expect(try await again.news(live)?.labels.count == 1)
@@ -86,15 +86,15 @@ import Testing
     }
 
     @Test func `a partition that is missing is made when a row needs it`() async throws {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let journal = try await schema.journal()
         let session = try await journal.newSession()
         for era in [0, 1, 2] {
-            let name = try schema.number("SELECT (min(era) + \(era))::bigint FROM @.eras")
-            try schema.run("DROP TABLE @.labels_\(name)")
-            try schema.run("DROP TABLE @.receipts_\(name)")
+            let name = try await schema.number("SELECT (min(era) + \(era))::bigint FROM @.eras")
+            try await schema.run("DROP TABLE @.labels_\(name)")
+            try await schema.run("DROP TABLE @.receipts_\(name)")
         }
-        try schema.run("DELETE FROM @.eras")
+        try await schema.run("DELETE FROM @.eras")
         #expect(await journal.append(session.turn(labels: ["a"])).isCommitted)
         #expect(try await journal.news(session)?.labels.count == 1)
         await journal.close()
@@ -103,7 +103,7 @@ import Testing
     @Test func `many sessions that append at once share transactions`()
         async throws
     {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let journal = try await schema.journal()
         var clients: [Client] = []
         for _ in 0..<200 { clients.append(Client(try await journal.newSession())) }
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func `more sessions than may be kept are refused once that was counted`() async throws {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let first = try await schema.journal()
         for _ in 0..<3 { _ = try await first.newSession() }
         await first.close()
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func `tools list and export what is kept`() async throws {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let journal = try await schema.journal()
         var sessions: [TestSession] = []
         for _ in 0..<5 { sessions.append(try await journal.newSession()) }

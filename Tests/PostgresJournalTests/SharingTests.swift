@@ -10,7 +10,7 @@ import Testing
     @Test func `of two servers that append to one session each turn is kept once, and the loser sees the winner's`()
         async throws
     {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let journals = [try await schema.journal(), try await schema.journal()]
         let session = try await journals[0].newSession()
         #expect(await journals[0].append(session.turn(state: "0")).isCommitted)
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test func `an append that was committed is a conflict when it comes again, and changes nothing`() async throws {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let (one, other) = (try await schema.journal(), try await schema.journal())
         let session = try await one.newSession()
         let turn = session.turn(labels: ["a"])
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func `many servers make the schema at the same time, once`() async throws {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         let journals = try await withThrowingTaskGroup(of: PostgresJournal.self) { group in
             for _ in 0..<6 { group.addTask { try await schema.journal { ($0.writers, $0.readers) = (1, 1) } } }
             return try await group.reduce(into: [PostgresJournal]()) { $0.append($1) }
@@ -67,7 +67,7 @@ import Testing
         for journal in journals { secrets.insert(try await awaitResultOf(journal)) }
         #expect(secrets.count == 1)
         for journal in journals { await journal.close() }
-        #expect(try schema.number("SELECT count(*) FROM @.writers") == 0)
+        #expect(try await schema.number("SELECT count(*) FROM @.writers") == 0)
     }
 
     private func awaitResultOf(_ journal: PostgresJournal) async throws -> JournalSecret {
@@ -77,12 +77,12 @@ import Testing
     }
 
     @Test func `a server that is older than the schema says so and does not start`() async throws {
-        let schema = try TestSchema()
+        let schema = try await TestSchema()
         await (try await schema.journal()).close()
-        try schema.run("UPDATE @.meta SET version = 99")
+        try await schema.run("UPDATE @.meta SET version = 99")
         let error = await #expect(throws: JournalOpenError.self) { _ = try await schema.journal() }
         #expect(error?.description.contains("its schema is 99, this one knows 1") == true)
-        #expect(try schema.number("SELECT version::bigint FROM @.meta") == 99)
+        #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 99)
     }
 
     @Test func `a text that libpq cannot read is refused without being repeated`() async throws {

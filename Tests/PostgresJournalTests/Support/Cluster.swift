@@ -1,5 +1,6 @@
 import Locking
 import PostgreSQL
+import TestSupport
 import Testing
 
 @testable import PostgresJournal
@@ -17,16 +18,19 @@ import Testing
 /// server and removes the folder.
 final class Cluster: Sendable {
     /// The one that tests share: each test has a schema of its own.
-    static let shared: Result<Cluster, ClusterFailure> = {
-        do { return .success(try Cluster()) } catch { return .failure(ClusterFailure(text: "\(error)")) }
-    }()
+    static let shared = Task { try await make() }
 
     let folder: String
     /// The end of the socket that keeps the shell waiting. No other process gets it.
     private let end: Int32
 
-    /// Makes and starts a server.
-    init(settings: String = "") throws {
+    /// Makes and starts a server. All that waits for PostgreSQL's programs does so on a thread of its own: tests have but
+    /// one thread for each core.
+    static func make(settings: String = "") async throws -> Cluster {
+        try await offThePool { try Cluster(settings: settings) }
+    }
+
+    private init(settings: String) throws {
         folder = "/tmp/mvi-postgres-\(UInt64.random(in: 0 ... .max))"
         var ends: [Int32] = [0, 0]
         // At once closed to other programs: a server that was started meanwhile would hold it open.
@@ -52,7 +56,7 @@ final class Cluster: Sendable {
             "trap '' HUP INT TERM; exec >/dev/null 2>&1; cat; $as $bin/pg_ctl -D \(folder)/data -m immediate stop; rm -rf \(folder)",
             input: ends[0])
         close(ends[0])
-        try start()
+        try begin()
     }
 
     /// Debian has the server's programs in a folder of each version, beside the path.
@@ -67,13 +71,15 @@ final class Cluster: Sendable {
     /// A URL of it.
     func url(user: String = "mvi") -> String { "postgres:///postgres?host=\(folder)&user=\(user)" }
 
-    func start() throws {
+    func start() async throws { try await offThePool { [self] in try begin() } }
+
+    private func begin() throws {
         try run("$as $bin/pg_ctl -D \(folder)/data -l \(folder)/log -w -t 60 start || { cat \(folder)/log; exit 1; }")
     }
 
     /// - Parameter mode: `fast` ends connections in order, `immediate` as a crash does.
-    func stop(_ mode: String = "immediate") throws {
-        try run("$as $bin/pg_ctl -D \(folder)/data -m \(mode) -w stop")
+    func stop(_ mode: String = "immediate") async throws {
+        try await offThePool { [self] in try run("$as $bin/pg_ctl -D \(folder)/data -m \(mode) -w stop") }
     }
 
     /// Runs commands. What they print goes into a file: the server would keep a pipe open.
@@ -115,10 +121,12 @@ final class Cluster: Sendable {
 
     /// Runs one statement with the rights of the server's owner.
     @discardableResult
-    func run(_ sql: String, _ values: [PostgresValue] = []) throws -> PostgresRows {
+    func run(_ sql: String, _ values: [PostgresValue] = []) async throws -> PostgresRows {
         let target = try #require(ConnectionTarget(url(), applicationName: "test"))
-        let connection = try PostgresConnection(target, deadline: .now + .seconds(30))
-        return try connection.run([PostgresStatement(sql, values)], deadline: .now + .seconds(30)).rows[0]
+        return try await offThePool {
+            let connection = try PostgresConnection(target, deadline: .now + .seconds(30))
+            return try connection.run([PostgresStatement(sql, values)], deadline: .now + .seconds(30)).rows[0]
+        }
     }
 }
 

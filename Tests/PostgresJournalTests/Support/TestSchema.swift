@@ -10,7 +10,9 @@ struct TestSchema: Sendable {
     let cluster: Cluster
     let name = "test_\(UInt64.random(in: 0 ... .max))"
 
-    init(in cluster: Cluster? = nil) throws { self.cluster = try cluster ?? Cluster.shared.get() }
+    init(in cluster: Cluster? = nil) async throws {
+        if let cluster { self.cluster = cluster } else { self.cluster = try await Cluster.shared.value }
+    }
 
     /// The journal in it. Each call opens another one, as another server would.
     func journal(
@@ -26,10 +28,10 @@ struct TestSchema: Sendable {
     }
 
     /// A number that a query gives.
-    func number(_ sql: String) throws -> Int64 {
-        try #require(try cluster.run(sql.replacing("@", with: name)).first).int8(0)
+    func number(_ sql: String) async throws -> Int64 {
+        try #require(try await cluster.run(sql.replacing("@", with: name)).first).int8(0)
     }
 
     /// Runs a statement in which `@` stands for the schema's name.
-    func run(_ sql: String) throws { try cluster.run(sql.replacing("@", with: name)) }
+    func run(_ sql: String) async throws { try await cluster.run(sql.replacing("@", with: name)) }
 }
