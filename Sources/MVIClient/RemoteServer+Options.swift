@@ -3,7 +3,7 @@ extension RemoteServer {
     public struct Options: Sendable {
         /// Where the session's credential is kept. By default in memory: then each start of the app begins anew.
         public var credentials: any CredentialStorage = MemoryCredentialStorage()
-        /// Gives the proof of who the user is, such as a JWT that is good for a while yet; nil if nobody is signed in.
+        /// Gives the proof of who the user is, such as a JWT that is good for a while yet; nil if no user is signed in.
         ///
         /// It is asked after ``RemoteServer/signIn()``, before the identity that the server knows expires, when the server
         /// wants one, and for each further session of a user who is signed in; never twice at the same time. Without it

@@ -74,7 +74,7 @@ public final class RemoteStore<
     /// never the newest one.
     public nonisolated var states: AsyncStream<State> { feed.states(keeping: server) }
 
-    /// The labels, each once, as long as it is iterated. Labels that came while nobody iterated are first; 1,000 wait at
+    /// The labels, each once, as long as it is iterated. Labels that came while no task iterated are first; 1,000 wait at
     /// most. Each reader gets all labels that come while it reads.
     public nonisolated var labels: AsyncStream<Label> { feed.labels(keeping: server) }
 

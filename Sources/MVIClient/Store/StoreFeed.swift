@@ -17,7 +17,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         var picture = Picture()
         var states: [UInt64: AsyncStream<State>.Continuation] = [:]
         var labels: [UInt64: AsyncStream<Label>.Continuation] = [:]
-        /// Those that came while nobody listened.
+        /// Those that came while no sequence was iterated.
         var waitingLabels: [Label] = []
     }
 
@@ -51,7 +51,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         let listener = core.number()
         contents.withLock { contents in
             contents.states[listener] = continuation
-            // Nobody can wait for it yet, so that this resumes nobody.
+            // No task can wait for it yet, so that none is resumed.
             if let state = contents.picture.state { continuation.yield(state) }
         }
         continuation.onTermination = { [self, owner] _ in
