@@ -167,7 +167,7 @@ package final class SessionTable: Sendable {
             (shard.sessions[root], shard.sessions[root]?.use(now: now))
         }
         guard let session else { return nil }
-        if case .over? = use { return over(session) }
+        if case .over? = use { return over(session, credential) }
         return session.lookup(credential)
     }
 

@@ -5,16 +5,20 @@ extension SessionTable {
     /// A session's time is over as far as is known here: it ends. But where other nodes use it too it only leaves memory,
     /// and the journal says whether it lives on.
     ///
-    /// - Returns: what its token names; nil if the journal is to be asked.
-    func over(_ session: Session) -> SessionLookup? {
+    /// - Returns: what its token, or a credential of it, names; nil if the journal is to be asked.
+    func over(_ session: Session, _ credential: Credential? = nil) -> SessionLookup? {
         guard environment.sharedJournal != nil, !session.isEnded else {
             expire(session)
             return .ended
         }
-        let isOut = evict(session, from: shard(session.tokenHash), now: Moment(environment.time), after: .zero) != nil
+        let shard = shard(session.tokenHash)
+        if let known = evict(session, from: shard, now: Moment(environment.time), after: .zero) {
+            note([(session, known)])
+            return nil
+        }
         // Something of it is in use, or it has left already.
-        let isThere = !isOut && shard(session.tokenHash).withLock { $0.sessions[session.tokenHash] === session }
-        return isThere ? session.lookup(nil) : nil
+        let isThere = shard.withLock { $0.sessions[session.tokenHash] === session }
+        return isThere ? session.lookup(credential) : nil
     }
 
     /// How much later than it was the journal may know that a session was used on another node.

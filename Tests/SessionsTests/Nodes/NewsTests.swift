@@ -146,6 +146,19 @@ struct NewsTests {
         for node in [nodes.there, nodes.here] { #expect(try node.table.isEnded(nodes.here.token)) }
     }
 
+    @Test("is not told again when the session left memory because its time seemed to be over")
+    func writtenLabels() throws {
+        let nodes = try Nodes { $0.sessionLife = .seconds(200) }
+        try nodes.here.send(#"{"type":"shout","text":"a"}"#)
+        let stream = try nodes.stream()
+        #expect(try stream.read().said == ["a"])
+        stream.stream.closed()
+        nodes.there.time.advance(by: .seconds(210))
+        let again = try nodes.there.table.live(nodes.here.token)
+        #expect(again !== nodes.session)
+        #expect(try again.opened(.features([nodes.here.tally]), from: .unspecified).read().said.isEmpty)
+    }
+
     @Test("is known of sessions in memory only")
     func index() throws {
         let nodes = try Nodes()
