@@ -199,7 +199,10 @@ let package = Package(
 
         // What several test targets share.
         .target(
-            name: "TestSupport", dependencies: ["MVI", "SessionJournal", "Locking", "MVITesting"],
+            name: "TestSupport",
+            dependencies: [
+                "MVI", "SessionJournal", "Locking", "MVITesting", .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/TestSupport", swiftSettings: settings),
 
         // The Swift client as the conformance kit drives it.

@@ -2,6 +2,7 @@ import Locking
 import MVI
 import PostgreSQL
 import SessionJournal
+import TestSupport
 import Testing
 
 @testable import PostgresJournal

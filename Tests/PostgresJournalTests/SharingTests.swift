@@ -1,6 +1,7 @@
 import MVI
 import PostgreSQL
 import SessionJournal
+import TestSupport
 import Testing
 
 @testable import PostgresJournal

@@ -99,31 +99,6 @@ private func removeTree(_ path: String) {
     rmdir(path)
 }
 
-/// What was logged.
-final class LogKeeper: LogHandler, Sendable {
-    private let kept = Lock<[String]>([])
-
-    var messages: [String] { kept.withLock { $0 } }
-    var logger: Logger { Logger(label: "test", factory: { _ in self }) }
-
-    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-
-    var logLevel: Logger.Level {
-        get { .info }
-        set {}
-    }
-
-    func log(event: LogEvent) { kept.withLock { $0.append("\(event.level) \(event.message)") } }
-}
-
 /// A session with one store, as tests need it.
 struct TestSession: Sendable {
     static let counter = FeatureID(name: "counter", key: nil)

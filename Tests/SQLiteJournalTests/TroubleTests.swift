@@ -2,6 +2,7 @@ import Locking
 import MVI
 import SQLite
 import SessionJournal
+import TestSupport
 import Testing
 
 @testable import SQLiteJournal

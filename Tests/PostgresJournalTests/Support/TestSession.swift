@@ -75,30 +75,3 @@ extension AppendResult {
     var isUnknown: Bool { if case .unknown = self { true } else { false } }
     var failure: StoreError.Code? { if case .failed(let error) = self { error.code } else { nil } }
 }
-
-/// What was logged.
-final class LogKeeper: LogHandler, Sendable {
-    private let kept = Lock<[String]>([])
-
-    var lines: [String] { kept.withLock { $0 } }
-    var logger: Logger { Logger(label: "test", factory: { _ in self }) }
-
-    subscript(metadataKey _: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-
-    var logLevel: Logger.Level {
-        get { .info }
-        set {}
-    }
-
-    func log(event: LogEvent) {
-        kept.withLock { $0.append("\(event.level) \(event.message) \(event.metadata ?? [:])") }
-    }
-}
