@@ -154,7 +154,7 @@ function toast(text, { note, bad = false } = {}) {
   const toasts = byId("toasts");
   toasts.append(element);
   while (toasts.children.length > 4) toasts.firstElementChild.remove();
-  // Whoever points at it or stands in it with the keyboard is still reading.
+  // A person who points at it or stands in it with the keyboard is still reading.
   const leave = () => {
     if (element.matches(":hover, :focus-within")) setTimeout(leave, 1000);
     else element.remove();

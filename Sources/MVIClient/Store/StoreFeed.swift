@@ -63,7 +63,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         return stream
     }
 
-    /// The labels that nobody heard, and those that follow.
+    /// The labels that came while no sequence was iterated, and those that follow.
     ///
     /// - Parameter owner: lives as long as the sequence does.
     func labels(keeping owner: RemoteServer) -> AsyncStream<Label> {
@@ -122,7 +122,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
                     return (listeners, true)
                 }
                 for listener in listeners { listener.yield(label) }
-                if isLost { report("Nobody listens to the labels of \"\(feature)\": the oldest is dropped.") }
+                if isLost { report("No task reads the labels of \"\(feature)\": the oldest is dropped.") }
             } catch {
                 report("A label of \"\(feature)\" is not of the app's type: \(error)")
             }
@@ -134,7 +134,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
         }
     }
 
-    /// What came of an intent that nobody waits for.
+    /// What came of an intent that was posted without waiting.
     func note(_ failure: RemoteError?) {
         let isNews = contents.withLock { $0.picture.failure != failure }
         if isNews { change { $0.picture.failure = failure } }

@@ -1,5 +1,5 @@
-/// An array that is made up: whoever asks for its end finds one element, or none if the sample's number is 0; whoever does
-/// not gets as many as it reads.
+/// An array that is made up: an `init(from:)` that asks for its end finds one element, or none if the sample's number is 0;
+/// one that does not ask gets as many as it reads.
 struct RecordingElements: UnkeyedDecodingContainer {
     let recording: Recording
     private(set) var currentIndex = 0

@@ -2,7 +2,7 @@ import Locking
 import SessionJournal
 
 extension Session {
-    /// Calls `then` when what other nodes appended before this call is known here: before this returns where nobody else
+    /// Calls `then` when what other nodes appended before this call is known here: before this returns where no other process
     /// appends, else after a query, on another thread. A client that was answered by one node finds no less on another.
     ///
     /// Where the journal cannot be asked, what is known here has to do.

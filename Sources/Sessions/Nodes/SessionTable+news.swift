@@ -75,7 +75,7 @@ extension Session {
         case unkept
     }
 
-    /// Nil if nobody is shown anything of it.
+    /// Nil if no stream and no waiting request shows it.
     fileprivate var watched: Watched? {
         core.withLock { core in
             guard core.isLive, !core.isAwaitingCatchUp, core.isWatched else { return nil }
