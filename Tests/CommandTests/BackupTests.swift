@@ -9,7 +9,7 @@ import Testing
     import Glibc
 #endif
 
-@Suite("mvi-server backup", .timeLimit(.minutes(2)))
+@Suite("mvi-server backup", .timeLimit(.minutes(10)))
 struct BackupTests {
     /// Puts a backup in the place of the journal of a new folder.
     private func restored(_ backup: String, in temporary: TemporaryFolder) throws -> String {

@@ -8,7 +8,7 @@ import WireJSON
 @testable import MVIServer
 @testable import mvi_server
 
-@Suite("mvi-server sessions and export", .timeLimit(.minutes(2)))
+@Suite("mvi-server sessions and export", .timeLimit(.minutes(10)))
 struct InspectionTests {
     private func list(_ folder: String, step: Int) throws -> String {
         var text: [UInt8] = []

@@ -14,7 +14,7 @@ import Testing
 #endif
 
 /// The commands of the README's first page give what it shows, but for ids, times and numbers left to chance.
-@Suite("The README's curl session", .timeLimit(.minutes(5)))
+@Suite("The README's curl session", .timeLimit(.minutes(10)))
 struct ReadmeTests {
     /// A command and the lines that it is to give; lines without a command are what the command before them gives next.
     private struct Step {

@@ -8,7 +8,7 @@ import Testing
     import Glibc
 #endif
 
-@Suite("mvi-server restore", .timeLimit(.minutes(2)))
+@Suite("mvi-server restore", .timeLimit(.minutes(10)))
 struct RestoreTests {
     /// A backup of three sessions.
     private func backup() async throws -> (temporary: TemporaryFolder, file: String) {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JWTAuthentication
 
-@Suite("Keys from an address", .timeLimit(.minutes(2)))
+@Suite("Keys from an address", .timeLimit(.minutes(10)))
 struct KeyDownloadTests {
     private func outcome(_ address: String, timeout: Duration = .seconds(50)) async -> Result<[UInt8], KeyReadError> {
         do throws(KeyReadError) {

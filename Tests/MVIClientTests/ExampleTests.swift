@@ -15,7 +15,7 @@ enum CounterIntent: Codable, Sendable { case increment, add(amount: Int) }
 enum CounterLabel: Codable, Equatable, Sendable { case milestone(count: Int) }
 typealias CounterStore = RemoteStore<CounterState, CounterIntent, CounterLabel>
 
-@Suite("The example of docs/swift-client.md", .timeLimit(.minutes(2)))
+@Suite("The example of docs/swift-client.md", .timeLimit(.minutes(10)))
 struct ExampleTests {
     /// The container view without its view: what it holds, and what its two tasks do.
     @MainActor

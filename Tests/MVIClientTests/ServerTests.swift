@@ -6,7 +6,7 @@ import Testing
 
 @testable import MVIClient
 
-@Suite("A client of a real server", .timeLimit(.minutes(2)))
+@Suite("A client of a real server", .timeLimit(.minutes(10)))
 struct ServerTests {
     @Test func `shows states, hands labels over, and sends intents`() async throws {
         try await LiveServer.run { server in

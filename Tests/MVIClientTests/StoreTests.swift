@@ -4,7 +4,7 @@ import Testing
 
 @testable import MVIClient
 
-@Suite("A store of a client", .timeLimit(.minutes(2)))
+@Suite("A store of a client", .timeLimit(.minutes(10)))
 struct StoreTests {
     struct Count: Codable, Equatable, Sendable { var count: Int }
     enum Step: Codable, Sendable { case add(amount: Int) }

@@ -8,7 +8,7 @@ import WireJSON
 
 @testable import MVIServer
 
-@Suite("Attacks on who is signed in", .timeLimit(.minutes(2)))
+@Suite("Attacks on who is signed in", .timeLimit(.minutes(10)))
 struct AttackTests {
     /// A probe for premium users, beside a feature for everybody.
     private static func content(_ gate: Gate) -> ServerContent {

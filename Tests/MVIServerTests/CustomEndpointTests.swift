@@ -6,7 +6,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Custom endpoints", .timeLimit(.minutes(2)))
+@Suite("Custom endpoints", .timeLimit(.minutes(10)))
 struct CustomEndpointTests {
     private struct Payment: Codable { var session: String }
     private struct Broken: Error {}

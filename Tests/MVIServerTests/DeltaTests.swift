@@ -5,7 +5,7 @@ import WireJSON
 
 @testable import MVIServer
 
-@Suite("Changes over a socket", .timeLimit(.minutes(2)))
+@Suite("Changes over a socket", .timeLimit(.minutes(10)))
 struct DeltaTests {
     private struct Whole: Decodable {
         var version: Int

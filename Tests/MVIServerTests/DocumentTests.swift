@@ -3,7 +3,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("What the server says of itself", .timeLimit(.minutes(2)))
+@Suite("What the server says of itself", .timeLimit(.minutes(10)))
 struct DocumentTests {
     struct List: Decodable {
         struct Summary: Decodable {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("What the journal has already is not kept again", .timeLimit(.minutes(2)))
+@Suite("What the journal has already is not kept again", .timeLimit(.minutes(10)))
 struct DuplicateTests {
     private static let increment = #"{"type":"increment"}"#
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("The examples of openapi.yaml", .timeLimit(.minutes(2)))
+@Suite("The examples of openapi.yaml", .timeLimit(.minutes(10)))
 struct ExampleTests {
     /// What a tool sends that takes every example of an operation at once.
     @Test("add up to a request that the server takes", arguments: Declared.table)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Who is signed in", .timeLimit(.minutes(2)))
+@Suite("Who is signed in", .timeLimit(.minutes(10)))
 struct IdentityTests {
     private struct Answer: Decodable {
         struct Identity: Decodable, Equatable {

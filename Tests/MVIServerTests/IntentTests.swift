@@ -3,7 +3,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Intents", .timeLimit(.minutes(2)))
+@Suite("Intents", .timeLimit(.minutes(10)))
 struct IntentTests {
     struct Accepted: Decodable {
         var intent: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Start and stop", .timeLimit(.minutes(2)))
+@Suite("Start and stop", .timeLimit(.minutes(10)))
 struct LifecycleTests {
     @Test("a stop tells the streams, answers what waits, and returns", .timeLimit(.minutes(10)))
     func gracefulStop() async throws {

@@ -164,7 +164,7 @@ struct LimitCase: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("Limits: what is answered at each, and one past it", .timeLimit(.minutes(2)))
+@Suite("Limits: what is answered at each, and one past it", .timeLimit(.minutes(10)))
 struct LimitTests {
     @Test("is taken, and one more is refused", arguments: LimitCase.all, Depth.allCases)
     func limits(limit: LimitCase, depth: Depth) async throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// Good requests with bytes changed at random, from fixed seeds: whatever comes, the answer is one of the contract,
 /// never a 500, and the next request is served.
-@Suite("Requests with bytes changed", .timeLimit(.minutes(2)))
+@Suite("Requests with bytes changed", .timeLimit(.minutes(10)))
 struct MutationTests {
     /// SplitMix64 (https://prng.di.unimi.it/splitmix64.c): the same numbers for the same seed.
     private struct Generator: RandomNumberGenerator {

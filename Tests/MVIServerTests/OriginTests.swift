@@ -3,7 +3,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Pages of this and other sites", .timeLimit(.minutes(2)))
+@Suite("Pages of this and other sites", .timeLimit(.minutes(10)))
 struct OriginTests {
     private static let listed = "https://app.example.com"
     private static let list: @Sendable (inout ServerSettings) -> Void = {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Refusals: the exact status and problem, and the server goes on", .timeLimit(.minutes(2)))
+@Suite("Refusals: the exact status and problem, and the server goes on", .timeLimit(.minutes(10)))
 struct RefusalTests {
     static let cases =
         RefusalCase.intents + RefusalCase.credentials + RefusalCase.ended + RefusalCase.crossSite

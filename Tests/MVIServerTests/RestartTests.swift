@@ -5,7 +5,7 @@ import WireJSON
 
 @testable import MVIServer
 
-@Suite("A session that comes back is the session that went", .timeLimit(.minutes(2)))
+@Suite("A session that comes back is the session that went", .timeLimit(.minutes(10)))
 struct RestartTests {
     private static let state = "/features/probe/state"
     private static let increment = #"{"type":"increment"}"#

@@ -7,7 +7,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Parts that do not answer, and an end that takes too long", .timeLimit(.minutes(2)))
+@Suite("Parts that do not answer, and an end that takes too long", .timeLimit(.minutes(10)))
 struct SelfHealingTests {
     /// A part that answers when the test says so.
     private final class WedgedPart: Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Intent-Seq: order across requests", .timeLimit(.minutes(2)))
+@Suite("Intent-Seq: order across requests", .timeLimit(.minutes(10)))
 struct SequenceTests {
     private static let increment = #"{"type":"increment"}"#
 

@@ -32,7 +32,7 @@ private struct Finder: Feature {
     }
 }
 
-@Suite("The directory of sessions", .timeLimit(.minutes(5)))
+@Suite("The directory of sessions", .timeLimit(.minutes(10)))
 struct SessionDirectoryTests {
     private struct Word: Authenticator {
         func authenticate(_ proof: IdentityProof) async throws -> Principal {

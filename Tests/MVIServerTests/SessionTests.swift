@@ -2,7 +2,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("Sessions", .timeLimit(.minutes(2)))
+@Suite("Sessions", .timeLimit(.minutes(10)))
 struct SessionTests {
     struct Made: Decodable {
         var id: String

@@ -4,7 +4,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("A session that has to be loaded from a slow journal", .timeLimit(.minutes(2)))
+@Suite("A session that has to be loaded from a slow journal", .timeLimit(.minutes(10)))
 struct SlowJournalTests {
     private static let increment = #"{"type":"increment"}"#
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MVIServer
 
-@Suite("States", .timeLimit(.minutes(2)))
+@Suite("States", .timeLimit(.minutes(10)))
 struct StateTests {
     private static let path = "/features/probe/state"
 

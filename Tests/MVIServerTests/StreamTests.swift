@@ -6,7 +6,7 @@ import WireJSON
 
 @testable import MVIServer
 
-@Suite("Streams over a socket", .timeLimit(.minutes(2)))
+@Suite("Streams over a socket", .timeLimit(.minutes(10)))
 struct StreamTests {
     struct Hello: Decodable {
         var session: String

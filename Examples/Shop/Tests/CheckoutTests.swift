@@ -5,7 +5,7 @@ import Testing
 
 @testable import shop
 
-@Suite("The checkout, over HTTP", .timeLimit(.minutes(5)))
+@Suite("The checkout, over HTTP", .timeLimit(.minutes(10)))
 struct CheckoutTests {
     /// A customer with two packets of tea in the cart.
     private func ann(on server: ShopServer) async throws -> Device {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import shop
 
-@Suite("Customers, over HTTP", .timeLimit(.minutes(5)))
+@Suite("Customers, over HTTP", .timeLimit(.minutes(10)))
 struct CustomerTests {
     @Test func `offers are for premium customers, as long as they are`() async throws {
         try await ShopServer.run { server in

@@ -8,7 +8,7 @@ import Testing
 #endif
 
 /// The commands of the example's README give what it shows, but for ids, times and numbers left to chance.
-@Suite("The curl session of the shop's README", .timeLimit(.minutes(2)))
+@Suite("The curl session of the shop's README", .timeLimit(.minutes(10)))
 struct ReadmeTests {
     /// A command and the lines that it gives.
     private struct Step: Equatable {

@@ -8,7 +8,7 @@ import Yams
 @testable import mvi_server
 
 /// The documents that `mvi-server schema` and `mvi-server types` print.
-@Suite("The demo features' types", .timeLimit(.minutes(5)))
+@Suite("The demo features' types", .timeLimit(.minutes(10)))
 struct MadeTypesTests {
     private let types: FeatureTypes
 

@@ -5,7 +5,7 @@ import Testing
 @testable import MVIServer
 
 /// A server's states, labels and intents against the schemas that it hands out, by Python's jsonschema.
-@Suite("Real states, intents and labels", .timeLimit(.minutes(5)))
+@Suite("Real states, intents and labels", .timeLimit(.minutes(10)))
 struct RealValuesTests {
     @Test(.enabled(if: Tool.python != nil))
     func `fit their schemas, and what does not fit is refused by schema and server alike`() async throws {
