@@ -33,18 +33,24 @@ public struct JournalBatch: Sendable {
     public var lostLabels: LostLabels?
     /// The log's new name; nil to keep the old one.
     public var epoch: String?
+    /// Who owns the session: another owner, or none, is another head. Journals of one process need not look at it.
+    public var expectedOwner: SessionOwner?
+    /// What becomes of the owner; nil if it stays.
+    public var ownerChange: OwnerChange?
 
     public init(
         session: SessionKey, expecting: SessionHead, head: SessionHead, time: Duration, stores: [StoreChange] = [],
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
         recordings: [RecordedTurn] = [], recordingLimit: Int = 0, forgottenReceipts: [ReceiptKey] = [],
-        firstLabel: LabelID? = nil, lostLabels: LostLabels? = nil, epoch: String? = nil
+        firstLabel: LabelID? = nil, lostLabels: LostLabels? = nil, epoch: String? = nil,
+        expectedOwner: SessionOwner? = nil, ownerChange: OwnerChange? = nil
     ) {
         (self.session, self.expecting, self.head, self.time) = (session, expecting, head, time)
         (self.stores, self.labels, self.receipts) = (stores, labels, receipts)
         (self.reminders, self.recordings, self.recordingLimit) = (reminders, recordings, recordingLimit)
         (self.forgottenReceipts, self.firstLabel) = (forgottenReceipts, firstLabel)
         (self.lostLabels, self.epoch) = (lostLabels, epoch)
+        (self.expectedOwner, self.ownerChange) = (expectedOwner, ownerChange)
     }
 }
 
@@ -94,7 +100,7 @@ public struct StoreChange: Sendable {
 /// How an append ended.
 public enum AppendResult: Sendable {
     case committed
-    /// The head is another one: another writer was first. Nothing is kept.
+    /// The head or the owner is another one: another writer was first. Nothing is kept.
     case conflict
     /// This receipt was there already. Nothing is kept.
     indirect case duplicate(StoredReceipt)

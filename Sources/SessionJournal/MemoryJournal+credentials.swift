@@ -16,6 +16,7 @@ extension MemoryJournal {
                     directory.move(
                         change.session, from: session.subject, to: change.subject, isShared: session.record.isShared)
                     session.subject = change.subject
+                    session.accessChanges += 1
                     for credential in change.kept { directory.add(credential.token, of: change.session) }
                     // The session's own token goes on naming it.
                     let gone = Set(old.map(\.token)).intersection(change.removed)

@@ -12,7 +12,7 @@ public final class MemoryJournal: Journal {
     private let kept = JournalSecret.random()
     let directory = Lock(MemoryDirectory())
     /// A power of two of them.
-    private let shards = (0..<64).map { _ in Lock(MemoryShard()) }
+    let shards = (0..<64).map { _ in Lock(MemoryShard()) }
     let alarmList = Lock(MemoryAlarms())
 
     let limit: Int

@@ -39,6 +39,20 @@ final class MemorySession {
         set { change { $0.reminders = newValue } }
     }
 
+    /// Who owns it, with the stores whose work runs.
+    private(set) var owner: (owner: SessionOwner, working: [FeatureID])? {
+        get { additions?.owner }
+        set { change { $0.owner = newValue } }
+    }
+
+    /// How often it was changed who may use it.
+    var accessChanges: UInt64 {
+        get { additions?.accessChanges ?? 0 }
+        set { change { $0.accessChanges = newValue } }
+    }
+
+    var mark: SessionMark { SessionMark(head: head, accessChanges: accessChanges) }
+
     /// Whether expiry passes the session over, since it had reminders when it was looked at.
     var isPassedOver: Bool {
         get { additions?.isPassedOver == true }
@@ -63,7 +77,7 @@ final class MemorySession {
                 return .duplicate(known)
             }
         }
-        guard batch.expecting == head else { return .conflict }
+        guard batch.expecting == head, batch.expectedOwner == owner?.owner else { return .conflict }
         let fault = batch.fault(storeCount: stores.count) { index(of: $0) != nil }
         if let fault { return .failed(fault) }
 
@@ -94,6 +108,11 @@ final class MemorySession {
         }
         if let lost = batch.lostLabels { lostLabels = lost }
         if let epoch = batch.epoch { record.epoch = epoch }
+        switch batch.ownerChange {
+        case nil: break
+        case .released?: owner = nil
+        case .owned(let new, let working)?: owner = (new, working)
+        }
         return .committed
     }
 
@@ -117,7 +136,7 @@ final class MemorySession {
             changed: number == nil ? [] : stores.filter { isNewer($0.summary.number) },
             labels: labels.filter { isNewer($0.id.number) }, lostLabels: lostLabels,
             receipts: receipts.values.filter { isNewer($0.number) }.sorted { $0.number < $1.number },
-            credentials: credentials, reminders: reminders)
+            credentials: credentials, reminders: reminders, owner: owner?.owner, accessChanges: accessChanges)
     }
 
     func exported(_ key: SessionKey) -> SessionExport {
@@ -172,8 +191,12 @@ private final class MemoryAdditions {
     var credentials: [StoredCredential] = []
     var reminders: [StoredReminder] = []
     var isPassedOver = false
+    var owner: (owner: SessionOwner, working: [FeatureID])?
+    var accessChanges: UInt64 = 0
 
-    var isEmpty: Bool { credentials.isEmpty && reminders.isEmpty && !isPassedOver }
+    var isEmpty: Bool {
+        credentials.isEmpty && reminders.isEmpty && !isPassedOver && owner == nil && accessChanges == 0
+    }
 }
 
 extension StoredReminder {

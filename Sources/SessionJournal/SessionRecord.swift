@@ -114,12 +114,18 @@ public struct StoredSession: Sendable {
     public var credentials: [StoredCredential]
     /// All that the session has, in the order of their due times. They do not depend on a head.
     public var reminders: [StoredReminder]
+    /// Who runs its turns; nil if any node may.
+    public var owner: SessionOwner?
+    /// See `SessionMark`.
+    public var accessChanges: UInt64 = 0
 
     public init(
         key: SessionKey, record: SessionRecord, recentHeads: [SessionHead], stores: [StoreSummary],
         changed: [StoredStore] = [], labels: [StoredLabel], lostLabels: LostLabels, receipts: [StoredReceipt],
-        credentials: [StoredCredential] = [], reminders: [StoredReminder] = []
+        credentials: [StoredCredential] = [], reminders: [StoredReminder] = [], owner: SessionOwner? = nil,
+        accessChanges: UInt64 = 0
     ) {
+        (self.owner, self.accessChanges) = (owner, accessChanges)
         (self.key, self.record, self.recentHeads) = (key, record, recentHeads)
         (self.stores, self.changed) = (stores, changed)
         (self.labels, self.lostLabels, self.receipts) = (labels, lostLabels, receipts)
@@ -128,6 +134,8 @@ public struct StoredSession: Sendable {
 
     /// The log's head.
     public var head: SessionHead { recentHeads.last ?? .empty }
+
+    public var mark: SessionMark { SessionMark(head: head, accessChanges: accessChanges) }
 }
 
 /// Everything that is kept of a session, for people and tests to look at.

@@ -1,3 +1,5 @@
+import MVI
+
 /// A journal to which other processes append as well: the nodes of one cluster.
 ///
 /// Who appends finds what others appended by compare-and-append; who only shows a session is told here.
@@ -9,11 +11,55 @@ public protocol SharedJournal: Journal {
     /// the one before.
     func listen(_ heard: @escaping @Sendable (JournalNews) -> Void)
 
-    /// The heads of sessions; one that is not kept any more has none. Cheaper than loading them.
-    func heads(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionHead]>)
+    /// Where sessions are; one that is not kept any more has no mark. Cheaper than loading them.
+    func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>)
 
     /// Which of the sessions are kept that began with these tokens, or were ended.
     func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>)
+
+    // MARK: Nodes
+
+    /// Enters a node among the others: before it owns sessions, and again when it was forgotten, under another id.
+    func join(_ node: NodeRecord, done: @escaping Done<Void>)
+
+    /// Counts a renewal of a node, and notes whether it drains. Hands over all nodes, this one among them, with the numbers
+    /// of their renewals; nil if this one was forgotten.
+    func renew(_ node: NodeRecord, done: @escaping Done<[NodeRecord]?>)
+
+    /// Forgets a node if it has as many renewals as `node` says; with nil, however many it has. Says whether it is gone.
+    /// Sessions that it owns have no living owner from now on.
+    func forget(_ node: NodeID, renewals: UInt64?, done: @escaping Done<Bool>)
+
+    /// Sessions whose owner is none of the nodes: at most `limit`, in no order.
+    func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>)
+
+    /// Notes how many streams of a session a node has open; 0 forgets them.
+    ///
+    /// - Parameter limit: how many all nodes may have; nil to note it in any case.
+    /// - Returns: false, and nothing is noted, if they would be more.
+    func noteStreams(
+        _ count: Int, of session: SessionKey, on node: NodeID, limit: Int?, done: @escaping Done<Bool>)
+
+    /// Reminders that are due, for one node alone: the others are not given the same ones until a time has passed. Those of
+    /// sessions that another living node owns are left to that one.
+    ///
+    /// - Parameters:
+    ///   - now: time since 1970; what is due then or before is handed over, the first at most `limit`.
+    ///   - life: how long the claim lasts by the journal's own clock. It also ends when the reminder is forgotten or set.
+    /// - Returns: each pair of a session and a due time once, and when the next reminder is due that is not yet, or that
+    ///   others have: nil if there is none.
+    func claimAlarms(
+        dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int,
+        done: @escaping Done<(due: [Alarm], next: Duration?)>)
+}
+
+/// Where a session is: a session with the same mark is the same to its clients.
+public struct SessionMark: Sendable, Hashable {
+    public var head: SessionHead
+    /// How often it was changed who may use it.
+    public var accessChanges: UInt64
+
+    public init(head: SessionHead, accessChanges: UInt64) { (self.head, self.accessChanges) = (head, accessChanges) }
 }
 
 /// What a journal heard of others.
@@ -24,6 +70,8 @@ public enum JournalNews: Sendable {
     case changed([SessionKey])
     /// Sessions that were not kept are now, or were ended: those that began with these tokens.
     case known([TokenHash])
+    /// A node came, went or began to drain.
+    case nodes
     /// News may have been lost: the connection to where they come from is new.
     case interrupted
 }

@@ -25,6 +25,8 @@ struct SessionCore {
     var credentials: [Credential] = []
     /// The highest number that a credential was given here.
     var lastCredential = 0
+    /// How often it was changed who may use the session, as far as that is known: see `SessionMark`.
+    var accessChanges: UInt64 = 0
     /// What each credential may not see, by its number; nil if there are no access rules.
     var access: [Int: AccessRecord]?
     /// The log's name, and its end as it was committed and applied here.
@@ -86,6 +88,7 @@ struct SessionCore {
         outbox = Outbox(stored.labels, lost: stored.lostLabels, monotonic: now.monotonic)
         receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic)
         reminders = stored.reminders
+        accessChanges = stored.accessChanges
         credentials = stored.credentials.map {
             Credential(
                 $0, root: stored.record.tokenHash, isShared: stored.record.isShared,
@@ -103,6 +106,8 @@ struct SessionCore {
     }
 
     var isLive: Bool { phase == .live }
+
+    var mark: SessionMark { SessionMark(head: head, accessChanges: accessChanges) }
 
     /// Why the session takes nothing any more; nil if it does.
     var refusal: StoreError? {

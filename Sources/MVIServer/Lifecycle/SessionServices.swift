@@ -33,7 +33,7 @@ struct NewsService: Service {
     func run() async throws {
         sessions.listen()
         await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: Self.interval)) != nil { sessions.compareHeads() }
+            while (try? await Task.sleep(for: Self.interval)) != nil { sessions.compareMarks() }
         }
     }
 }

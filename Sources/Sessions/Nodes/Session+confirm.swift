@@ -14,9 +14,9 @@ extension Session {
                 catchUp(then)
             }
         }
-        journal.heads(of: [key]) { [self] result in
-            let head = core.withLock { $0.head }
-            guard case .success(let heads) = result, heads[key] != head else { return then() }
+        journal.marks(of: [key]) { [self] result in
+            let mark = core.withLock { $0.mark }
+            guard case .success(let marks) = result, marks[key] != mark else { return then() }
             catchUp(then)
         }
     }

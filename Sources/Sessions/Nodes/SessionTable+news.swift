@@ -17,28 +17,29 @@ extension SessionTable {
             for key in keys { session(key)?.catchUp() }
         case .known(let tokens):
             for token in tokens { session(token)?.heardOfIt() }
-        case .interrupted: compareHeads()
+        case .nodes: break
+        case .interrupted: compareMarks()
         }
     }
 
-    /// Asks the journal for the heads of all sessions that somebody is shown, and catches up with those that have another
-    /// one. Called every few seconds, since news may be lost.
-    package func compareHeads() {
+    /// Asks the journal where all sessions are that a stream or a waiting request shows, and catches up with those that are
+    /// elsewhere. Called every few seconds, since news may be lost.
+    package func compareMarks() {
         guard let journal = environment.sharedJournal else { return }
-        var kept: [(session: Session, key: SessionKey, head: SessionHead)] = []
+        var kept: [(session: Session, key: SessionKey, mark: SessionMark)] = []
         var unkept: [Session] = []
         for session in sessions {
             switch session.watched {
             case nil: break
-            case .kept(let key, let head)?: kept.append((session, key, head))
+            case .kept(let key, let mark)?: kept.append((session, key, mark))
             case .unkept?: unkept.append(session)
             }
         }
         for part in kept.parts(of: Self.sessionsAtOnce) {
-            journal.heads(of: part.map(\.key)) { result in
+            journal.marks(of: part.map(\.key)) { result in
                 // What this comparison does not find the next one does.
-                guard let heads = try? result.get() else { return }
-                for (session, key, head) in part where heads[key] != head { session.catchUp() }
+                guard let marks = try? result.get() else { return }
+                for (session, key, mark) in part where marks[key] != mark { session.catchUp() }
             }
         }
         for part in unkept.parts(of: Self.sessionsAtOnce) {
@@ -70,7 +71,7 @@ extension Session {
     }
 
     fileprivate enum Watched {
-        case kept(SessionKey, SessionHead)
+        case kept(SessionKey, SessionMark)
         /// The journal does not have it, as far as is known here.
         case unkept
     }
@@ -79,7 +80,7 @@ extension Session {
     fileprivate var watched: Watched? {
         core.withLock { core in
             guard core.isLive, !core.isAwaitingCatchUp, core.isWatched else { return nil }
-            return core.key.map { .kept($0, core.head) } ?? .unkept
+            return core.key.map { .kept($0, core.mark) } ?? .unkept
         }
     }
 }

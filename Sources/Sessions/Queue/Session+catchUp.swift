@@ -85,6 +85,7 @@ extension Session {
     /// Applies what others appended after a head.
     func apply(_ news: StoredSession, since head: SessionHead) {
         adopt(news.credentials, of: news.record.subject)
+        core.withLock { $0.accessChanges = news.accessChanges }
         guard news.head != head else { return }
         let isOtherBranch =
             !news.recentHeads.contains(head)

@@ -1,6 +1,7 @@
 import EventStream
 import MVI
 import SessionJournal
+import TestSupport
 import Testing
 
 @testable import Sessions
@@ -63,9 +64,9 @@ struct NewsTests {
         nodes.cluster.lose(true)
         try nodes.here.send(#"{"type":"shoutMany","texts":["a","b"]}"#)
         #expect(try there.read().isEmpty)
-        nodes.there.table.compareHeads()
+        nodes.there.table.compareMarks()
         #expect(try there.read().said == ["a", "b"])
-        nodes.there.table.compareHeads()
+        nodes.there.table.compareMarks()
         #expect(try there.read().isEmpty)
     }
 
@@ -89,7 +90,7 @@ struct NewsTests {
         _ = try there.read()
         nodes.cluster.lose(!isHeard)
         try nodes.here.table.ended(nodes.here.session)
-        if !isHeard { nodes.there.table.compareHeads() }
+        if !isHeard { nodes.there.table.compareMarks() }
         #expect(try there.read().last?.json.reason == "ended")
     }
 
@@ -98,7 +99,7 @@ struct NewsTests {
         let nodes = try Nodes()
         nodes.cluster.lose(true)
         try nodes.here.send(#"{"type":"add","amount":3}"#)
-        nodes.there.table.compareHeads()
+        nodes.there.table.compareMarks()
         #expect(nodes.session.core.withLock { $0.head } == .empty)
         #expect(try nodes.session.opened(.features([nodes.here.tally]), from: .now).read().counts == [3])
     }

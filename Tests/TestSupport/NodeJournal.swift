@@ -1,0 +1,255 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// One node's way to a journal that other nodes use as well: all of them in one process.
+public final class NodeJournal: SharedJournal {
+    /// What passes news from each node to the others, and keeps what only nodes need.
+    public final class Cluster: Sendable {
+        fileprivate struct State {
+            var nodes: [NodeID: NodeRecord] = [:]
+            /// Open streams by node, of each session.
+            var streams: [SessionKey: [NodeID: Int]] = [:]
+            var claims: [Alarm: (node: NodeID, until: Duration)] = [:]
+        }
+
+        fileprivate let listeners = Lock<[(node: ObjectIdentifier, heard: @Sendable (JournalNews) -> Void)]>([])
+        fileprivate let state = Lock(State())
+        private let losesNews = Lock(false)
+
+        public init() {}
+
+        /// No news come any more, or again.
+        public func lose(_ losesNews: Bool) { self.losesNews.withLock { $0 = losesNews } }
+
+        fileprivate func tell(_ news: JournalNews, from node: NodeJournal) {
+            guard !losesNews.withLock({ $0 }) else { return }
+            let others = listeners.withLock { $0.filter { $0.node != ObjectIdentifier(node) } }
+            for other in others { other.heard(news) }
+        }
+
+        /// As after a connection that was lost.
+        public func interrupt() { for listener in listeners.withLock({ $0 }) { listener.heard(.interrupted) } }
+    }
+
+    private let kept: MemoryJournal
+    private let cluster: Cluster
+    /// Time of the journal itself: since some fixed point.
+    private let now: @Sendable () -> Duration
+    private let isCutOff = Lock(false)
+
+    public init(
+        _ kept: MemoryJournal, _ cluster: Cluster, now: @escaping @Sendable () -> Duration = { .zero }
+    ) {
+        (self.kept, self.cluster, self.now) = (kept, cluster, now)
+    }
+
+    /// Nothing that it is asked reaches the journal any more, or all of it again.
+    public func cutOff(_ isCutOff: Bool) { self.isCutOff.withLock { $0 = isCutOff } }
+
+    /// Does what `body` does where the journal is reached; else `done` is told that it is not.
+    private func reach<Value>(_ done: Done<Value>, _ body: () -> Void) {
+        if isCutOff.withLock({ $0 }) { done(.failure(.cutOff)) } else { body() }
+    }
+
+    public func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) {
+        cluster.listeners.withLock { $0.append((ObjectIdentifier(self), heard)) }
+    }
+
+    public func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
+        reach(done) {
+            var marks: [SessionKey: SessionMark] = [:]
+            for key in sessions { marks[key] = kept.mark(of: key) }
+            done(.success(marks))
+        }
+    }
+
+    public func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>) {
+        if isCutOff.withLock({ $0 }) { return done(.failure(.cutOff)) }
+        var known: Set<TokenHash> = []
+        for token in tokens {
+            let load = Lock<SessionLoad?>(nil)
+            kept.load(token, now: .zero) { result in load.withLock { $0 = try? result.get() } }
+            switch load.withLock({ $0 }) {
+            case .found?, .damaged?, .ended?: known.insert(token)
+            case .unknown?, nil: break
+            }
+        }
+        done(.success(known))
+    }
+
+    public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        if isCutOff.withLock({ $0 }) { return .failed(.cutOff) }
+        let result = kept.append(batch, done: done)
+        if case .committed? = result { cluster.tell(.appended([batch.session: batch.head]), from: self) }
+        return result
+    }
+
+    public func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
+        reach(done) {
+            kept.create(session, credential: credential) { [self] result in
+                done(result)
+                if case .success = result { cluster.tell(.known([session.tokenHash]), from: self) }
+            }
+        }
+    }
+
+    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        reach(done) {
+            kept.change(change) { [self] result in
+                done(result)
+                if case .success = result { cluster.tell(.changed([change.session]), from: self) }
+            }
+        }
+    }
+
+    public func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+        reach(done) {
+            kept.bury(token, until: until) { [self] result in
+                done(result)
+                cluster.tell(.known([token]), from: self)
+            }
+        }
+    }
+
+    public func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        reach(done) {
+            kept.remove(session, tombstoneUntil: tombstoneUntil) { [self] result in
+                done(result)
+                cluster.tell(.changed([session]), from: self)
+            }
+        }
+    }
+
+    public func secret(done: @escaping Done<JournalSecret>) { reach(done) { kept.secret(done: done) } }
+
+    public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
+        reach(done) { kept.touch(touches, done: done) }
+    }
+
+    public func expire(
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        reach(done) {
+            kept.expire(
+                lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
+        }
+    }
+
+    public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+        reach(done) { kept.load(token, now: now, done: done) }
+    }
+
+    public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
+        reach(done) { kept.load(session, since: since, done: done) }
+    }
+
+    public func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
+        reach(done) { kept.loadStores(features, of: session, done: done) }
+    }
+
+    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        reach(done) { kept.find(query, limit: limit, done: done) }
+    }
+
+    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        reach(done) { kept.alarms(after: after, limit: limit, done: done) }
+    }
+
+    public func export(_ id: String, done: @escaping Done<SessionExport?>) {
+        reach(done) { kept.export(id, done: done) }
+    }
+
+    public var trouble: StoreError? { isCutOff.withLock { $0 } ? .cutOff : nil }
+
+    public func close() async {}
+}
+
+// MARK: Nodes
+
+extension NodeJournal {
+    public func join(_ node: NodeRecord, done: @escaping Done<Void>) {
+        reach(done) {
+            cluster.state.withLock { $0.nodes[node.id] = node }
+            cluster.tell(.nodes, from: self)
+            done(.success(()))
+        }
+    }
+
+    public func renew(_ node: NodeRecord, done: @escaping Done<[NodeRecord]?>) {
+        reach(done) {
+            let (nodes, isNews) = cluster.state.withLock { state -> ([NodeRecord]?, Bool) in
+                guard let old = state.nodes[node.id] else { return (nil, false) }
+                var new = node
+                new.renewals = old.renewals + 1
+                state.nodes[node.id] = new
+                return (Array(state.nodes.values), new.isDraining != old.isDraining)
+            }
+            if isNews { cluster.tell(.nodes, from: self) }
+            done(.success(nodes))
+        }
+    }
+
+    public func forget(_ node: NodeID, renewals: UInt64?, done: @escaping Done<Bool>) {
+        reach(done) {
+            let isGone = cluster.state.withLock { state in
+                if let record = state.nodes[node], let renewals, record.renewals != renewals { return false }
+                state.nodes[node] = nil
+                for key in state.streams.keys { state.streams[key]?[node] = nil }
+                return true
+            }
+            if isGone { cluster.tell(.nodes, from: self) }
+            done(.success(isGone))
+        }
+    }
+
+    public func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>) {
+        reach(done) {
+            let nodes = cluster.state.withLock { $0.nodes }
+            done(.success(Array(kept.ownedSessions.filter { nodes[$0.owner.node] == nil }.prefix(limit))))
+        }
+    }
+
+    public func noteStreams(
+        _ count: Int, of session: SessionKey, on node: NodeID, limit: Int?, done: @escaping Done<Bool>
+    ) {
+        reach(done) {
+            let isNoted = cluster.state.withLock { state in
+                var streams = state.streams[session] ?? [:]
+                streams[node] = count == 0 ? nil : count
+                if let limit, streams.values.reduce(0, +) > limit { return false }
+                state.streams[session] = streams
+                return true
+            }
+            done(.success(isNoted))
+        }
+    }
+
+    public func claimAlarms(
+        dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int,
+        done: @escaping Done<(due: [Alarm], next: Duration?)>
+    ) {
+        reach(done) {
+            let time = self.now()
+            let found = Lock<[Alarm]>([])
+            kept.alarms(after: nil, limit: .max) { result in found.withLock { $0 = (try? result.get()) ?? [] } }
+            let all = found.withLock { $0 }
+            let owners = Dictionary(uniqueKeysWithValues: kept.ownedSessions.map { ($0.session, $0.owner.node) })
+            let (due, next) = cluster.state.withLock { state -> ([Alarm], Duration?) in
+                let free = all.filter { alarm in
+                    let owner = owners[alarm.session]
+                    let isOthers = owner.map { $0 != node && state.nodes[$0] != nil } == true
+                    let isClaimed = state.claims[alarm].map { $0.until > time } == true
+                    return alarm.due <= now && !isOthers && !isClaimed
+                }.prefix(limit)
+                for alarm in free { state.claims[alarm] = (node, time + life) }
+                return (Array(free), all.first { !free.contains($0) }?.due)
+            }
+            done(.success((due, next)))
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate static let cutOff = StoreError(.unavailable, "The node is cut off from the journal.")
+}
