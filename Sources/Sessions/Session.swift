@@ -178,6 +178,7 @@ package final class Session: Sendable {
         for slot in ended.stores { slot.store?.end() }
         for wait in ended.waits { wait.end(false) }
         for waker in ended.wakers { waker.wake() }
+        shared.owned?.remove(self)
         shared.tellEnd(of: info)
     }
 
@@ -242,7 +243,7 @@ package final class Session: Sendable {
     /// the table's lock, so that no request can be handed this session meanwhile.
     func evict(now: Moment, after patience: Duration) -> SessionNote? {
         core.withLock { core in
-            guard core.isLive, core.keepers == nil, queue.isIdle, now.monotonic - core.lastTouch >= patience
+            guard core.isLive, core.keepers == nil, !core.ownsWork, queue.isIdle, now.monotonic - core.lastTouch >= patience
             else { return nil }
             core.passivateIdleStores(now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
             guard core.isUnused else { return nil }
@@ -266,7 +267,8 @@ extension SessionCore {
     fileprivate mutating func passivateIdleStores(now: Duration, after patience: Duration) {
         for index in stores.indices {
             let slot = stores[index]
-            guard let store = slot.store, slot.isStarted, now - slot.lastUse >= patience, slot.waiters.isEmpty,
+            // One that another node runs never begins here.
+            guard let store = slot.store, slot.isStarted || isElsewhere, now - slot.lastUse >= patience, slot.waiters.isEmpty,
                 !streams.isShown(slot.feature), store.scope.isDormant
             else { continue }
             stores[index].store = nil

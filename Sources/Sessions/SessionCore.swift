@@ -35,6 +35,8 @@ struct SessionCore {
     /// Whether the journal knows the log by another name.
     var epochIsNews = false
     var stores = StoreTable()
+    /// Nil where the session never had an owner.
+    var keptOwnership: KeptOwnership?
     var outbox: Outbox
     var receipts: ReceiptBook
     var streams = StreamTable()
@@ -89,6 +91,7 @@ struct SessionCore {
         receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic)
         reminders = stored.reminders
         accessChanges = stored.accessChanges
+        keptOwnership = stored.owner.map { .kept(Ownership(owner: $0)) }
         credentials = stored.credentials.map {
             Credential(
                 $0, root: stored.record.tokenHash, isShared: stored.record.isShared,

@@ -45,6 +45,9 @@ package final class SessionEnvironment: Sendable {
     /// The same, if other processes append to it.
     let sharedJournal: (any SharedJournal)?
     let index = SessionIndex()
+    /// This process among the nodes that use the journal; nil where there is only one.
+    package let lease: NodeLease?
+    let owned: OwnedSessions?
     /// The time.
     package let time: TimeSource
     /// What waits sleep on, and the work of stores.
@@ -75,12 +78,15 @@ package final class SessionEnvironment: Sendable {
         features: FeatureRegistry, limits: SessionLimits = SessionLimits(), journal: any Journal = MemoryJournal(),
         time: TimeSource = .system, clock: any Clock<Duration> = ContinuousClock(),
         executor: (any TaskExecutor)? = nil, middleware: [any CommonMiddleware] = [], heartbeat: Int = 20,
+        nodeAddress: String = "",
         report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) {
         (self.features, self.limits, self.journal, self.time) = (features, limits, journal, time)
         (self.clock, self.executor, self.middleware) = (clock, executor, middleware)
         (self.heartbeat, self.report) = (heartbeat, report)
         sharedJournal = journal as? any SharedJournal
+        lease = sharedJournal.map { _ in NodeLease(address: nodeAddress, time: time) }
+        owned = sharedJournal.map { _ in OwnedSessions() }
         streamPlaces = Places(limit: limits.streams)
         waitPlaces = Places(limit: limits.waits)
         stores = StoreEnvironment(

@@ -7,9 +7,15 @@
 #endif
 
 extension TimeSource {
-    /// The machine's clocks.
+    /// The machine's clocks. The monotonic one goes on while the machine sleeps: other machines go on, too.
     package static let system = TimeSource(
-        monotonic: { read(CLOCK_MONOTONIC) }, sinceEpoch: { read(CLOCK_REALTIME) })
+        monotonic: { read(continuous) }, sinceEpoch: { read(CLOCK_REALTIME) })
+
+    #if os(Linux)
+        private static let continuous = CLOCK_BOOTTIME
+    #else
+        private static let continuous = CLOCK_MONOTONIC
+    #endif
 
     private static func read(_ clock: clockid_t) -> Duration {
         var time = timespec()

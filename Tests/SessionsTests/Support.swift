@@ -114,7 +114,8 @@ struct Fixture {
     let tally: FeatureID
 
     init(
-        journal: any Journal = MemoryJournal(), gate: Gate = Gate(), _ change: (inout SessionLimits) -> Void = { _ in }
+        journal: any Journal = MemoryJournal(), gate: Gate = Gate(), nodeAddress: String = "",
+        _ change: (inout SessionLimits) -> Void = { _ in }
     ) throws {
         var limits = SessionLimits()
         change(&limits)
@@ -125,7 +126,8 @@ struct Fixture {
             FeatureDefinition(keyed: { key, _ in key == "none" ? nil : Keyed(key: key) }),
         ])
         let environment = SessionEnvironment(
-            features: features, limits: limits, journal: journal, time: time.source, clock: clock)
+            features: features, limits: limits, journal: journal, time: time.source, clock: clock,
+            nodeAddress: nodeAddress)
         table = SessionTable(environment: environment)
         (session, token) = try table.made(.bearer)
         tally = try #require(FeatureID("tally"))

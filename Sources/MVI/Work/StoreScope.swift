@@ -195,6 +195,27 @@ package final class StoreScope: Sendable {
         }
     }
 
+    // MARK: Work of another process
+
+    /// Whether work runs or waits, of which only this process knows how it goes on. May be asked under a lock.
+    package var isBusy: Bool { state.withLock { $0.work.isBusy } }
+
+    /// Whether work would run for watchers, if it were not paused. May be asked under a lock.
+    package var isHeldBack: Bool { state.withLock { $0.work.isHeldBack } }
+
+    /// Whether somebody watches.
+    package var isWatched: Bool { state.withLock { $0.work.watching.isWatched } }
+
+    /// Cancels all work, and starts none until `resume`: another process runs the store's turns. What waited for it to
+    /// settle is told so.
+    package func pause() { _ = change { $0.work.pause(&$1) } }
+
+    /// Lets work start, and starts what is registered for watchers if there are any.
+    package func resume(on host: any StoreHost) {
+        let started = change { state, change in if !state.isEnded { state.work.resume(&change) } }.started
+        begin(started, on: host)
+    }
+
     // MARK: Condition
 
     /// The store's own condition, as far as it is counted here.

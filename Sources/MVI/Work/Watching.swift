@@ -1,11 +1,13 @@
 /// Who watches a store is only counted; what runs meanwhile is registered here.
 struct Watching {
     private var registered: [WorkID: (grace: Duration, request: WorkRequest, isOfBootstrap: Bool)] = [:]
-    private var watchers = 0
+    private(set) var watchers: Int
     /// Grows with each arrival of a first watcher, so that an old grace period knows it is void.
     private var generation: UInt64 = 0
     /// The grace periods of this generation.
     private(set) var graces: [Task<Void, Never>] = []
+
+    init(watchers: Int = 0) { self.watchers = watchers }
 
     var isWatched: Bool { watchers > 0 }
 

@@ -63,6 +63,17 @@ package enum Effect: Sendable {
         }
     }
 
+    /// Whether work begins by it in any case; false where it depends on watchers, too.
+    package var launches: Bool {
+        switch self {
+        case .launch, .throttle: true
+        case .whileWatched, .cancel: false
+        }
+    }
+
+    /// Whether work begins by it if the store is watched.
+    package var watches: Bool { if case .whileWatched = self { true } else { false } }
+
     /// The id of the work that it is about.
     var id: WorkID? {
         switch self {

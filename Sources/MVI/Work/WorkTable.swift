@@ -42,6 +42,8 @@ struct WorkTable {
     private var heldBackCount = 0
     var watching = Watching()
     var settling = Settling()
+    /// Whether nothing starts: the work is another process's now.
+    private(set) var isPaused = false
 
     var runningCount: Int { running.count }
 
@@ -64,6 +66,12 @@ struct WorkTable {
             && watching.isAllOfBootstrap
     }
 
+    /// Whether work runs or waits, of which only this process knows how it goes on.
+    var isBusy: Bool { !running.isEmpty || queuedCount > 0 }
+
+    /// Whether work would run for watchers, if it were not paused.
+    var isHeldBack: Bool { isPaused && watching.isWatched && watching.count > 0 }
+
     /// Whether what the work dispatches is still taken, in a batch whose earlier turns cancel those ids.
     func isLive(_ token: WorkToken, unless cancelled: Set<WorkID> = []) -> Bool {
         guard let entry = running[token] else { return false }
@@ -78,6 +86,7 @@ struct WorkTable {
     mutating func simulate(_ effects: [Effect]) -> Int {
         var change = WorkChange()
         let before = cancelled
+        isPaused = false
         apply(effects, isBootstrap: false, &change)
         cancelled = before
         return change.started.count
@@ -98,6 +107,7 @@ struct WorkTable {
     }
 
     private mutating func launch(_ request: WorkRequest, _ change: inout WorkChange) {
+        if isPaused { return change.released.append(request) }
         let token = newToken()
         let isActive = request.id.map { active[$0] != nil } ?? false
         if isActive, request.policy == .keepPrevious { return }
@@ -122,6 +132,7 @@ struct WorkTable {
         _ interval: Duration, _ latest: Bool, _ request: WorkRequest, _ change: inout WorkChange
     ) {
         guard let id = request.id else { return }
+        if isPaused { return change.released.append(request) }
         if throttled[id] != nil {
             if latest { holdBack(request, id, interval, &change) }
             return
@@ -225,6 +236,23 @@ struct WorkTable {
     /// One more watcher.
     mutating func beginWatching(_ change: inout WorkChange) {
         for request in watching.begin(graces: &change.cancelled) { launch(request, &change) }
+    }
+
+    /// The end of all work until `resume`. Who watches stays known; what is registered for them goes, since bootstrap
+    /// registers it anew.
+    mutating func pause(_ change: inout WorkChange) {
+        if isPaused { return }
+        let (token, watchers) = (lastToken, watching.watchers)
+        removeAll(&change)
+        (lastToken, watching) = (token, Watching(watchers: watchers))
+        isPaused = true
+    }
+
+    /// Work runs again: what is registered for watchers starts, if there are any.
+    mutating func resume(_ change: inout WorkChange) {
+        guard isPaused else { return }
+        isPaused = false
+        if watching.isWatched { for request in watching.requests { launch(request, &change) } }
     }
 
     /// The end of all work. What does not listen runs on.

@@ -54,8 +54,10 @@ final class IntentJob: QueueJob {
 
     func run() -> Bool {
         let (limits, feature) = (session.shared.limits, feature)
+        guard session.mayRun else { return pass() }
         let (judgement, found) = session.core.withLock { core in
-            (receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
+            core.batch.isAnswer = true
+            return (receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
         }
         switch judgement {
         case .next: break
@@ -88,7 +90,7 @@ final class IntentJob: QueueJob {
 
     private func run(on store: SessionStore, version: UInt64?, after effects: [Effect]?) throws(StoreError) -> Bool {
         if let judged = judged?(store.runner) {
-            if isChecked { try request.check(version: version) }
+            try request.check(version: version)
             return session.run(self, judged, on: store, after: effects)
         }
         if let decoded, decoded.store === store {
@@ -122,6 +124,12 @@ final class IntentJob: QueueJob {
 
     /// The answer that is kept if the error uses the request's number up.
     func recorded(_ error: StoreError) -> RecordedRefusal? { hasNumber ? record?(error) : nil }
+
+    /// Leads to nothing here: another node runs it.
+    private func pass() -> Bool {
+        session.core.withLock { $0.joinOther(self, .elsewhere, isKept: false) }
+        return true
+    }
 
     /// Leads to nothing but the error, or the receipt that there is.
     private func refuse(_ error: StoreError?) -> Bool {

@@ -18,6 +18,7 @@ extension Session {
         record: (@Sendable (StoreError) -> RecordedRefusal?)? = nil,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
+        guard mayRun else { return completion(.failure(.elsewhere)) }
         let (store, isKept, name) = core.withLock { core -> (SessionStore?, Bool, UInt64) in
             let index = core.stores.index(of: feature)
             if let index { core.stores[index].lastUse = core.lastTouch }
@@ -166,10 +167,15 @@ extension Session {
                     core.receipts.release(receipt.key)
                     return core.receipts[receipt.key]?.outcome
                 }
-                completion(result.map { !$0.isKept && outcome == recorded })
+                completion(
+                    result.flatMap { result in
+                        result.error.map { .failure($0) } ?? .success(!result.isKept && outcome == recorded)
+                    })
             } _: { [self] job in
                 let now = shared.time.sinceEpoch()
+                guard mayRun else { return core.withLock { $0.joinOther(job, .elsewhere, isKept: false) } }
                 core.withLock { core in
+                    core.batch.isAnswer = true
                     // Else it ran before, or it is not the number's turn: nothing is kept.
                     let isNext = if case .next = core.judge(receipt) { true } else { false }
                     if isNext { core.add(refusal, receipt, .random(), now: now) }

@@ -9,4 +9,153 @@ extension StoreError.Code {
 
 extension StoreError {
     static let elsewhere = StoreError(.elsewhere, "Another node runs the session's turns.", retryAfter: .seconds(1))
+    static let noLease = StoreError(
+        .unavailable, "This node may not run work now: it has not reached the journal for some seconds.",
+        retryAfter: .seconds(2))
+}
+
+/// Which node runs a session's turns.
+extension Session {
+    /// Whether turns may run here: no other node that lives owns the session. Whether that is so the journal judges with each
+    /// append.
+    var mayRun: Bool {
+        guard let lease = shared.lease else { return true }
+        let owner = core.withLock { $0.isElsewhere ? $0.ownership.owner : nil }
+        return owner.map { !lease.isAnother($0.node) } ?? true
+    }
+
+    /// The other node that owns the session, as far as is known here; nil if none does that lives.
+    package var owningNode: NodeRecord? {
+        guard let lease = shared.lease else { return nil }
+        let owner = core.withLock { $0.isElsewhere ? $0.ownership.owner : nil }
+        return owner.flatMap { lease.node($0.node) }
+    }
+
+    /// A batch with a change of the owner was committed: work starts here, or ends.
+    func ownerChanged() {
+        let (ownsWork, stores) = core.withLock { ($0.ownsWork, $0.storesInMemory) }
+        if ownsWork {
+            shared.owned?.add(self)
+            for store in stores { store.scope.resume(on: store) }
+        } else {
+            shared.owned?.remove(self)
+            for store in stores { store.scope.pause() }
+        }
+    }
+
+    /// Work of the session that ran here ends.
+    func end(work stores: [SessionStore]) {
+        guard !stores.isEmpty else { return }
+        shared.owned?.remove(self)
+        for store in stores { store.scope.pause() }
+    }
+
+    /// This node may run work no more. Others find the session among those of a node that is gone.
+    func stopWork() { end(work: core.withLock { $0.ownsWork ? $0.loseWork() : [] }) }
+
+    // MARK: Looking after it
+
+    /// Sees to it that work runs which watchers ask for, and that stores that streams show have begun, where no other node
+    /// does. Called when the owner changes, when a stream opens, and now and then.
+    func lookAfterWork() {
+        guard let lease = shared.lease, mayRun, !lease.isDraining else { return }
+        let (waiting, heldBack) = core.withLock { core -> ([FeatureID], [FeatureID]) in
+            guard core.isLive, core.key != nil else { return ([], []) }
+            let shown = core.stores.filter { core.streams.isShown($0.feature) || $0.store?.scope.isWatched == true }
+            let waiting = shown.filter { if case .done = $0.start { $0.store == nil } else { true } }.map(\.feature)
+            return (waiting, core.ownsWork ? [] : shown.filter { $0.store?.scope.isHeldBack == true }.map(\.feature))
+        }
+        if !waiting.isEmpty {
+            open(.features(waiting)) { [self] result in if case .success = result { claimHeldBack() } }
+        } else if !heldBack.isEmpty {
+            claimHeldBack()
+        }
+    }
+
+    /// Becomes the owner where watchers ask for work.
+    func claimHeldBack() {
+        enqueue(
+            FunctionJob(.steps) { [self] job in
+                let mayRun = mayRun
+                core.withLock { core in
+                    let features =
+                        core.ownsWork || !mayRun
+                        ? [] : core.stores.filter { $0.store?.scope.isHeldBack == true }.map(\.feature)
+                    core.batch.claims += features
+                    if !features.isEmpty { core.batch.count += 1 }
+                    core.joinOther(job, isKept: !features.isEmpty)
+                }
+            })
+    }
+
+    /// Takes a session over whose owner is gone, with the stores whose work ran there: as if they had been loaded after the end
+    /// of a process.
+    func takeOver(_ working: [FeatureID], done: @escaping @Sendable () -> Void) {
+        catchUp { [self] in
+            guard mayRun, core.withLock({ $0.isLive && $0.isElsewhere }) else { return done() }
+            open(.features(core.withLock { core in working.filter { core.stores.index(of: $0) != nil } })) { [self] _ in
+                // Also where nothing is left to do: it has a dead owner no more.
+                enqueue(
+                    FunctionJob(.steps, completion: { _ in done() }) { [self] job in
+                        let mayRun = mayRun
+                        core.withLock { core in
+                            let isKept = mayRun && core.isElsewhere
+                            if isKept { core.batch.count += 1 }
+                            core.joinOther(job, isKept: isKept)
+                        }
+                    })
+            }
+        }
+    }
+
+    /// Owns the session no more if no work runs here: any node may run its turns then.
+    func releaseIfIdle(now: Duration) {
+        guard core.withLock({ $0.isIdleOwner(now: now) }) else { return }
+        enqueue(
+            FunctionJob(.steps) { [self] job in
+                core.withLock { core in
+                    let isKept = core.isIdleOwner(now: now)
+                    if isKept {
+                        core.batch.count += 1
+                        core.batch.releasesOwner = true
+                    }
+                    core.joinOther(job, isKept: isKept)
+                }
+            })
+    }
+
+    /// Gives the session away with its work: the next node that uses it takes it over. `done` is told whether it was this
+    /// node's.
+    package func giveAway(_ done: @escaping @Sendable (Bool) -> Void) {
+        enqueue(
+            FunctionJob(.steps, completion: { done((try? $0.get().isKept) ?? false) }) { [self] job in
+                core.withLock { core in
+                    let isKept = core.ownsWork
+                    if isKept {
+                        core.batch.count += 1
+                        core.batch.givesAway = true
+                    }
+                    core.joinOther(job, isKept: isKept)
+                }
+            })
+    }
+}
+
+extension SessionCore {
+    fileprivate func isIdleOwner(now: Duration) -> Bool {
+        isLive && ownsWork && now >= ownership.heldUntil && !stores.hasLoads
+            && storesInMemory.allSatisfy { !$0.scope.isBusy }
+            && batch.stores.allSatisfy { store in !store.effects.contains { $0.launches } }
+    }
+}
+
+/// The sessions whose work runs on this node.
+final class OwnedSessions: Sendable {
+    private let sessions = Lock<[ObjectIdentifier: Session]>([:])
+
+    func add(_ session: Session) { sessions.withLock { $0[ObjectIdentifier(session)] = session } }
+
+    func remove(_ session: Session) { sessions.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(session)) } }
+
+    var all: [Session] { sessions.withLock { Array($0.values) } }
 }

@@ -24,8 +24,10 @@ final class DeliveryJob: QueueJob {
 
     func run() -> Bool {
         let limits = session.shared.limits
+        guard session.mayRun else { return refuse(.elsewhere) }
         let (judgement, found) = session.core.withLock { core in
-            (receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
+            core.batch.isAnswer = true
+            return (receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
         }
         switch judgement {
         case .next: break

@@ -39,16 +39,25 @@ extension Session {
                 }
             }
             // It was certainly not kept, and its head is still the newest.
-            if error != nil, news.head == expected {
+            if error != nil, news.head == expected, news.owner == pending.batch.expectedOwner {
                 if let end = append(pending) { ended(end) }
                 return
             }
             discard(pending)
+            noteCollision()
             let isKnown = news.recentHeads.contains(expected)
             apply(news, since: expected)
             // Behind a head that is not remembered any more ours may lie as well: then nothing runs again.
             ended(pending.end(error.flatMap { isKnown ? nil : .unknown($0) } ?? .conflict))
         }
+    }
+
+    /// Another node was first. Where that is so again and again this node becomes the owner for a while: the others pass their
+    /// requests on then.
+    private func noteCollision() {
+        guard shared.lease != nil else { return }
+        let now = shared.time.monotonic()
+        core.withLock { $0.ownership.collide(now: now) }
     }
 
     /// Loads what is newer than the head, as often as it takes; nil if the session is gone.
@@ -70,6 +79,18 @@ extension Session {
             case .success(let news): then(news)
             case .failure(let error) where error.code == .closed || isEnded: then(nil)
             case .failure: tryAgain { [self] in load(then: then) }
+            }
+        }
+    }
+
+    /// What is newer than the head, if the journal says so now; nil if the session is gone.
+    fileprivate func loadOnce(_ done: @escaping Done<StoredSession?>) {
+        let head = core.withLock { $0.head }
+        keep { [self] result in
+            switch result {
+            case .success(let key): shared.journal.load(key, since: head, done: done)
+            case .failure(let error) where error.code == .gone: done(.success(nil))
+            case .failure(let error): done(.failure(error))
             }
         }
     }
@@ -99,9 +120,13 @@ extension Session {
 
     private func apply(_ news: StoredSession, _ adoptions: [Adoption]) {
         let now = Moment(shared.time)
+        let before = core.withLock { $0.keptOwnership == nil ? nil : $0.ownership.owner }
         let (applied, unloaded) = core.withLock { $0.apply(news, adoptions, now: now, limits: shared.limits) }
+        if shared.lease != nil, core.withLock({ !$0.ownsWork }) { shared.owned?.remove(self) }
         follow(applied)
         bringBack(unloaded)
+        // What its owner ran for watchers nobody runs now.
+        if let before, news.owner == nil, shared.lease?.isAnother(before.node) == false { lookAfterWork() }
     }
 
     /// What a stream shows is in memory, and its work runs.
@@ -171,6 +196,7 @@ extension SessionCore {
         let first = head.number + 1
         head = news.head
         var applied = Applied()
+        for store in adopt(news.owner) { applied.changes.append(.stopped(store)) }
         if !epochIsNews, news.record.epoch != epoch {
             // Another writer found that the log is another one; what is kept of it here is still true.
             epoch = news.record.epoch
@@ -226,6 +252,7 @@ extension SessionCore {
         epochIsNews = true
         var applied = Applied()
         for slot in stores.removeAll() { applied.add(slot) }
+        _ = adopt(nil)
         outbox = Outbox()
         receipts = ReceiptBook()
         reminders = []
@@ -247,8 +274,13 @@ private final class CatchUpJob: QueueJob {
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
         let (head, waiters) = begin()
-        session.load { [self] news in
-            if let news { session.apply(news, since: head) } else { session.end(.ended) }
+        session.loadOnce { [self] result in
+            switch result {
+            case .success(let news?) where news.fault == nil: session.apply(news, since: head)
+            case .success(nil): session.end(.ended)
+            // The next comparison finds it again.
+            case .success, .failure: break
+            }
             hasRead.withLock { $0 = true }
             resume()
             for waiter in waiters { waiter() }

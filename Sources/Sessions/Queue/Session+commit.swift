@@ -9,8 +9,17 @@ extension Session: TurnQueueOwner {
     /// features to show change in one step under the lock; streams are written to after it.
     package func commit() -> CommitEnd? {
         let now = shared.time.sinceEpoch()
-        let (pending, results) = core.withLock { $0.takeBatch(self, now: now) }
-        guard let pending else { return (.committed, results) }
+        let node = shared.lease?.holder
+        let (pending, results, needs) = core.withLock { $0.takeBatch(self, now: now, node: node) }
+        guard let pending else {
+            guard shared.lease != nil, case .confirmation = needs else { return (.committed, results) }
+            confirm(results)
+            return nil
+        }
+        if case .lease = needs {
+            discard(pending)
+            return pending.end(.failed(.noLease))
+        }
         return append(pending)
     }
 
@@ -53,12 +62,39 @@ extension Session: TurnQueueOwner {
             let now = Moment(shared.time)
             core.withLock { $0.receipts.add(receipt, made: now.monotonic(receipt.made)) }
             discard(pending)
-            return pending.end(.conflict)
+            if shared.lease == nil { return pending.end(.conflict) }
+            // Another node ran it.
+            readNews { [self] in ended(pending.end($0 ?? .conflict)) }
+            return nil
         case .failed(let error):
             discard(pending)
             // Another object deleted it.
             if error.code == .gone { end(.ended) }
             return pending.end(.failed(error))
+        }
+    }
+
+    /// Ends a batch that appends nothing, when it is known that no other node appended meanwhile; else its jobs run again.
+    private func confirm(_ results: ShortList<JobResult>) {
+        hasMoved { [self] result in
+            switch result {
+            case .success(false): ended((.committed, results))
+            case .failure(let error): ended((.failed(error), results))
+            case .success(true): readNews { [self] in ended(($0 ?? .conflict, results)) }
+            }
+        }
+    }
+
+    /// Applies what other nodes appended; hands over how the batch ends if the session has ended.
+    private func readNews(_ done: @escaping @Sendable (CommitOutcome?) -> Void) {
+        let head = core.withLock { $0.head }
+        load { [self] news in
+            guard let news else {
+                end(.ended)
+                return done(.failed(.sessionEnded))
+            }
+            apply(news, since: head)
+            done(nil)
         }
     }
 
@@ -77,6 +113,9 @@ extension Session: TurnQueueOwner {
         let now = hasTimes ? Moment(shared.time) : nil
         follow(core.withLock { $0.apply(pending, now: now, limits: shared.limits) })
         for case .set(let reminder) in pending.batch.reminders { shared.reminderClock.note(due: reminder.due) }
+        if pending.batch.ownerChange != nil { return ownerChanged() }
+        guard shared.lease != nil, core.withLock({ $0.ownsWork }) else { return }
+        for store in pending.stores { if let store = store.store { store.scope.resume(on: store) } }
     }
 
     /// Does what follows after the lock.
@@ -84,7 +123,11 @@ extension Session: TurnQueueOwner {
         for change in applied.changes {
             switch change {
             case .ended(let store): store.end()
-            case .began(let store, let streams): for stream in streams { watch(store, from: stream) }
+            case .began(let store, let streams):
+                for stream in streams { watch(store, from: stream) }
+                // What it registers for watchers it does at the end of the turn that runs now.
+                if shared.lease != nil, !streams.isEmpty { claimHeldBack() }
+            case .stopped(let store): store.scope.pause()
             case .undelivered(let count, let feature):
                 shared.report(.undelivered(count: count, instance: feature.text))
             case .news: break
@@ -111,6 +154,8 @@ extension SessionCore {
     struct Applied {
         enum Change {
             case ended(SessionStore)
+            /// Its work is another node's.
+            case stopped(SessionStore)
             /// Streams with those numbers show it from now on.
             case began(SessionStore, streams: [UInt64])
             case undelivered(count: Int, FeatureID)
@@ -128,6 +173,7 @@ extension SessionCore {
         let first = head.number + 1
         head = pending.batch.head
         if pending.batch.epoch == epoch { epochIsNews = false }
+        if let change = pending.batch.ownerChange { take(change) }
         outbox.told(first: pending.batch.firstLabel, lost: pending.batch.lostLabels)
         receipts.told(forgotten: pending.batch.forgottenReceipts.count)
         var applied = Applied()

@@ -41,6 +41,10 @@ extension Session {
     /// Runs a turn that a store in memory asks for itself: a step of launched work, the turn of a failure. False if it has
     /// to wait for another store.
     func run(_ job: any TurnJob, on store: SessionStore) -> Bool {
+        guard mayRun else {
+            drop(job)
+            return true
+        }
         switch prepare(store) {
         case .gone: drop(job)
         case .waits: return false
@@ -187,6 +191,10 @@ final class BootstrapJob: QueueJob {
     var lane: JobLane { .steps }
 
     func run() -> Bool {
+        guard session.mayRun else {
+            session.drop(self)
+            return true
+        }
         if case .waits = session.prepare(store, inputs: inputs) { return false }
         return true
     }

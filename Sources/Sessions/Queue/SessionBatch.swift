@@ -35,6 +35,13 @@ struct SessionBatch {
     /// Nil if there are none, as there mostly are.
     var reminders: [ReminderChange]?
     var results: ShortList<JobResult> = []
+    /// Stores whose work is to begin although no turn asks for it: the node becomes the session's owner.
+    var claims: [FeatureID] = []
+    /// Whether the node owns the session no more, if no turn launches work; or hands its work to the next one.
+    var releasesOwner = false
+    var givesAway = false
+    /// Whether a caller is answered by it: where other nodes append, even an answer without a turn has to be true.
+    var isAnswer = false
 
     /// Adds a store that is kept; returns its place.
     mutating func add(_ slot: borrowing StoreSlot) -> Int {
@@ -87,6 +94,15 @@ final class PendingCommit: Sendable {
     }
 
     func end(_ outcome: CommitOutcome) -> CommitEnd { (outcome, results) }
+}
+
+/// What a batch needs before it can end.
+enum BatchNeed {
+    case nothing
+    /// That nothing was appended elsewhere.
+    case confirmation
+    /// That this node may run work, which it may not.
+    case lease
 }
 
 /// A request's name, as its receipt will have it.
@@ -367,15 +383,21 @@ extension SessionCore {
     }
 
     /// The batch, with what the journal is to know besides; no commit if its turns take no number.
-    mutating func takeBatch(_ session: Session, now: Duration) -> (PendingCommit?, ShortList<JobResult>) {
+    mutating func takeBatch(
+        _ session: Session, now: Duration, node: NodeID?
+    ) -> (pending: PendingCommit?, results: ShortList<JobResult>, needs: BatchNeed) {
         var working = SessionBatch()
         swap(&working, &batch)
+        let isShared = session.shared.lease != nil
+        let beginning = isShared ? working.beginning : []
+        // The journal is told of the owner with a turn.
+        if working.count == 0, !ownsWork, !beginning.isEmpty { working.count = 1 }
         guard working.count > 0 else {
             // Turns without a number change nothing; what bootstrap had to do is done.
             for store in working.stores where store.hasStarted { started(store) }
-            return (nil, working.results)
+            return (nil, working.results, working.isAnswer ? .confirmation : .nothing)
         }
-        let journal = JournalBatch(
+        var journal = JournalBatch(
             // One that is not kept yet gets its key before this is appended.
             session: key ?? SessionKey(0), expecting: head,
             head: SessionHead(number: head.number + working.count, nonce: nonces.next()), time: now,
@@ -384,6 +406,12 @@ extension SessionCore {
             recordingLimit: session.shared.limits.recordedTurns,
             forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
             lostLabels: outbox.lostIsNews ? outbox.lost : nil, epoch: epochIsNews ? epoch : nil)
-        return (PendingCommit(session, journal, working, isKept: key != nil), [])
+        var needsNode = false
+        if isShared {
+            journal.expectedOwner = ownership.owner
+            (journal.ownerChange, needsNode) = ownerChange(
+                working, beginning, head: journal.head, by: node, now: session.shared.time.monotonic())
+        }
+        return (PendingCommit(session, journal, working, isKept: key != nil), [], needsNode ? .lease : .nothing)
     }
 }

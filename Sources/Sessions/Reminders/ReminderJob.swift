@@ -25,7 +25,7 @@ final class ReminderJob: QueueJob {
             (core.currentReminders.contains(reminder), core.find(reminder.feature, limits: limits))
         }
         // Another turn forgot or replaced it meanwhile.
-        guard isThere else { return nothing() }
+        guard isThere, session.mayRun else { return nothing() }
         switch found {
         case .passive(nil): return false
         // It is kept where its state cannot be had now.

@@ -54,8 +54,21 @@ extension Session {
     /// Disposes of a store. `completion` is told whether there was one.
     package func removeStore(_ feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void) {
         enqueue(
-            FunctionJob(.intents, completion: { completion($0.map(\.isKept)) }) { [self] job in
-                core.withLock { $0.joinDisposal(job, of: feature) }
+            FunctionJob(
+                .intents,
+                completion: { result in
+                    completion(result.flatMap { result in result.error.map { .failure($0) } ?? .success(result.isKept) })
+                }
+            ) { [self] job in
+                let mayRun = mayRun
+                core.withLock { core in
+                    core.batch.isAnswer = true
+                    if mayRun {
+                        core.joinDisposal(job, of: feature)
+                    } else {
+                        core.joinOther(job, .elsewhere, isKept: false)
+                    }
+                }
             })
     }
 
@@ -86,7 +99,10 @@ extension Session {
             stateLimit: shared.limits.stateBytes, outboxLimit: shared.limits.outboxBytes, principal: principal)
         do {
             guard let erased = try definition.make(feature.key, seed) else { throw StoreError.featureNotFound }
-            return SessionStore(self, feature, erased, environment)
+            let store = SessionStore(self, feature, erased, environment)
+            // Until the journal has this node for the session's owner.
+            if shared.lease != nil { store.scope.pause() }
+            return store
         } catch let error as StoreError {
             throw error
         } catch let refusal as Refusal {
@@ -145,6 +161,7 @@ extension Session {
             }
             shared.note(lost: store.erased.lost, of: stored.summary.feature)
         }
+        if shared.lease != nil, core.withLock({ $0.ownsWork }) { ownerChanged() }
         follow(applied)
         for waiter in waiters { waiter() }
     }
@@ -242,11 +259,14 @@ private final class OpenJob: QueueJob {
         let features = features.sorted { $0.text < $1.text }
         if session.core.withLock({ $0.isMissing(features) }) { return false }
         error.withLock { $0 = nil }
+        // Where another node runs its turns a store is only shown.
+        let mayRun = session.mayRun
         for feature in features {
             do throws(StoreError) {
                 switch session.core.withLock({ $0.find(feature, limits: session.shared.limits) }) {
-                case .store(let store, _, _): if case .waits = session.prepare(store) { return false }
+                case .store(let store, _, _): if mayRun, case .waits = session.prepare(store) { return false }
                 case .passive(let failure): if let failure { throw failure }
+                case .absent where !mayRun: throw .elsewhere
                 case .absent(let refusal?, _): throw refusal
                 case .absent(nil, _): if try session.make(feature, for: principal) == nil { return false }
                 }

@@ -1,0 +1,176 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// This process among the nodes that use one journal: whether it may run sessions' work, and which other nodes live.
+///
+/// A node renews its row in the journal every few seconds. Others take its sessions over when they saw the row unchanged for
+/// `patience`, each by its own clock; the node itself stops its work earlier, `life` after it *sent* its last renewal that was
+/// answered. No clock of one machine is compared with that of another (C. Gray, D. Cheriton, "Leases", 1989).
+package final class NodeLease: Sendable {
+    /// How often a node renews.
+    static let interval: Duration = .seconds(3)
+    /// How long after a renewal was sent the node may run work.
+    static let life: Duration = .seconds(10)
+    /// For how long another node's row has to be seen unchanged before it counts as gone.
+    static let patience: Duration = .seconds(15)
+
+    /// Where the others reach this node: a host and a port.
+    package let address: String
+
+    private struct State {
+        /// Nil as long as it is not among the nodes.
+        var id: NodeID?
+        /// On the monotonic clock.
+        var end: Duration = .zero
+        /// Nodes as the last renewal found them.
+        var nodes: [NodeID: NodeRecord] = [:]
+        /// Of each other node the number of renewals that was seen last, and since when it is the same.
+        var seen: [NodeID: (renewals: UInt64, since: Duration)] = [:]
+        /// Ids that the last renewal did not find, and when the first session with each was met.
+        var unknown: [NodeID: Duration] = [:]
+        /// Ids that no living node has: none is used again.
+        var gone: Set<NodeID> = []
+        var isDraining = false
+        var isRenewing = false
+        var nextRenewal: Duration = .zero
+        /// How often sessions of nodes that are gone were looked for; nil if there are none.
+        var orphanRound: Int?
+    }
+
+    private let state = Lock(State())
+    private let time: TimeSource
+
+    init(address: String, time: TimeSource) { (self.address, self.time) = (address, time) }
+
+    /// The node's id if it may run work now.
+    var holder: NodeID? {
+        let now = time.monotonic()
+        return state.withLock { $0.isDraining || now >= $0.end ? nil : $0.id }
+    }
+
+    /// The node's id in the journal, whether or not it may run work.
+    package var id: NodeID? { state.withLock { $0.id } }
+
+    /// Whether the node gives its sessions away.
+    var isDraining: Bool { state.withLock { $0.isDraining } }
+
+    /// Whether another node that lives has the id, as far as is known: one that is not known counts as living until a later
+    /// renewal has not found it.
+    func isAnother(_ id: NodeID) -> Bool {
+        let now = time.monotonic()
+        return state.withLock { state in
+            if id == state.id || id == .nobody || state.gone.contains(id) { return false }
+            if state.nodes[id] == nil, state.unknown[id] == nil { state.unknown[id] = now }
+            return true
+        }
+    }
+
+    func node(_ id: NodeID) -> NodeRecord? { state.withLock { id == $0.id ? nil : $0.nodes[id] } }
+
+    /// The place of this node among all, and how many they are.
+    var place: (rank: Int, count: Int) {
+        state.withLock { state in
+            let smaller = state.nodes.keys.count { $0.number < (state.id?.number ?? 0) }
+            return (smaller, max(1, state.nodes.count))
+        }
+    }
+
+    // MARK: Renewals
+
+    /// Whether it is time for a renewal. One at a time: a journal that does not answer is not asked again and again.
+    func beginRenewal(now: Duration) -> Bool {
+        state.withLock { state in
+            guard !state.isRenewing, now >= state.nextRenewal || !state.unknown.isEmpty else { return false }
+            (state.isRenewing, state.nextRenewal) = (true, now + Self.interval)
+            return true
+        }
+    }
+
+    func endRenewal() { state.withLock { $0.isRenewing = false } }
+
+    /// There may be sessions whose owners are gone.
+    func noteOrphans(round: Int = 0) { state.withLock { $0.orphanRound = $0.orphanRound ?? round } }
+
+    /// How often they were looked for already; nil if there are none.
+    func takeOrphanRound() -> Int? {
+        state.withLock { state in
+            defer { state.orphanRound = nil }
+            return state.orphanRound
+        }
+    }
+
+    /// What the next renewal says; nil if the node has to join first.
+    var record: NodeRecord? {
+        state.withLock { state in
+            state.id.map { NodeRecord(id: $0, address: address, isDraining: state.isDraining) }
+        }
+    }
+
+    /// The node is among the others.
+    func joined(_ id: NodeID, sent: Duration) {
+        state.withLock { state in
+            state.id = id
+            state.end = sent + Self.life
+            // What was there before this node came.
+            state.orphanRound = 0
+        }
+    }
+
+    /// A renewal that was sent at a time was answered. Returns the nodes that were seen unchanged for too long, and whether
+    /// some are gone that were there.
+    func renewed(_ nodes: [NodeRecord], sent: Duration) -> (silent: [NodeRecord], hasLost: Bool) {
+        let now = time.monotonic()
+        return state.withLock { state in
+            state.end = max(state.end, sent + Self.life)
+            let found = Dictionary(nodes.map { ($0.id, $0) }) { $1 }
+            let lost = state.nodes.keys.filter { found[$0] == nil }
+            let unknown = state.unknown.filter { found[$0.key] == nil && $0.value < sent }.map(\.key)
+            if state.gone.count > 10_000 { state.gone = [] }
+            state.gone.formUnion(lost + unknown)
+            for id in found.keys { state.unknown[id] = nil }
+            for id in unknown { state.unknown[id] = nil }
+            state.nodes = found
+            var seen: [NodeID: (renewals: UInt64, since: Duration)] = [:]
+            for node in nodes where node.id != state.id {
+                let before = state.seen[node.id]
+                seen[node.id] = before?.renewals == node.renewals ? before : (node.renewals, now)
+            }
+            state.seen = seen
+            let silent = nodes.filter { node in seen[node.id].map { now - $0.since >= Self.patience } == true }
+            return (silent, !lost.isEmpty || !unknown.isEmpty)
+        }
+    }
+
+    /// The journal was not reached: what was seen of others begins anew.
+    func missed() { state.withLock { $0.seen = [:] } }
+
+    /// Whether the lease has ended: the node is not among the others any more, and has to join again under another id.
+    func end() -> NodeID? {
+        let now = time.monotonic()
+        return state.withLock { state in
+            guard let id = state.id, now >= state.end || state.isDraining else { return nil }
+            state.id = nil
+            state.gone.insert(id)
+            return id
+        }
+    }
+
+    /// The others say that the node is gone.
+    func forgotten() -> NodeID? {
+        state.withLock { state in
+            guard let id = state.id else { return nil }
+            state.id = nil
+            state.gone.insert(id)
+            return id
+        }
+    }
+
+    /// The node takes no more work, and joins no more.
+    func drain() { state.withLock { $0.isDraining = true } }
+}
+
+extension NodeID {
+    /// That of the owner of a session that was given away: any node takes it over.
+    static let nobody = NodeID(0)
+}

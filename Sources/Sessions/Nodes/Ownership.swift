@@ -1,0 +1,128 @@
+import MVI
+import SessionJournal
+
+/// Who runs a session's turns, as far as that is known here.
+struct Ownership: Sendable {
+    /// As the journal has it.
+    var owner: SessionOwner?
+    /// Whether this object became the owner with it: the session's work runs here.
+    var isHere = false
+    /// The stores whose work runs, as the journal was told.
+    var working: [FeatureID] = []
+    /// Until when it stays the owner without work, on the monotonic clock: another node would be in the way.
+    var heldUntil: Duration = .zero
+    /// How often others were first in a short time, and when that began.
+    var collisions = 0
+    var collidedSince: Duration = .zero
+    /// Stores that streams of other nodes show, and until when that is known.
+    var watchers: [NodeID: (until: Duration, stores: [FeatureID: SessionStore])] = [:]
+
+    /// Others are first so often that one node had better have the session for itself.
+    private static let collisionLimit = 4
+    private static let collisionTime: Duration = .seconds(1)
+    static let holdTime: Duration = .seconds(5)
+
+    /// Another node was first.
+    mutating func collide(now: Duration) {
+        if now - collidedSince > Self.collisionTime { (collisions, collidedSince) = (0, now) }
+        collisions += 1
+        if collisions >= Self.collisionLimit, owner == nil { heldUntil = now + Self.holdTime }
+    }
+}
+
+extension SessionBatch {
+    /// The stores whose work begins with it.
+    var beginning: [FeatureID] {
+        var features = claims
+        for store in stores {
+            guard let place = store.store, !features.contains(store.feature) else { continue }
+            let isBusy = store.effects.contains { $0.launches || ($0.watches && place.scope.isWatched) }
+            if isBusy { features.append(store.feature) }
+        }
+        return features
+    }
+}
+
+extension SessionCore {
+    /// Outside the session for the most part: those on a node of its own have none.
+    indirect enum KeptOwnership { case kept(Ownership) }
+
+    var ownership: Ownership {
+        get { if case .kept(let ownership)? = keptOwnership { ownership } else { Ownership() } }
+        set { keptOwnership = .kept(newValue) }
+    }
+
+    /// Whether the session's work runs here.
+    var ownsWork: Bool { keptOwnership != nil && ownership.isHere }
+
+    /// Whether another node runs its turns, or seemed to.
+    var isElsewhere: Bool { keptOwnership != nil && ownership.owner != nil && !ownership.isHere }
+
+    /// What becomes of the owner with a batch that ends at a head. `needsNode` where this node may run no work and the batch
+    /// asks for some.
+    ///
+    /// - Parameter features: the stores whose work begins with it.
+    func ownerChange(
+        _ working: SessionBatch, _ features: [FeatureID], head: SessionHead, by node: NodeID?, now: Duration
+    ) -> (change: OwnerChange?, needsNode: Bool) {
+        let known = ownership
+        if known.isHere, let owner = known.owner {
+            if working.releasesOwner, features.isEmpty { return (.released, false) }
+            if working.givesAway {
+                let fence = SessionOwner(node: .nobody, fence: head)
+                return (.owned(fence, working: known.working + features), false)
+            }
+            let new = features.filter { !known.working.contains($0) }
+            return (new.isEmpty ? nil : .owned(owner, working: known.working + new), false)
+        }
+        guard !features.isEmpty || now < known.heldUntil else {
+            // That of an owner that is gone is nobody's any more.
+            return (known.owner == nil ? nil : .released, false)
+        }
+        guard let node else {
+            if features.isEmpty { return (known.owner == nil ? nil : .released, false) }
+            return (nil, true)
+        }
+        return (.owned(SessionOwner(node: node, fence: head), working: features), false)
+    }
+
+    /// The journal has the batch's owner.
+    mutating func take(_ change: OwnerChange) {
+        var new = ownership
+        switch change {
+        case .released: (new.owner, new.isHere, new.working) = (nil, false, [])
+        case .owned(let owner, let working):
+            (new.owner, new.working) = (owner, working)
+            new.isHere = owner.node != .nobody
+            if !new.isHere { new.working = [] }
+        }
+        ownership = new
+    }
+
+    /// The journal has an owner, as another node left it. Returns the stores whose work ends here.
+    mutating func adopt(_ owner: SessionOwner?) -> [SessionStore] {
+        guard keptOwnership != nil || owner != nil else { return [] }
+        var new = ownership
+        let isLost = new.isHere && new.owner != owner
+        new.owner = owner
+        ownership = new
+        return isLost ? loseWork() : []
+    }
+
+    /// The session's work is another node's, or nobody's: what is in memory is as if it had just been loaded.
+    mutating func loseWork() -> [SessionStore] {
+        var new = ownership
+        (new.isHere, new.working, new.heldUntil) = (false, [], .zero)
+        ownership = new
+        var ended: [SessionStore] = []
+        for index in stores.indices {
+            guard let store = stores[index].store else { continue }
+            ended.append(store)
+            if case .done = stores[index].start { stores[index].start = .restored(view: nil) }
+        }
+        return ended
+    }
+
+    /// The stores in memory.
+    var storesInMemory: [SessionStore] { stores.compactMap(\.store) }
+}

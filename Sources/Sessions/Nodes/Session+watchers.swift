@@ -1,0 +1,59 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// Stores of a session that streams of other nodes show: work for watchers runs on the owner's node.
+extension Session {
+    /// How long another node's word is good; it is given again every few seconds.
+    static let watcherLife: Duration = .seconds(15)
+
+    /// A node has streams open that show these stores, and no others of the session.
+    func watched(_ features: [FeatureID], by node: NodeID) {
+        let until = shared.time.monotonic() + Self.watcherLife
+        let missing = core.withLock { core in
+            features.filter { core.stores[$0]?.store == nil && core.stores.index(of: $0) != nil }
+        }
+        guard missing.isEmpty else {
+            return open(.features(missing)) { [self] _ in note(features, by: node, until: until) }
+        }
+        note(features, by: node, until: until)
+    }
+
+    private func note(_ features: [FeatureID], by node: NodeID, until: Duration) {
+        let (began, ended) = core.withLock { core -> ([SessionStore], [SessionStore]) in
+            guard core.isLive else { return ([], []) }
+            let before = core.ownership.watchers[node]?.stores ?? [:]
+            var stores: [FeatureID: SessionStore] = [:]
+            for feature in features { stores[feature] = core.stores[feature]?.store }
+            core.ownership.watchers[node] = stores.isEmpty ? nil : (until, stores)
+            let isOld = { (feature: FeatureID) in before[feature].map { $0 === stores[feature] } == true }
+            return (
+                stores.filter { !isOld($0.key) }.map(\.value), before.filter { !isOld($0.key) }.map(\.value)
+            )
+        }
+        for store in began { store.scope.beginWatching(on: store) }
+        for store in ended { store.scope.endWatching() }
+        if !began.isEmpty { lookAfterWork() }
+    }
+
+    /// Forgets nodes that say nothing any more.
+    func forgetWatchers(now: Duration) {
+        let ended = core.withLock { core -> [SessionStore] in
+            guard core.keptOwnership != nil else { return [] }
+            let over = core.ownership.watchers.filter { $0.value.until <= now }
+            for node in over.keys { core.ownership.watchers[node] = nil }
+            return over.values.flatMap(\.stores.values)
+        }
+        for store in ended { store.scope.endWatching() }
+    }
+
+    /// The stores that streams of this node show, if another node owns the session.
+    var watchedElsewhere: (owner: NodeID, features: [FeatureID])? {
+        core.withLock { core in
+            guard core.isLive, core.isElsewhere, let owner = core.ownership.owner, !core.streams.isEmpty else {
+                return nil
+            }
+            return (owner.node, core.stores.map(\.feature).filter { core.streams.isShown($0) })
+        }
+    }
+}

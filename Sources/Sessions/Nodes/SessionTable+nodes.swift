@@ -1,0 +1,131 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// This node among the others: its lease, the sessions that it owns, and those of nodes that are gone.
+extension SessionTable {
+    /// Looks after the node: called every second, by one caller. What takes time goes on after it returned.
+    package func beat() {
+        guard let lease = environment.lease else { return }
+        endWorkIfLeaseIsOver()
+        let now = environment.time.monotonic()
+        guard lease.beginRenewal(now: now) else { return }
+        for session in environment.owned?.all ?? [] {
+            session.forgetWatchers(now: now)
+            session.releaseIfIdle(now: now)
+        }
+        renew(lease)
+    }
+
+    /// Work that ran on this node ends, and the others are told: they take it over.
+    private func endWorkIfLeaseIsOver() {
+        guard let lease = environment.lease, let id = lease.end() else { return }
+        stopWork()
+        environment.sharedJournal?.forget(id, renewals: nil) { _ in }
+    }
+
+    private func stopWork() { for session in environment.owned?.all ?? [] { session.stopWork() } }
+
+    private func renew(_ lease: NodeLease) {
+        guard let journal = environment.sharedJournal else { return }
+        let sent = environment.time.monotonic()
+        guard let record = lease.record else {
+            if lease.isDraining { return lease.endRenewal() }
+            let new = NodeRecord(id: .random(), address: lease.address)
+            return journal.join(new) { [self] result in
+                guard case .success = result else { return lease.endRenewal() }
+                lease.joined(new.id, sent: sent)
+                renew(lease)
+            }
+        }
+        journal.renew(record) { [self] result in
+            switch result {
+            case .failure: lease.missed()
+            case .success(nil):
+                // The others took this node for gone. What it owned is theirs.
+                if lease.forgotten() != nil { stopWork() }
+            case .success(let nodes?):
+                let (silent, hasLost) = lease.renewed(nodes, sent: sent)
+                for node in silent {
+                    journal.forget(node.id, renewals: node.renewals) { _ in lease.noteOrphans() }
+                }
+                if hasLost { lease.noteOrphans() }
+            }
+            lease.endRenewal()
+            lookForOrphans(lease)
+        }
+    }
+
+    /// Takes sessions over whose owners are gone: first a share of this node, later also what others leave.
+    private func lookForOrphans(_ lease: NodeLease) {
+        guard let journal = environment.sharedJournal, lease.holder != nil, let round = lease.takeOrphanRound() else {
+            return
+        }
+        journal.orphans(limit: Self.orphansAtOnce) { [self] result in
+            guard case .success(let orphans) = result else { return lease.noteOrphans() }
+            guard !orphans.isEmpty else { return }
+            let (rank, count) = lease.place
+            let mine = orphans.filter { Int($0.session.number.magnitude % UInt64(count)) == rank }
+            takeOver((mine.isEmpty && round > 1 ? orphans : mine)[...]) { lease.noteOrphans(round: round + 1) }
+        }
+    }
+
+    private static var orphansAtOnce: Int { 256 }
+    /// How many are brought to life at the same time: intents are served meanwhile.
+    private static var takenOverAtOnce: Int { 32 }
+
+    private func takeOver(_ orphans: ArraySlice<OrphanedSession>, done: @escaping @Sendable () -> Void) {
+        let part = orphans.prefix(Self.takenOverAtOnce)
+        guard !part.isEmpty else { return done() }
+        let left = Lock(part.count)
+        let rest = orphans.dropFirst(Self.takenOverAtOnce)
+        let oneIsDone: @Sendable () -> Void = { [self] in
+            let isLast = left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+            if isLast { takeOver(rest, done: done) }
+        }
+        for orphan in part {
+            find(orphan.token) { found in
+                guard let session = found.session else { return oneIsDone() }
+                session.takeOver(orphan.working, done: oneIsDone)
+            }
+        }
+    }
+
+    /// Gives the node's sessions away and leaves the others; `done` is called when they know.
+    package func leaveNodes(_ done: @escaping @Sendable () -> Void) {
+        guard let lease = environment.lease else { return done() }
+        lease.drain()
+        stopWork()
+        guard let id = lease.forgotten() else { return done() }
+        environment.sharedJournal?.forget(id, renewals: nil) { _ in done() }
+    }
+
+    // MARK: Watchers
+
+    /// What streams of this node show of sessions that other nodes own: to be told to these every few seconds.
+    package var watchedElsewhere: [(node: NodeRecord, sessions: [(token: TokenHash, features: [FeatureID])])] {
+        guard let lease = environment.lease else { return [] }
+        var found: [NodeID: [(token: TokenHash, features: [FeatureID])]] = [:]
+        for session in sessions {
+            guard let (owner, features) = session.watchedElsewhere else { continue }
+            found[owner, default: []].append((session.tokenHash, features))
+        }
+        return found.compactMap { id, sessions in lease.node(id).map { ($0, sessions) } }
+    }
+
+    /// What streams of another node show of sessions that this one owns.
+    package func watched(_ sessions: [(token: TokenHash, features: [FeatureID])], by node: NodeID) {
+        for (token, features) in sessions {
+            shard(token).withLock { $0.sessions[token] }?.watched(features, by: node)
+        }
+    }
+
+    /// Gives a session away that another node asks for; false if it is not this node's.
+    package func giveAway(_ token: TokenHash, _ done: @escaping @Sendable (Bool) -> Void) {
+        guard let session = shard(token).withLock({ $0.sessions[token] }) else { return done(false) }
+        session.giveAway(done)
+    }
+}

@@ -1,0 +1,237 @@
+import EventStream
+import MVI
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+@Suite("The owner of a session", .timeLimit(.minutes(10)))
+struct OwnerTests {
+    @Test("is nobody as long as no work runs: any node runs its turns")
+    func nobody() throws {
+        let nodes = try NodePair()
+        for number in 1...3 {
+            try nodes.here.send(#"{"type":"add","amount":1}"#)
+            let outcome = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
+            #expect(outcome.version == UInt64(2 * number + 1))
+        }
+        #expect(try nodes.owner == nil)
+    }
+
+    @Test("is the node whose turn launched work, until the work is over; others pass intents on to it")
+    func work() async throws {
+        let nodes = try NodePair()
+        let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
+        await nodes.hereGate.waiters()
+        #expect(try nodes.owner?.node == nodes.here.table.environment.lease?.id)
+        nodes.pass(3)
+        #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#).code == .elsewhere)
+        #expect(nodes.other.owningNode?.address == "here:1")
+        #expect(throws: StoreError.self) { try nodes.other.removed(nodes.here.tally) }
+        // Its own intents go on.
+        _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
+        nodes.hereGate.open()
+        _ = try await loaded.wait().get()
+        #expect(try nodes.count(nodes.other).contains(#""count":101"#))
+        nodes.pass(3)
+        #expect(try nodes.owner == nil)
+        #expect(nodes.other.owningNode == nil)
+        _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
+    }
+
+    @Test("keeps its work where others would be in the way: a store shown there does not begin")
+    func onlyShown() async throws {
+        let nodes = try NodePair()
+        let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
+        await nodes.hereGate.waiters()
+        nodes.pass(3)
+        let head = nodes.here.session.core.withLock { $0.head }
+        let stream = try nodes.other.opened(.features([nodes.here.tally]), from: .unspecified)
+        #expect(try stream.read().names == ["hello", "state"])
+        #expect(nodes.here.session.core.withLock { $0.head } == head)
+        let keyed = try #require(FeatureID("keyed:a"))
+        let state = Box<Result<StateSnapshot, StoreError>>()
+        nodes.other.state(of: keyed) { state.set($0) }
+        #expect(state.value?.code == .elsewhere)
+        nodes.hereGate.open()
+        _ = try await loaded.wait()
+        #expect(try stream.read().counts == [100])
+    }
+
+    @Test("is another node when it is gone; what it did not know of that is never kept")
+    func zombie() async throws {
+        let nodes = try NodePair()
+        let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
+        await nodes.hereGate.waiters()
+        let first = try #require(try nodes.owner)
+        // Stopped: it renews nothing, and does not know that time passes.
+        nodes.pass(14, running: [nodes.there])
+        #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#).code == .elsewhere)
+        nodes.pass(8, running: [nodes.there])
+        #expect(try nodes.owner != first)
+        _ = try nodes.sendThere(#"{"type":"add","amount":5}"#).get()
+        nodes.hereGate.open()
+        _ = try await loaded.wait()
+        #expect(try nodes.count(nodes.other).contains(#""count":5"#))
+        #expect(try nodes.count(nodes.here.session).contains(#""count":5"#))
+    }
+
+    @Test("stops its work before others may take it over, when it does not reach the journal")
+    func leaseIsOver() async throws {
+        let nodes = try NodePair()
+        _ = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
+        await nodes.hereGate.waiters()
+        let scope = try #require(nodes.here.session.core.withLock { $0.storesInMemory.first?.scope })
+        nodes.hereJournal.cutOff(true)
+        nodes.pass(8)
+        #expect(scope.isBusy)
+        nodes.pass(2)
+        #expect(!scope.isBusy)
+        // What is in memory is shown.
+        #expect(nodes.here.session.existingState(of: nodes.here.tally) != nil)
+        nodes.pass(12)
+        #expect(try nodes.owner == nil)
+        _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
+        nodes.hereJournal.cutOff(false)
+        nodes.pass(4)
+        _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
+        #expect(try nodes.count(nodes.other).contains(#""count":2"#))
+    }
+
+    @Test("is not needed by a node that cannot renew: turns without work go on, those with work are refused")
+    func noLease() throws {
+        let nodes = try NodePair()
+        nodes.pass(11, running: [])
+        _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
+        let refused = try nodes.here.send(#"{"type":"load"}"#)
+        #expect(refused.code == .unavailable, "\(refused)")
+        #expect(try nodes.count(nodes.other).contains(#""count":1"#))
+    }
+
+    @Test("gives its sessions away at once when it drains")
+    func drain() async throws {
+        let nodes = try NodePair()
+        _ = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
+        await nodes.hereGate.waiters()
+        nodes.here.table.leaveNodes {}
+        nodes.pass(6, running: [nodes.there])
+        #expect(try nodes.owner == nil)
+        _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
+    }
+
+    @Test("gives one session away when it is asked to")
+    func givenAway() async throws {
+        let nodes = try NodePair()
+        _ = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
+        await nodes.hereGate.waiters()
+        nodes.pass(3)
+        let isGiven = Box<Bool>()
+        nodes.here.table.giveAway(nodes.here.session.tokenHash) { isGiven.set($0) }
+        #expect(isGiven.value == true)
+        _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
+        #expect(try nodes.owner == nil)
+        nodes.here.table.giveAway(nodes.here.session.tokenHash) { isGiven.set($0) }
+        #expect(isGiven.value == false)
+    }
+}
+
+@Suite("Answers over nodes")
+struct NodeAnswerTests {
+    @Test("take what others appended into account, also where nothing is appended")
+    func refusals() throws {
+        let nodes = try NodePair()
+        nodes.cluster.lose(true)
+        let version = try nodes.here.send(#"{"type":"add","amount":1}"#).get().version
+        #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#, ifMatch: { $0 == version }).get().version > version)
+        // The first node does not know of the second one's turn.
+        let refused = try nodes.here.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == version })
+        #expect(refused.code == .preconditionFailed, "\(refused)")
+        _ = try nodes.here.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == version + 1 }).get()
+    }
+
+    @Test("to numbered intents keep their order, whichever node they come to")
+    func sequences() throws {
+        let nodes = try NodePair()
+        nodes.cluster.lose(true)
+        for number in UInt64(1)...9 {
+            let name = IntentRequest.Name.sequence(number, epoch: "e")
+            let body = #"{"type":"add","amount":1}"#
+            let result =
+                number.isMultiple(of: 2)
+                ? try nodes.here.send(body, name: name) : try nodes.sendThere(body, name: name)
+            _ = try result.get()
+            // Once more, to the other one.
+            let again =
+                number.isMultiple(of: 2)
+                ? try nodes.sendThere(body, name: name) : try nodes.here.send(body, name: name)
+            #expect(try again.get().isReplayed)
+        }
+        let gap = IntentRequest.Name.sequence(11, epoch: "e")
+        #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#, name: gap).code == .outOfSequence)
+        #expect(try nodes.count(nodes.here.session).contains(#""count":9"#))
+    }
+
+    @Test("come from one node alone for a while, where two are in each other's way")
+    func contention() throws {
+        let nodes = try NodePair()
+        nodes.cluster.lose(true)
+        // Each finds that the other was first.
+        var isForwarded = false
+        for _ in 0..<40 where !isForwarded {
+            let results = [
+                try nodes.here.send(#"{"type":"add","amount":1}"#), try nodes.sendThere(#"{"type":"add","amount":1}"#),
+            ]
+            isForwarded = results.contains { $0.code == .elsewhere }
+        }
+        #expect(isForwarded)
+        nodes.pass(10)
+        #expect(try nodes.owner == nil)
+    }
+}
+
+@Suite("Work for watchers")
+struct NodeWatcherTests {
+    private func isWatched(_ nodes: NodePair) throws -> Bool {
+        try nodes.count(nodes.here.session).contains(#""isWatched":true"#)
+    }
+
+    @Test("runs where the stream is if nobody owns the session, and the node owns it then")
+    func owns() async throws {
+        let nodes = try NodePair()
+        try nodes.here.send(#"{"type":"watch"}"#)
+        #expect(try nodes.owner == nil)
+        let stream = try nodes.here.stream("tally")
+        #expect(try nodes.owner?.node == nodes.here.table.environment.lease?.id)
+        await nodes.here.clock.sleepers(atLeast: 1)
+        #expect(try isWatched(nodes))
+        stream.stream.closed()
+    }
+
+    @Test("runs at the owner for a stream of another node, until that says no more")
+    func remote() async throws {
+        let nodes = try NodePair()
+        try nodes.here.send(#"{"type":"watch"}"#)
+        // It owns the session for other work.
+        let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
+        await nodes.hereGate.waiters()
+        nodes.pass(3)
+        let stream = try nodes.other.opened(.features([nodes.here.tally]), from: .unspecified)
+        let told = nodes.there.table.watchedElsewhere
+        #expect(told.map(\.node.address) == ["here:1"])
+        let scope = try #require(nodes.here.session.core.withLock { $0.storesInMemory.first?.scope })
+        #expect(!scope.isWatched)
+        let node = try #require(nodes.there.table.environment.lease?.id)
+        nodes.here.table.watched(told[0].sessions, by: node)
+        #expect(scope.isWatched)
+        // The work for watchers, and the request that waits for the other work.
+        await nodes.here.clock.sleepers(atLeast: 2)
+        #expect(try isWatched(nodes))
+        stream.stream.closed()
+        #expect(nodes.there.table.watchedElsewhere.isEmpty)
+        nodes.pass(18)
+        #expect(!scope.isWatched)
+        nodes.hereGate.open()
+        _ = try await loaded.wait()
+    }
+}
