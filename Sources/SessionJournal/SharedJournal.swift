@@ -40,7 +40,7 @@ public protocol SharedJournal: Journal {
     func noteStreams(
         _ count: Int, of session: SessionKey, on node: NodeID, limit: Int?, done: @escaping Done<Bool>)
 
-    /// Reminders that are due, for one node alone: the others are not given the same ones until a time has passed. Those of
+    /// Reminders that are due, for one node alone: nobody is given the same ones again until a time has passed. Those of
     /// sessions that another living node owns are left to that one.
     ///
     /// - Parameters:

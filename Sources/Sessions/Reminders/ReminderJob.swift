@@ -121,7 +121,14 @@ extension Session {
             core.retries = retries
             return retries[name]?.notBefore
         }
-        if let next { shared.reminderClock.note(due: next) }
+        guard let next else { return }
+        guard shared.lease != nil else { return shared.reminderClock.note(due: next) }
+        // This node has it for itself for a while, and is not given it again.
+        Task(executorPreference: shared.executor) { [self, clock = shared.clock] in
+            // Nothing cancels it.
+            try? await clock.sleep(for: max(.zero, next - shared.time.sinceEpoch()))
+            fireReminders {}
+        }
     }
 
     /// Whether a reminder whose turn failed is tried again, so that `onFailure` is not called yet.

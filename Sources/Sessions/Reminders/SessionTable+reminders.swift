@@ -19,6 +19,7 @@ extension SessionTable {
 
     /// Fires what is due now; returns when the next one is, as far as the journal knows.
     package func fireDueReminders() async -> Duration? {
+        if let journal = environment.sharedJournal { return await fireClaimedReminders(journal) }
         var last: Alarm?
         while !Task.isCancelled {
             let page: [Alarm]
@@ -35,6 +36,27 @@ extension SessionTable {
         }
         return nil
     }
+
+    /// The same where several nodes fire reminders: each takes some for a while.
+    private func fireClaimedReminders(_ journal: any SharedJournal) async -> Duration? {
+        while !Task.isCancelled {
+            let now = environment.time.sinceEpoch()
+            guard let node = environment.lease?.holder else { return now + .seconds(2) }
+            let claimed = await withCheckedContinuation { continuation in
+                journal.claimAlarms(dueAt: now, by: node, for: Self.claimLife, limit: Self.concurrency) {
+                    continuation.resume(returning: $0)
+                }
+            }
+            guard case .success(let (due, next)) = claimed else { return now + .seconds(2) }
+            await fire(due.map(\.token))
+            // Those that other nodes have are not asked for all the time.
+            if due.count < Self.concurrency { return next.map { max($0, now + .seconds(1)) } }
+        }
+        return nil
+    }
+
+    /// How long a node has a reminder for itself: after its end another one fires it.
+    private static var claimLife: Duration { .seconds(30) }
 
     private func alarms(after last: Alarm?) async -> Result<[Alarm], StoreError> {
         await withCheckedContinuation { continuation in
