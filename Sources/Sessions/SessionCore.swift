@@ -27,6 +27,8 @@ struct SessionCore {
     var lastCredential = 0
     /// How often it was changed who may use the session, as far as that is known: see `SessionMark`.
     var accessChanges: UInt64 = 0
+    /// When it was last asked whether other nodes changed it, on the monotonic clock.
+    var confirmed: Duration
     /// What each credential may not see, by its number; nil if there are no access rules.
     var access: [Int: AccessRecord]?
     /// The log's name, and its end as it was committed and applied here.
@@ -77,7 +79,7 @@ struct SessionCore {
         head = .empty
         outbox = Outbox()
         receipts = ReceiptBook()
-        (lastTouch, keptTouch, cookieSet) = (now, now, now)
+        (lastTouch, keptTouch, cookieSet, confirmed) = (now, now, now, now)
     }
 
     /// A session as it was kept.
@@ -100,6 +102,7 @@ struct SessionCore {
         // A clock that was set back must not make a session live for ever.
         lastTouch = min(lastSeen, now.monotonic)
         keptTouch = lastTouch
+        confirmed = now.monotonic
         // When the cookie was last set was not kept: it is set again, or the sessions of clients that come now and then
         // would outlive their cookies.
         cookieSet = now.monotonic - limits.sessionLife

@@ -111,12 +111,15 @@ package final class SessionTable: Sendable {
 
     /// What a token names, if that is known without asking the journal. A live session is touched: it lives on from now.
     package func lookup(_ token: SessionToken) -> SessionLookup? {
-        lookup(token.hash, isClient: true, now: environment.time.monotonic())
+        let now = environment.time.monotonic()
+        let found = lookup(token.hash, isClient: true, now: now)
+        guard environment.lease != nil, let session = found?.session else { return found }
+        return session.timeUnconfirmed(now: now) < Self.confirmation ? found : nil
     }
 
     /// Hands over what a token names: before this returns if it is in memory, else perhaps later, on another thread.
     package func find(_ token: SessionToken, completion: @escaping @Sendable (SessionLookup) -> Void) {
-        find(token.hash, token, completion)
+        find(token.hash, token) { [self] in confirm($0, token, completion) }
     }
 
     /// The same for a session that is kept, by the hash of its token.
@@ -125,7 +128,7 @@ package final class SessionTable: Sendable {
     }
 
     /// - Parameter token: what may prove itself; nil if the journal has to have the session.
-    private func find(
+    func find(
         _ hash: TokenHash, _ token: SessionToken?, _ completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
         let isClient = token != nil

@@ -5,16 +5,30 @@ extension Session {
     /// Finds out whether another node appended something that is not known here.
     func hasMoved(_ done: @escaping Done<Bool>) {
         guard let journal = shared.sharedJournal else { return done(.success(false)) }
+        let asked = shared.time.monotonic()
         guard let key = core.withLock({ $0.key }) else {
-            return journal.areKnown([tokenHash]) { [tokenHash] result in
-                done(result.map { $0.contains(tokenHash) })
+            return journal.areKnown([tokenHash]) { [self] result in
+                let hasMoved = result.map { $0.contains(tokenHash) }
+                if case .success(false) = hasMoved { confirmed(at: asked) }
+                done(hasMoved)
             }
         }
         journal.marks(of: [key]) { [self] result in
-            let mark = core.withLock { $0.mark }
-            done(result.map { $0[key] != mark })
+            done(
+                core.withLock { core in
+                    result.map { marks in
+                        if marks[key] == core.mark { core.confirmed = max(core.confirmed, asked) }
+                        return marks[key] != core.mark
+                    }
+                })
         }
     }
+
+    /// No other node had changed it when that was asked.
+    func confirmed(at asked: Duration) { core.withLock { $0.confirmed = max($0.confirmed, asked) } }
+
+    /// For how long it was not asked whether other nodes changed the session.
+    func timeUnconfirmed(now: Duration) -> Duration { core.withLock { now - $0.confirmed } }
 
     /// Calls `then` when what other nodes appended before this call is known here: before this returns where no other process
     /// appends, else after a query, on another thread. A client that was answered by one node finds no less on another.
@@ -23,6 +37,29 @@ extension Session {
     func confirm(then: @escaping @Sendable () -> Void) {
         hasMoved { [self] result in
             if case .success(true) = result { catchUp(then) } else { then() }
+        }
+    }
+}
+
+extension SessionTable {
+    /// After how long it is asked again whether another node ended a session, or revoked a credential of it, and for how long
+    /// what is known has to do where the journal does not answer.
+    static var confirmation: Duration { .seconds(5) }
+    private static var longestTrust: Duration { .seconds(60) }
+
+    /// What a token names, if that is still so for all nodes.
+    func confirm(
+        _ found: SessionLookup, _ token: SessionToken, _ completion: @escaping @Sendable (SessionLookup) -> Void
+    ) {
+        guard environment.lease != nil, let session = found.session else { return completion(found) }
+        let age = session.timeUnconfirmed(now: environment.time.monotonic())
+        guard age >= Self.confirmation else { return completion(found) }
+        session.hasMoved { [self] result in
+            switch result {
+            case .success(false): completion(found)
+            case .success(true): session.catchUp { [self] in find(token.hash, token, completion) }
+            case .failure(let error): completion(age < Self.longestTrust ? found : .failed(error))
+            }
         }
     }
 }

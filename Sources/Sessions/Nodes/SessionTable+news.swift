@@ -36,10 +36,13 @@ extension SessionTable {
             }
         }
         for part in kept.parts(of: Self.sessionsAtOnce) {
+            let asked = environment.time.monotonic()
             journal.marks(of: part.map(\.key)) { result in
                 // What this comparison does not find the next one does.
                 guard let marks = try? result.get() else { return }
-                for (session, key, mark) in part where marks[key] != mark { session.catchUp() }
+                for (session, key, mark) in part {
+                    if marks[key] == mark { session.confirmed(at: asked) } else { session.catchUp() }
+                }
             }
         }
         for part in unkept.parts(of: Self.sessionsAtOnce) {

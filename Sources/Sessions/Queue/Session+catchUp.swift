@@ -106,7 +106,8 @@ extension Session {
     /// Applies what others appended after a head.
     func apply(_ news: StoredSession, since head: SessionHead) {
         adopt(news.credentials, of: news.record.subject)
-        core.withLock { $0.accessChanges = news.accessChanges }
+        let now = shared.time.monotonic()
+        core.withLock { ($0.accessChanges, $0.confirmed) = (news.accessChanges, now) }
         guard news.head != head else { return }
         let isOtherBranch =
             !news.recentHeads.contains(head)

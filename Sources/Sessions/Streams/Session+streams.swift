@@ -59,9 +59,17 @@ extension Session {
                 makeStream(filter, from: start, delta, for: credential, without: denied, holding: place)
             }
             if case .success = opened, let credential { watchIdentity(of: credential) }
-            completion(opened)
+            guard case .success(let stream) = opened else { return completion(opened) }
+            noteStreamOpened { [self] isAllowed in
+                if isAllowed { return completion(opened) }
+                stream.closed()
+                completion(.failure(core.withLock { $0.refusal } ?? .tooManyStreams))
+            }
         }
     }
+
+    /// How many times as many streams as a session may have there are at once, with those that were told to go.
+    static var streamsAtOnce: Int { 4 }
 
     private func makeStream(
         _ filter: StreamFilter, from start: StreamStart, _ delta: DeltaForm?, for credential: Credential?,
@@ -75,7 +83,7 @@ extension Session {
             // Those that were told to go stay until their client has read it, or its time is over: a client that opens
             // streams and reads none must not take every place.
             let count = core.streams.indices.count { core.streams[$0].credential === credential }
-            guard core.isLive, core.isGood(credential), count < 4 * limit else { return nil }
+            guard core.isLive, core.isGood(credential), count < Self.streamsAtOnce * limit else { return nil }
             core.lastTouch = now
             core.streams.supersede(limit: limit, of: credential)
             let superseded = core.streams.takeWakers()

@@ -93,6 +93,7 @@ package final class SessionStream: Sendable {
         guard let removed else { return }
         session.shared.streamPlaces.leave()
         for store in removed.watched { store.scope.endWatching() }
+        session.noteStreamClosed()
     }
 }
 

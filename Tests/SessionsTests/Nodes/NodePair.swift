@@ -19,10 +19,10 @@ struct NodePair {
     let hereGate = Gate()
     let thereGate = Gate()
 
-    init() throws {
+    init(_ change: (inout SessionLimits) -> Void = { _ in }) throws {
         (hereJournal, thereJournal) = (NodeJournal(kept, cluster), NodeJournal(kept, cluster))
-        here = try Fixture(journal: hereJournal, gate: hereGate, nodeAddress: "here:1")
-        there = try Fixture(journal: thereJournal, gate: thereGate, nodeAddress: "there:2")
+        here = try Fixture(journal: hereJournal, gate: hereGate, nodeAddress: "here:1", change)
+        there = try Fixture(journal: thereJournal, gate: thereGate, nodeAddress: "there:2", change)
         for node in [here, there] {
             node.table.listen()
             node.table.beat()

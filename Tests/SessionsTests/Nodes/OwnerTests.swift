@@ -235,3 +235,91 @@ struct NodeWatcherTests {
         _ = try await loaded.wait()
     }
 }
+
+@Suite("What nodes know of each other's sessions")
+struct NodeKnowledgeTests {
+    @Test("a session that another node ended is not served for more than five seconds, also where no news come")
+    func ended() throws {
+        let nodes = try NodePair()
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        _ = try nodes.there.table.live(nodes.here.token).stateNow(of: nodes.here.tally)
+        nodes.cluster.lose(true)
+        try nodes.here.table.ended(nodes.here.session)
+        nodes.there.time.advance(by: .seconds(4))
+        #expect(nodes.there.table.lookup(nodes.here.token) != nil)
+        nodes.there.time.advance(by: .seconds(1))
+        #expect(nodes.there.table.lookup(nodes.here.token) == nil)
+        #expect(try nodes.there.table.isEnded(nodes.here.token))
+    }
+
+    @Test("is believed for a minute where the journal does not answer, and no longer")
+    func unreachable() throws {
+        let nodes = try NodePair()
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        _ = try nodes.other.stateNow(of: nodes.here.tally)
+        nodes.thereJournal.cutOff(true)
+        nodes.there.time.advance(by: .seconds(59))
+        _ = try nodes.there.table.live(nodes.here.token)
+        nodes.there.time.advance(by: .seconds(1))
+        guard case .failed(let error) = try nodes.there.table.found(nodes.here.token) else {
+            Issue.record("the session was found")
+            return
+        }
+        #expect(error.code == .unavailable)
+        nodes.thereJournal.cutOff(false)
+        _ = try nodes.there.table.live(nodes.here.token)
+    }
+
+    @Test("streams of a session are counted on all nodes together")
+    func streams() throws {
+        let nodes = try NodePair { $0.streamsPerSession = 1 }
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        var streams = [try nodes.here.stream("tally"), try nodes.here.stream("tally")]
+        for _ in 0..<2 { streams.append(try nodes.other.opened(.features([nodes.here.tally]), from: .now)) }
+        #expect(throws: StoreError.self) { try nodes.here.stream("tally") }
+        streams[3].stream.closed()
+        _ = try nodes.here.stream("tally")
+        #expect(nodes.other.streamCount == 1)
+    }
+
+    @Test("a reminder fires on one node, and on the other one if the first is gone before it was kept")
+    func reminders() async throws {
+        let (kept, cluster) = (MemoryJournal(), NodeJournal.Cluster())
+        let time = ManualTime()
+        let till = FeatureID(name: "till", key: nil)
+        let tables = try (0..<2).map { _ in
+            SessionTable(
+                environment: SessionEnvironment(
+                    features: try FeatureRegistry([FeatureDefinition(Till()), FeatureDefinition(Trolley())]),
+                    journal: NodeJournal(kept, cluster) { time.source.monotonic() }, time: time.source))
+        }
+        for table in tables {
+            table.listen()
+            table.beat()
+        }
+        let (session, token) = try tables[0].made(.bearer)
+        let answer = Answer()
+        session.send(IntentRequest(body: Array(#"{"type":"ring","after":60}"#.utf8)), to: till) { answer.set($0) }
+        _ = try #require(answer.value).get()
+        #expect(await tables[1].fireDueReminders() == time.source.sinceEpoch() + .seconds(60))
+        time.advance(by: .seconds(60))
+        for table in tables { table.beat() }
+        // One node takes it and goes.
+        let node = try #require(tables[0].environment.lease?.id)
+        let taken = Box<Int>()
+        tables[0].environment.sharedJournal?.claimAlarms(
+            dueAt: time.source.sinceEpoch(), by: node, for: .seconds(30), limit: 10
+        ) { taken.set((try? $0.get().due.count) ?? 0) }
+        #expect(taken.value == 1)
+        func rings() throws -> Bool {
+            String(decoding: try tables[1].live(token).stateNow(of: till).view, as: UTF8.self).contains(#""rings":1"#)
+        }
+        _ = await tables[1].fireDueReminders()
+        #expect(try !rings())
+        time.advance(by: .seconds(30))
+        for table in tables { table.beat() }
+        _ = await tables[1].fireDueReminders()
+        #expect(try rings())
+        #expect(await tables[0].fireDueReminders() == nil)
+    }
+}
