@@ -159,3 +159,8 @@ final class OwnedSessions: Sendable {
 
     var all: [Session] { sessions.withLock { Array($0.values) } }
 }
+
+extension Session {
+    /// The node that runs the session's turns, as far as is known here; nil if no other one does.
+    package var owningNode: NodeRecord? { nil }
+}
