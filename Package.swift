@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
         .library(name: "PostgresJournal", targets: ["PostgresJournal"]),
         .library(name: "JournalConformance", targets: ["JournalConformance"]),
+        .library(name: "NodeTransport", targets: ["NodeTransport"]),
         .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
         .executable(name: "shop", targets: ["shop"]),
@@ -29,6 +30,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -113,11 +115,20 @@ let package = Package(
                 "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking",
                 "CResources", "Schema",
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
-        // Of its own, so that only servers with JWTs build an HTTP client.
+        // Of its own, so that only servers that share a journal build an HTTP client.
+        .target(
+            name: "NodeTransport",
+            dependencies: [
+                "MVIServer", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings),
+        // Of its own, so that only servers with JWTs build one.
         .target(
             name: "JWTAuthentication",
             dependencies: [
@@ -138,7 +149,8 @@ let package = Package(
         .executableTarget(
             name: "mvi-server",
             dependencies: [
-                "DemoFeatures", "JWTAuthentication", "MVIServer", "PostgresJournal", "SQLiteJournal", "SessionJournal",
+                "DemoFeatures", "JWTAuthentication", "MVIServer", "NodeTransport", "PostgresJournal", "SQLiteJournal",
+                "SessionJournal",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -255,8 +267,8 @@ let package = Package(
             name: "MVIServerTests",
             dependencies: [
                 "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream",
-                "JSONDelta", "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "SessionJournal", "Sessions",
-                "WireJSON",
+                "JSONDelta", "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "NodeTransport", "SessionJournal",
+                "Sessions", "WireJSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),

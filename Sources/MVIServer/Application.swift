@@ -1,5 +1,6 @@
 import Logging
 import MicroHTTP
+import SessionJournal
 import Sessions
 
 /// Everything between a request and its answer: finds the endpoint and the caller's session, and hands both over.
@@ -11,11 +12,16 @@ package final class Application: RequestHandler {
     private let credentials: Credentials
     private let identity: IdentityRule
     let quotas: AddressQuotas
+    private let link: NodeLink?
 
-    /// - Parameter isAdmin: whether it serves the admin port, which has health checks only.
+    /// - Parameters:
+    ///   - isAdmin: whether it serves the admin port, which has health checks only.
+    ///   - link: the way to other nodes; nil for a server without others.
+    ///   - owner: which other node runs a session's turns.
     package init(
         _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false,
         endpoints: [Endpoint] = [], authenticator: (any Authenticator)? = nil, monitor: PartsMonitor? = nil,
+        link: NodeLink? = nil, owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
         logger: Logger? = nil
     ) throws {
         let crossSite = CrossSiteRule(publicURL: settings.publicURL, allowedOrigins: settings.allowedOrigins)
@@ -29,15 +35,25 @@ package final class Application: RequestHandler {
         let quotas = AddressQuotas(
             sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreamsPerAddress,
             trusted: settings.trustedProxies, logger: logger)
+        let forwarder = link.map { link in
+            Forwarder(
+                link, quotas.addresses, owner: owner, clock: sessions.environment.clock,
+                executor: sessions.environment.executor, longestAnswer: settings.maxStateBytes + 65_536, logger: logger)
+        }
         let health = HealthEndpoints(sessions: sessions, monitor: monitor).all
         // What is asked for most comes first.
         let own =
             isAdmin
             ? health
-            : IntentEndpoint(sessions, credentials, crossSite, identity, bodyLimit: settings.bodyLimit).all
-                + StateEndpoints(sessions: sessions, crossSite: crossSite, identity: identity).all
+            : IntentEndpoint(
+                sessions, credentials, crossSite, identity, bodyLimit: settings.bodyLimit, forwarder: forwarder
+            ).all
+                + StateEndpoints(
+                    sessions: sessions, crossSite: crossSite, identity: identity, forwarder: forwarder
+                ).all
                 + StreamEndpoints(
-                    sessions: sessions, credentials: credentials, crossSite: crossSite, quotas: quotas
+                    sessions: sessions, credentials: credentials, crossSite: crossSite, quotas: quotas,
+                    forwarder: forwarder
                 ).all
                 + SessionEndpoints(
                     sessions: sessions, credentials: credentials, crossSite: crossSite,
@@ -53,15 +69,21 @@ package final class Application: RequestHandler {
         self.credentials = credentials
         self.identity = identity
         self.quotas = quotas
+        self.link = link
     }
 
     package func receive(_ head: RequestHead) -> HeadVerdict {
+        guard let link, head.fields.contains(NodeStamp.field) else { return receive(head, from: .client) }
+        return link.receive(head) { receive($0, from: $1) }
+    }
+
+    private func receive(_ head: RequestHead, from sender: RequestSender) -> HeadVerdict {
         var terms = terms(of: head)
         do throws(Problem) {
             switch router.route(method: head.method, path: head.path) {
             case .found(let endpoint, let parameter):
                 terms.vary = endpoint.refusalsVary
-                return try accept(Incoming(head: head, parameter: parameter), endpoint, &terms)
+                return try accept(Incoming(head: head, parameter: parameter, sender: sender), endpoint, &terms)
             case .options(let endpoint, let parameter, let allow):
                 try endpoint.checkPath?(Incoming(head: head, parameter: parameter))
                 return .refuse(terms.finish(options(head, allow: allow)))

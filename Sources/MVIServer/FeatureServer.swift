@@ -22,6 +22,7 @@ public struct FeatureServer: Sendable {
     private let page: [PageResource]
     private let services: [any Service]
     private let journal: (any Journal)?
+    private let peers: (any PeerTransport)?
 
     /// A server that does not run yet.
     ///
@@ -34,11 +35,14 @@ public struct FeatureServer: Sendable {
     ///   - authenticator: finds out who clients are; nil for anonymous sessions only, unless the settings name a header.
     ///   - services: what the features need, such as a database: started before the first request is taken, stopped
     ///     after the last was answered.
+    ///   - peers: how other servers with the same journal are reached, which has to be a `SharedJournal`: `NodeTransport` has
+    ///     one. Nil for one server. The server closes it.
     ///   - content: what is served.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
-        services: [any Service] = [], @FeatureBuilder content: () throws -> ServerContent
+        services: [any Service] = [], peers: (any PeerTransport)? = nil,
+        @FeatureBuilder content: () throws -> ServerContent
     ) rethrows {
         self.authenticator = authenticator
         self.settings = settings
@@ -47,6 +51,7 @@ public struct FeatureServer: Sendable {
         self.page = page
         self.journal = journal
         self.services = services
+        self.peers = peers
         self.content = try content()
         directory = SessionDirectory()
     }
@@ -63,7 +68,7 @@ public struct FeatureServer: Sendable {
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
-        services: [any Service] = [],
+        services: [any Service] = [], peers: (any PeerTransport)? = nil,
         @FeatureBuilder content: (_ sessions: SessionDirectory) throws -> ServerContent
     ) rethrows {
         self.authenticator = authenticator
@@ -73,6 +78,7 @@ public struct FeatureServer: Sendable {
         self.page = page
         self.journal = journal
         self.services = services
+        self.peers = peers
         directory = SessionDirectory()
         self.content = try content(directory)
     }
@@ -91,7 +97,8 @@ public struct FeatureServer: Sendable {
         let journal = try await openJournal(settings, logger)
         let assembly = try Assembly(
             content, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
-            authenticator: authenticator, directory: directory)
+            authenticator: authenticator, directory: directory,
+            peers: journal is any SharedJournal ? peers : nil)
         let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }
         var configuration = ServiceGroupConfiguration(
             services: services.map { .init(service: watchdog.watched($0, "\(type(of: $0))")) } + [
@@ -109,7 +116,13 @@ public struct FeatureServer: Sendable {
         configuration.maximumGracefulShutdownDuration = max(settings.grace / 2, settings.grace - .milliseconds(1_500))
         watchdog.install()
         defer { watchdog.finish() }
-        try await ServiceGroup(configuration: configuration).run()
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+        } catch {
+            await peers?.close()
+            throw error
+        }
+        await peers?.close()
         logger.info("Stopped")
     }
 

@@ -3,6 +3,7 @@ import DemoFeatures
 import JWTAuthentication
 import Logging
 import MVIServer
+import NodeTransport
 import PostgresJournal
 import SessionJournal
 
@@ -62,7 +63,7 @@ struct ServerCommand: AsyncParsableCommand {
             logger: logger)
         try await FeatureServer(
             settings: settings, logger: logger, page: Demo.page, journal: try await sharedJournal(settings, logger),
-            authenticator: authenticator, services: [demo]
+            authenticator: authenticator, services: [demo], peers: peers(settings)
         ) {
             demo.features
         }.run()
@@ -74,6 +75,12 @@ struct ServerCommand: AsyncParsableCommand {
         return try await PostgresJournal.open(
             database: url, schema: settings.journalSchema, connections: settings.journalConnections, logger: logger,
             sessionLimit: settings.maxKeptSessions)
+    }
+
+    /// How the servers that share PostgreSQL reach each other.
+    private func peers(_ settings: ServerSettings) -> (any PeerTransport)? {
+        guard case .postgres = settings.journal else { return nil }
+        return HTTPPeerTransport()
     }
 
     /// The server's settings, the demo's and those of JWTs, from flags, environment and file.

@@ -15,11 +15,14 @@ final class IntentEndpoint: Sendable {
     private let cap: Int
     /// Whether not everybody may use every feature.
     private let hasRules: Bool
+    /// Nil for a server without other nodes.
+    private let forwarder: Forwarder?
 
     init(
         _ sessions: SessionTable, _ credentials: Credentials, _ crossSite: CrossSiteRule, _ identity: IdentityRule,
-        bodyLimit: Int
+        bodyLimit: Int, forwarder: Forwarder? = nil
     ) {
+        self.forwarder = forwarder
         self.identity = identity
         hasRules = !sessions.environment.features.ruled.isEmpty
         self.sessions = sessions
@@ -48,7 +51,7 @@ final class IntentEndpoint: Sendable {
         let feature = try incoming.feature(sessions.environment.features)
         if hasRules { try sessions.environment.features.checkAccess(to: feature, caller.principal) }
         try checkInstance(feature, caller)
-        try caller.checkRate()
+        try caller.checkRate(incoming)
         do throws(Problem) { try incoming.checkSize(limit: bodyLimit) } catch {
             throw useUpAtOnce(incoming.head, caller, error)
         }
@@ -60,18 +63,39 @@ final class IntentEndpoint: Sendable {
             condition = try self.condition(fields, session)
         } catch {
             guard let name = try? IntentName.read(fields), case .sequence = name else { throw error }
-            return { [self] _, reply in useUp(name, caller, error, feature, reply) }
+            return { [self] body, reply in
+                let use: Forwarder.Attempt = { [self] done in useUp(name, caller, error, feature, reply, done) }
+                use { [self] isAnswered in
+                    guard !isAnswered else { return }
+                    forward(incoming, name, body, .zero, feature, caller.session, reply, again: use)
+                }
+            }
         }
         let preferences = Preferences(fields)
         return { [self] body, reply in
-            let intent = PostedIntent(self, feature, caller, preferences, reply)
+            let request = IntentRequest(
+                body: body, name: name, ifMatch: condition, wait: wait(preferences),
+                wantsState: preferences.wantsState, principal: caller.principal, credential: caller.credential)
+            let intent = PostedIntent(
+                self, feature, caller, preferences, reply,
+                sent: forwarder == nil ? nil : PostedIntent.Sent(incoming: incoming, request: request))
             // Both capture one reference, so that no closure is allocated.
-            session.send(
-                IntentRequest(
-                    body: body, name: name, ifMatch: condition, wait: wait(preferences),
-                    wantsState: preferences.wantsState, principal: caller.principal, credential: caller.credential),
-                to: feature, record: { intent.recorded($0) }, completion: { intent.completed($0) })
+            session.send(request, to: feature, record: { intent.recorded($0) }, completion: { intent.completed($0) })
         }
+    }
+
+    /// Another node runs the session's turns: has the request answered there, or here if the session comes here.
+    fileprivate func forward(
+        _ incoming: Incoming, _ name: IntentRequest.Name?, _ body: [UInt8], _ wait: Duration, _ feature: FeatureID,
+        _ session: Session, _ reply: Reply, again: @escaping Forwarder.Attempt
+    ) {
+        guard let forwarder else { return reply.refuse(Forwarder.unreachable) }
+        forwarder.forward(
+            ForwardedRequest(
+                incoming: incoming, method: .post, feature: feature, resource: .intents, body: body,
+                // Its name keeps it from running twice.
+                isRepeatable: name != nil, wait: wait, session: forwarder.session(session), reply: reply),
+            again: again)
     }
 
     /// A key that names nothing is found out before the body is looked at, without making a store for a request that
@@ -121,15 +145,20 @@ final class IntentEndpoint: Sendable {
     }
 
     /// A request with a number is refused by its head: the answer waits until that is kept, as that to an intent does.
+    ///
+    /// - Parameter done: called with false, and nothing is answered, if another node has to keep it.
     private func useUp(
-        _ name: IntentRequest.Name, _ caller: Caller, _ problem: Problem, _ feature: FeatureID, _ reply: Reply
+        _ name: IntentRequest.Name, _ caller: Caller, _ problem: Problem, _ feature: FeatureID, _ reply: Reply,
+        _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
         caller.session.useUp(name, problem.recorded(instance: reply.terms.path), of: caller.credential) {
             [self] result in
             switch result {
             case .success(let wasBefore): reply.refuse(wasBefore ? problem.replayed : problem)
+            case .failure(let error) where error.code == .elsewhere: return done(false)
             case .failure(let error): refuse(error, feature, caller.session, reply)
             }
+            done(true)
         }
     }
 
@@ -213,10 +242,20 @@ private final class PostedIntent: Sendable {
     private let caller: Caller?
     private let preferences: Preferences
     private let reply: Reply
+    /// Nil for a server without other nodes.
+    private let sent: Sent?
+
+    /// What it takes to send the request again, or on to another node.
+    struct Sent: Sendable {
+        let incoming: Incoming
+        let request: IntentRequest
+    }
 
     init(
-        _ endpoint: IntentEndpoint, _ feature: FeatureID, _ caller: Caller, _ preferences: Preferences, _ reply: Reply
+        _ endpoint: IntentEndpoint, _ feature: FeatureID, _ caller: Caller, _ preferences: Preferences,
+        _ reply: Reply, sent: Sent?
     ) {
+        self.sent = sent
         (self.endpoint, self.feature, session) = (endpoint, feature, caller.session)
         self.caller = preferences.wait == nil ? nil : caller
         (self.preferences, self.reply) = (preferences, reply)
@@ -233,7 +272,20 @@ private final class PostedIntent: Sendable {
                 return reply.refuse(problem)
             }
             reply.answer(endpoint.answer(outcome, feature, session, preferences))
-        case .failure(let error): endpoint.refuse(error, feature, session, reply)
+        case .failure(let error):
+            guard error.code == .elsewhere, let sent else { return endpoint.refuse(error, feature, session, reply) }
+            endpoint.forward(
+                sent.incoming, sent.request.name, sent.request.body, sent.request.wait ?? .zero, feature, session, reply
+            ) { self.send(sent.request, $0) }
+        }
+    }
+
+    /// Tries again. Calls `done` with false if another node runs the session's turns still.
+    private func send(_ request: IntentRequest, _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void) {
+        session.send(request, to: feature, record: { self.recorded($0) }) { result in
+            if case .failure(let error) = result, error.code == .elsewhere { return done(false) }
+            self.completed(result)
+            done(true)
         }
     }
 }

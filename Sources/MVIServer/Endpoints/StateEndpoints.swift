@@ -7,6 +7,8 @@ struct StateEndpoints: Sendable {
     let sessions: SessionTable
     let crossSite: CrossSiteRule
     let identity: IdentityRule
+    /// Nil for a server without other nodes.
+    let forwarder: Forwarder?
 
     var all: [Route] {
         [
@@ -27,27 +29,56 @@ struct StateEndpoints: Sendable {
         if incoming.isHead { return try head(caller, feature, known) }
         let wait = Preferences(incoming.fields).wait
         return { _, reply in
-            guard let known, let wait, wait > 0, !sessions.isDraining else {
-                return answerNow(caller, feature, known, reply)
+            let read: Forwarder.Attempt = { done in
+                guard let known, let wait, wait > 0, !sessions.isDraining else {
+                    return answerNow(caller, feature, known, reply, done)
+                }
+                let seconds = min(wait, Int(sessions.environment.limits.longestWait.components.seconds))
+                waitForNews(caller, feature, known, seconds, reply, done)
             }
-            let seconds = min(wait, Int(sessions.environment.limits.longestWait.components.seconds))
-            waitForNews(caller, feature, known, seconds, reply)
+            read { isAnswered in
+                if !isAnswered { make(feature, incoming, caller, reply, again: read) }
+            }
         }
     }
 
-    private func answerNow(_ caller: Caller, _ feature: FeatureID, _ known: EntityTags?, _ reply: Reply) {
+    /// Has a store made by the node that runs the session's turns, then reads it here.
+    private func make(
+        _ feature: FeatureID, _ incoming: Incoming, _ caller: Caller, _ reply: Reply, again: @escaping Forwarder.Attempt
+    ) {
+        guard let forwarder else { return reply.refuse(Forwarder.unreachable) }
+        forwarder.makeStores(
+            [feature], incoming, forwarder.session(caller.session), again: again,
+            refuse: { refusal in
+                switch refusal {
+                case .problem(let problem): reply.refuse(problem)
+                case .relayed(let response): reply.answer(response)
+                }
+            })
+    }
+
+    private func answerNow(
+        _ caller: Caller, _ feature: FeatureID, _ known: EntityTags?, _ reply: Reply,
+        _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
+    ) {
         caller.session.state(of: feature, for: caller.principal) { result in
             switch result {
             case .success(let state):
-                if let problem = problem(of: caller, feature) { return reply.refuse(problem) }
-                reply.answer(answer(state, caller.session, known))
+                if let problem = problem(of: caller, feature) {
+                    reply.refuse(problem)
+                } else {
+                    reply.answer(answer(state, caller.session, known))
+                }
+            case .failure(let error) where error.code == .elsewhere: return done(false)
             case .failure(let refusal): reply.refuse(Problem(refusal, feature))
             }
+            done(true)
         }
     }
 
     private func waitForNews(
-        _ caller: Caller, _ feature: FeatureID, _ known: EntityTags, _ seconds: Int, _ reply: Reply
+        _ caller: Caller, _ feature: FeatureID, _ known: EntityTags, _ seconds: Int, _ reply: Reply,
+        _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
         let session = caller.session
         session.state(
@@ -57,12 +88,17 @@ struct StateEndpoints: Sendable {
                 switch result {
                 case .success(let state):
                     // While it waited, the client may have lost what it had.
-                    if let problem = problem(of: caller, feature) { return reply.refuse(problem) }
-                    var response = answer(state, session, known)
-                    response.fields.append(ResponseField("Preference-Applied", "wait=\(seconds)"))
-                    reply.answer(response)
+                    if let problem = problem(of: caller, feature) {
+                        reply.refuse(problem)
+                    } else {
+                        var response = answer(state, session, known)
+                        response.fields.append(ResponseField("Preference-Applied", "wait=\(seconds)"))
+                        reply.answer(response)
+                    }
+                case .failure(let error) where error.code == .elsewhere: return done(false)
                 case .failure(let refusal): reply.refuse(Problem(refusal, feature))
                 }
+                done(true)
             })
     }
 
@@ -81,16 +117,27 @@ struct StateEndpoints: Sendable {
     private func head(
         _ caller: Caller, _ feature: FeatureID, _ known: EntityTags?
     ) throws(Problem) -> Route.Answer {
-        if caller.session.hasStore(feature) { return { _, reply in answerNow(caller, feature, known, reply) } }
-        let response: Response
+        guard caller.session.hasStore(feature) else {
+            let response = try headOfNew(caller, feature)
+            return { _, reply in reply.answer(response) }
+        }
+        return { _, reply in
+            answerNow(caller, feature, known, reply) { isAnswered in
+                guard !isAnswered else { return }
+                // It was disposed of meanwhile, and another node would have to make it.
+                do throws(Problem) { reply.answer(try headOfNew(caller, feature)) } catch { reply.refuse(error) }
+            }
+        }
+    }
+
+    private func headOfNew(_ caller: Caller, _ feature: FeatureID) throws(Problem) -> Response {
         do throws(StoreError) {
-            response = Response(
+            return Response(
                 status: 200, fields: AnswerFields.state,
                 body: .bytes(try caller.session.initialState(of: feature, for: caller.principal)))
         } catch {
             throw Problem(error, feature)
         }
-        return { _, reply in reply.answer(response) }
     }
 
     @Sendable
@@ -106,14 +153,27 @@ struct StateEndpoints: Sendable {
             }
         }
         // Else stores could be made and disposed of in turn, each time with a commit.
-        try caller.checkRate()
+        try caller.checkRate(incoming)
         return { _, reply in
-            // A store that is not there is as gone as one that was disposed: DELETE is idempotent.
-            caller.session.removeStore(feature) { result in
-                switch result {
-                case .success: reply.answer(Response(status: 204, fields: AnswerFields.sessionEmpty))
-                case .failure(let refusal): reply.refuse(Problem(refusal, feature))
+            let remove: Forwarder.Attempt = { done in
+                // A store that is not there is as gone as one that was disposed: DELETE is idempotent.
+                caller.session.removeStore(feature) { result in
+                    switch result {
+                    case .success: reply.answer(Response(status: 204, fields: AnswerFields.sessionEmpty))
+                    case .failure(let error) where error.code == .elsewhere: return done(false)
+                    case .failure(let refusal): reply.refuse(Problem(refusal, feature))
+                    }
+                    done(true)
                 }
+            }
+            remove { isAnswered in
+                guard !isAnswered else { return }
+                guard let forwarder else { return reply.refuse(Forwarder.unreachable) }
+                forwarder.forward(
+                    ForwardedRequest(
+                        incoming: incoming, method: .delete, feature: feature, resource: .state, isRepeatable: true,
+                        session: forwarder.session(caller.session), reply: reply),
+                    again: remove)
             }
         }
     }

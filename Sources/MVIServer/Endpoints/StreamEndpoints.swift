@@ -8,6 +8,8 @@ struct StreamEndpoints: Sendable {
     let credentials: Credentials
     let crossSite: CrossSiteRule
     let quotas: AddressQuotas
+    /// Nil for a server without other nodes.
+    let forwarder: Forwarder?
 
     private var features: FeatureRegistry { sessions.environment.features }
 
@@ -59,9 +61,54 @@ struct StreamEndpoints: Sendable {
                     retryAfter: .seconds(10))
                 return putOff(.busy, problem, wantsProblem, reply)
             }
-            open(filter, start, delta, caller, place, wantsProblem: wantsProblem, reply)
+            let open: Forwarder.Attempt = { done in
+                self.open(filter, start, delta, caller, place, wantsProblem: wantsProblem, reply, done)
+            }
+            open { isAnswered in
+                if !isAnswered { make(filter, incoming, caller, wantsProblem, reply, again: open) }
+            }
         }
     }
+
+    /// Has stores made by the node that runs the session's turns, then opens the stream here.
+    private func make(
+        _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply,
+        again: @escaping Forwarder.Attempt
+    ) {
+        guard let forwarder else { return putOff(.busy, Forwarder.unreachable, wantsProblem, reply) }
+        var missing: [FeatureID] = []
+        if case .features(let named) = filter {
+            missing = named.filter { !caller.session.hasStore($0) && features.allows(caller.principal, $0) }
+        }
+        forwarder.makeStores(
+            missing, incoming, forwarder.session(caller.session), again: again,
+            refuse: { refusal in
+                switch refusal {
+                case .problem(let problem) where problem.type.status == 503:
+                    putOff(.busy, problem, wantsProblem, reply)
+                case .problem(let problem): reply.refuse(problem)
+                case .relayed(let response): refuse(response, caller, wantsProblem, reply)
+                }
+            })
+    }
+
+    /// What another node said of a store is said of the stream, as it would be here.
+    private func refuse(_ relayed: Response, _ caller: Caller, _ wantsProblem: Bool, _ reply: Reply) {
+        if relayed.problemName == ProblemType.sessionEnded.name {
+            return reply.answer(ended(isByCookie: caller.isByCookie))
+        }
+        guard Self.passing.contains(relayed.status) else { return reply.answer(relayed) }
+        guard wantsProblem else {
+            let farewell = StreamEvents.goAway(.busy, retry: nil)
+            return reply.answer(Response(status: 200, fields: AnswerFields.stream, body: .bytes(farewell)))
+        }
+        var relayed = relayed
+        relayed.fields.append(ResponseField("Preference-Applied", "problem"))
+        reply.answer(relayed)
+    }
+
+    /// Statuses of problems that may be mended when the client comes back.
+    private static let passing: Set<Int> = [429, 503, 507]
 
     /// A stream of which nothing may be seen is refused; one of which something may shows that.
     private func checkAccess(_ filter: StreamFilter, _ caller: Caller) throws(Problem) {
@@ -107,11 +154,13 @@ struct StreamEndpoints: Sendable {
 
     private func open(
         _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?, _ caller: Caller,
-        _ place: AddressQuotas.StreamPlace, wantsProblem: Bool, _ reply: Reply
+        _ place: AddressQuotas.StreamPlace, wantsProblem: Bool, _ reply: Reply,
+        _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
         guard !sessions.isDraining else {
             let problem = Problem(.draining, "The server is stopping and opens no streams.", retryAfter: .seconds(2))
-            return putOff(.drain, problem, wantsProblem, reply)
+            putOff(.drain, problem, wantsProblem, reply)
+            return done(true)
         }
         caller.session.openStream(
             filter, from: start, delta: delta, for: caller.credential, holding: place
@@ -122,8 +171,10 @@ struct StreamEndpoints: Sendable {
                 if sessions.isDraining { stream.goAway(.drain) }
                 reply.answer(
                     Response(status: 200, fields: AnswerFields.stream, body: .stream(stream)))
+            case .failure(let error) where error.code == .elsewhere: return done(false)
             case .failure(let refusal): refuse(refusal, filter, caller, wantsProblem, reply)
             }
+            done(true)
         }
     }
 
@@ -157,7 +208,7 @@ struct StreamEndpoints: Sendable {
         default: break
         }
         // What lasts is refused; all else may be mended when the client comes back.
-        guard [429, 503, 507].contains(problem.type.status) else { return reply.refuse(problem) }
+        guard Self.passing.contains(problem.type.status) else { return reply.refuse(problem) }
         putOff(.busy, problem, wantsProblem, reply)
     }
 

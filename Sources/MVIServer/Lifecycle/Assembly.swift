@@ -16,15 +16,21 @@ struct Assembly: Sendable {
     /// Whether the parts answer.
     let monitor: PartsMonitor
     let hasPage: Bool
+    /// The way to other nodes; nil where there are none.
+    let link: NodeLink?
 
     /// - Parameters:
+    ///   - peers: how other nodes are reached; nil where there are none.
+    ///   - node: this one's name among them.
+    ///   - owner: which other node runs a session's turns.
     ///   - directory: what the features reach the sessions by.
     ///   - adapt: lets a test give the sessions its own time, clock and journal.
     init(
         _ content: ServerContent, settings: ServerSettings, logger: Logger,
         middleware: [any CommonMiddleware] = [], page: [PageResource] = [],
         journal: any Journal = MemoryJournal(), authenticator: (any Authenticator)? = nil,
-        directory: SessionDirectory = SessionDirectory(),
+        directory: SessionDirectory = SessionDirectory(), peers: (any PeerTransport)? = nil,
+        node: NodeID = .random(), owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
         adapt: (FeatureRegistry, SessionLimits, [any CommonMiddleware]) -> SessionEnvironment? = { _, _, _ in nil }
     ) throws {
         let registry = try FeatureRegistry(try content.features.map { try $0.definition(logger) })
@@ -42,16 +48,20 @@ struct Assembly: Sendable {
         hasPage = page.contains { $0.path == "/" }
         let parts = ServerParts(sessions)
         monitor = parts.monitor
+        let link = peers.map { NodeLink(node, $0, environment, logger: logger) }
+        self.link = link
         application = try Application(
             sessions, settings, page: page, endpoints: content.endpoints,
             authenticator: authenticator ?? settings.identityHeader.map { HeaderAuthenticator(field: $0) },
-            monitor: monitor, logger: logger)
+            monitor: monitor, link: link, owner: owner, logger: logger)
         http = HTTPServer(
-            configuration: settings.http, logger: logger,
-            handler: application)
+            configuration: settings.http(hasNodes: link != nil), logger: logger, handler: application)
         parts.setServer(http)
         admin = try Self.admin(sessions, settings, monitor, logger)
     }
+
+    /// Where other nodes reach this one. Known when it listens, if the system gives the port.
+    var nodeAddress: String { settings.ownAddress(port: http.port) }
 
     /// What is under way, for a log.
     var openWork: String {

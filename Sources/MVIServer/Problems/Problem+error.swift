@@ -42,6 +42,10 @@ extension Problem {
             ErrorAnswer(
                 .journalUnavailable, "The session left memory while the request was under way; try again.",
                 retryAfter: .seconds(1))
+        case .elsewhere:
+            ErrorAnswer(
+                .ownerUnreachable, "The session's work runs on another server; the request was not served.",
+                retryAfter: .seconds(1))
         case .newerState:
             ErrorAnswer(
                 .journalUnavailable,

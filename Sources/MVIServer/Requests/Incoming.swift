@@ -6,6 +6,7 @@ struct Incoming: Sendable {
     let head: RequestHead
     /// Where in the path the parameter is.
     let parameter: Range<Int>
+    var sender = RequestSender.client
 
     var fields: HeaderFields { head.fields }
 

@@ -12,6 +12,11 @@ extension ServerSettings {
             "Port that answers health checks only, for a network of its own; without it only the main port does.",
             \.adminPort, SettingFormat.number(0...65_535).orNone),
         setting(
+            "node-address", .listening, "address",
+            "Host and port at which other servers with the same PostgreSQL journal reach this one; by default those that it "
+                + "listens on, or the machine's name.",
+            \.nodeAddress, SettingFormat.nodeAddress.orNone),
+        setting(
             "threads", .listening, "count", "Threads that take requests; as many as there are cores is right.",
             \.threads, .number(1...256)),
     ]

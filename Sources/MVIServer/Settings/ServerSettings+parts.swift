@@ -3,7 +3,10 @@ import Sessions
 
 extension ServerSettings {
     /// What the HTTP layer is told.
-    var http: HTTPServerConfiguration {
+    var http: HTTPServerConfiguration { http(hasNodes: false) }
+
+    /// - Parameter hasNodes: whether other nodes send requests, which have more bytes than their clients sent.
+    func http(hasNodes: Bool) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration(host: host, port: port)
         configuration.threads = threads
         configuration.headLimit = headLimit
@@ -18,8 +21,17 @@ extension ServerSettings {
         configuration.isExempt = { addresses.isTrusted($0) }
         configuration.bodyBudget = bodyMemory
         configuration.streamAge = maxStreamAge > .zero ? maxStreamAge : nil
+        if hasNodes {
+            configuration.headLimit += NodeStamp.longestField
+            configuration.bodyLimit = max(bodyLimit, NodeEndpoints.bodyLimit)
+        }
         return configuration
     }
+
+    /// Where other nodes reach a server that has these settings.
+    ///
+    /// - Parameter port: the port on which it listens.
+    func ownAddress(port: UInt16) -> String { nodeAddress ?? NodeAddress.of(host: host, port: port) }
 
     /// What the sessions are told.
     var sessionLimits: SessionLimits {

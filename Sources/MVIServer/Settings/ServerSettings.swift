@@ -13,6 +13,9 @@ public struct ServerSettings: Sendable {
     public var adminHost = "127.0.0.1"
     /// Port for them; nil for none. Health is answered on the main port as well.
     public var adminPort: UInt16?
+    /// The host and port at which other nodes reach this one, such as `10.0.0.3:8080`; nil for those that it listens on, with
+    /// the machine's name if it listens on every interface.
+    public var nodeAddress: String?
     /// Threads that take requests; one for each core.
     public var threads = HTTPServerConfiguration().threads
 

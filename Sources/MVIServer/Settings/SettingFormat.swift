@@ -49,6 +49,13 @@ extension SettingFormat where Value == String {
             }, print: { $0 })
     }
 
+    /// Where other nodes reach this one.
+    package static var nodeAddress: SettingFormat {
+        SettingFormat(
+            "a host and a port, such as 10.0.0.3:8080, [fd00::3]:8080 or node-3.example:8080",
+            parse: { NodeAddress.isWellFormed($0) ? $0 : nil }, print: { $0 })
+    }
+
     /// An address to listen on.
     package static var host: SettingFormat {
         SettingFormat(

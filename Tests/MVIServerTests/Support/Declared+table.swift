@@ -21,6 +21,7 @@ extension Declared {
         problems: [
             .badRequest, .unauthorized, .sessionNotFound, .crossSite, .forbidden, .featureNotFound, .notAcceptable,
             .tooManyStores, .stateUnavailable, .tooManyStreams, .tooManyConnections, .tooManySessions, .draining,
+            .ownerUnreachable,
         ] + notSignedIn + notKept,
         responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied"])
 
@@ -65,12 +66,15 @@ extension Declared {
             requestFields: whoAsks + ["If-None-Match", "Prefer"], successes: [200, 304],
             problems: sessionGone + notSignedIn + [
                 .crossSite, .forbidden, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable,
+                .ownerUnreachable,
             ],
             responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied"]),
         Declared(
             method: .delete, path: "/features/{id}/state", operation: .disposeStore, hasSession: true,
             requestFields: whoAsks, successes: [204],
-            problems: sessionGone + notSignedIn + [.crossSite, .forbidden, .featureNotFound, .tooManyRequests],
+            problems: sessionGone + notSignedIn + [
+                .crossSite, .forbidden, .featureNotFound, .tooManyRequests, .ownerUnreachable,
+            ],
             responseFields: ofSession + ["RateLimit", "RateLimit-Policy"]),
         Declared(
             method: .post, path: "/features/{id}/intents", operation: .sendIntent, hasSession: true,
@@ -84,7 +88,7 @@ extension Declared {
                 .outOfSequence, .receiptExpired, .intentConflict, .storeDisposed, .preconditionFailed, .bodyTooLarge,
                 .unsupportedMediaType, .invalidIntent,
                 .idempotencyKeyReused, .intentRefused, .tooManyRequests, .tooManyStores, .tooManyReceipts,
-                .intentFailed, .stateUnavailable, .busy, .draining, .checkTimeout, .stateTooLarge,
+                .intentFailed, .stateUnavailable, .busy, .draining, .ownerUnreachable, .checkTimeout, .stateTooLarge,
             ],
             responseFields: ofSession + [
                 "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Expected-Seq", "RateLimit",
@@ -125,7 +129,7 @@ extension Declared {
         let isStream = operation == .streamFeature || operation == .streamSession
         let isState = operation == .readState
         let needsPlace: Set<ProblemType> = [
-            .tooManyStores, .tooManyStreams, .tooManyConnections, .tooManyWaits,
+            .tooManyStores, .tooManyStreams, .tooManyConnections, .tooManyWaits, .ownerUnreachable,
         ]
         let ofWaiting: Set<String> = ["Prefer", "Preference-Applied", "Last-Event-ID"]
         var head = self

@@ -23,7 +23,7 @@ extension RefusalCase {
     ]
 
     /// What can be wrong with what sessions are kept in.
-    static let kept: [RefusalCase] = noPlace + sessionsNotAtHand + storesNotAtHand + newerStores + unwritten
+    static let kept: [RefusalCase] = noPlace + sessionsNotAtHand + storesNotAtHand + newerStores + elsewhere + unwritten
 
     /// Nothing has happened in the session, and there is no place for it.
     private static let noPlace = ofSession.map { operation, method, target, fields, body in
@@ -97,6 +97,24 @@ extension RefusalCase {
                 return refused
             }
         }
+
+    /// Another node runs the session's turns, and this one has no way to it.
+    private static let elsewhere: [RefusalCase] = ofSession.filter { operation, _, _, _, _ in
+        [.readState, .disposeStore, .sendIntent, .streamFeature, .streamSession].contains(operation)
+    }.map { operation, method, target, fields, body in
+        RefusalCase(operation, .ownerUnreachable, when: "another node runs the session's turns") { server in
+            let session = try await server.session()
+            if operation == .disposeStore { _ = try await server.send(session.intent(#"{"type":"increment"}"#)) }
+            server.journal.fail(.elsewhere)
+            // A stream of everything makes no store.
+            let target = operation == .streamSession ? "\(target)?feature=probe" : target
+            let refused = try await server.send(session.request(method, target, fields, body: body))
+            server.journal.fail(nil)
+            let state = try await server.send(session.request("GET", "/features/probe/state"))
+            #expect(try state.json(Probe.State.self).count == (operation == .disposeStore ? 1 : 0))
+            return refused
+        }
+    }
 
     /// The change cannot be kept.
     private static let unwritten: [RefusalCase] = [

@@ -1,0 +1,49 @@
+import Locking
+import MicroHTTP
+import SessionJournal
+
+/// `/nodes/`: what nodes ask each other for. For everybody else there is nothing there.
+final class NodeEndpoints: Sendable {
+    static let watchers = "/nodes/watchers"
+    static let giveAway = "/nodes/give-away"
+    /// Bytes of a request's body: more than one session's stores can take.
+    static let bodyLimit = 1 << 20
+
+    private let requests = Lock<(any NodeRequests)?>(nil)
+
+    /// Has requests done by `requests` from now on. Until then they are answered with 503.
+    func connect(_ requests: any NodeRequests) { self.requests.withLock { $0 = requests } }
+
+    /// How the bodies of requests are judged; nil for another path.
+    func answer(to head: RequestHead, from node: NodeID) -> HeadVerdict? {
+        let read: (@Sendable ([UInt8]) -> Order?)
+        switch (head.method, String(decoding: head.path, as: UTF8.self)) {
+        case ("POST", Self.watchers): read = { WatchersMessage.read($0).map { .watched($0) } }
+        case ("POST", Self.giveAway): read = { GiveAwayMessage.read($0).map { .giveAway($0) } }
+        default: return nil
+        }
+        return .accept(bodyLimit: Self.bodyLimit) { [self] body, send in
+            guard let order = read(body) else { return send(Self.response(400)) }
+            guard let requests = requests.withLock({ $0 }) else { return send(Self.response(503)) }
+            Task {
+                switch order {
+                case .watched(let sessions):
+                    await requests.watched(by: node, sessions)
+                    send(Self.response(204))
+                case .giveAway(let token):
+                    send(Self.response(await requests.giveAway(session: token) ? 204 : 409))
+                }
+            }
+        }
+    }
+
+    private enum Order: Sendable {
+        case watched([WatchedSession])
+        case giveAway(TokenHash)
+    }
+
+    /// Without a body: no person reads it.
+    private static func response(_ status: Int) -> Response {
+        Response(status: status, fields: [ResponseField("Cache-Control", "no-store"), AnswerFields.noSniff])
+    }
+}

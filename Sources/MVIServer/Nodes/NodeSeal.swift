@@ -1,0 +1,74 @@
+import Crypto
+import MicroHTTP
+import SessionJournal
+
+/// Proves to a node that a request comes from another node of the same journal.
+///
+/// The key follows from the journal's secret (HKDF, RFC 5869), which all its nodes have and nobody else: nothing has to be
+/// set. The proof is an HMAC (RFC 2104) over the stamp, method, target and fields; the stamp has a hash of the body.
+struct NodeSeal: Sendable {
+    /// How old a stamp may be, and how far ahead of this node's clock.
+    static let life: Duration = .seconds(60)
+
+    /// What `open` finds.
+    enum Finding: Equatable {
+        case good(NodeStamp)
+        /// Proven, but too old, or from a clock that is ahead: how much older.
+        case outOfTime(by: Duration)
+        /// Not proven.
+        case bad
+    }
+
+    private let key: SymmetricKey
+
+    init(_ secret: JournalSecret) {
+        key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: secret.key), info: Array("mvi-server: requests between nodes".utf8),
+            outputByteCount: 32)
+    }
+
+    static func hash(_ body: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: body)) }
+
+    /// The field's value for a request.
+    func seal(_ stamp: NodeStamp, method: String, target: String, fields: [(name: String, value: String)]) -> String {
+        let message = Self.message(stamp, method: method, target: target, fields: fields)
+        return "\(stamp.text) \(NodeStamp.hex(Array(HMAC<SHA256>.authenticationCode(for: message, using: key))))"
+    }
+
+    /// What a request's stamp is worth. Takes as long for one wrong proof as for another.
+    ///
+    /// - Parameter now: time since 1970.
+    func open(_ head: RequestHead, now: Duration) -> Finding {
+        let values = head.fields.values(of: NodeStamp.field)
+        guard values.count == 1, let (stamp, proof) = NodeStamp.read(values[0]) else { return .bad }
+        var target = head.path
+        if let query = head.query { target += [UInt8(ascii: "?")] + query }
+        let message = Self.message(
+            stamp, method: head.method, target: String(decoding: target, as: UTF8.self),
+            fields: ForwardedFields.select(ForwardedFields.all, from: head.fields))
+        guard HMAC<SHA256>.isValidAuthenticationCode(proof, authenticating: message, using: key) else { return .bad }
+        let age = now - .milliseconds(stamp.time)
+        let isInTime = age <= Self.life && .zero - age <= Self.life
+        return isInTime ? .good(stamp) : .outOfTime(by: age)
+    }
+
+    /// Each part with its length before it, so that no two requests have the same message. The fields in one order.
+    private static func message(
+        _ stamp: NodeStamp, method: String, target: String, fields: [(name: String, value: String)]
+    ) -> [UInt8] {
+        var message: [UInt8] = []
+        func add(_ part: String) {
+            let part = part.utf8
+            message += stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: part.count >> $0) }
+            message += part
+        }
+        for part in ["1", stamp.text, method, target] { add(part) }
+        for name in ForwardedFields.all {
+            for field in fields where field.name == name {
+                add(field.name)
+                add(field.value)
+            }
+        }
+        return message
+    }
+}

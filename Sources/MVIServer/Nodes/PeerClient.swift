@@ -1,0 +1,72 @@
+import MicroHTTP
+import SessionJournal
+import Sessions
+
+/// Asks other nodes in this node's name: signs what it sends.
+package struct PeerClient: Sendable {
+    /// This node.
+    package let node: NodeID
+    private let transport: any PeerTransport
+    private let key: NodeKey
+    private let time: TimeSource
+
+    init(_ node: NodeID, _ transport: any PeerTransport, _ key: NodeKey, _ time: TimeSource) {
+        (self.node, self.transport, self.key, self.time) = (node, transport, key, time)
+    }
+
+    /// Tells a node which stores streams of this node show. Several requests if they are many.
+    package func send(watched sessions: [WatchedSession], to address: String) async throws(PeerError) {
+        for body in WatchersMessage.bodies(sessions, limit: NodeEndpoints.bodyLimit) {
+            let answer = try await ask(NodeEndpoints.watchers, body, of: address)
+            guard answer.status == 204 else { throw Self.unexpected(answer) }
+        }
+    }
+
+    /// Asks a node to let go of a session. Returns false if that node does not own it.
+    ///
+    /// - Parameter token: the hash of the token that the session began with.
+    package func askToGiveAway(_ token: TokenHash, from address: String) async throws(PeerError) -> Bool {
+        let answer = try await ask(NodeEndpoints.giveAway, GiveAwayMessage.body(token), of: address)
+        switch answer.status {
+        case 204: return true
+        case 409: return false
+        default: throw Self.unexpected(answer)
+        }
+    }
+
+    private func ask(_ path: String, _ body: [UInt8], of address: String) async throws(PeerError) -> PeerResponse {
+        let request = PeerRequest(
+            method: "POST", target: path, fields: [("content-type", "application/json")], body: body,
+            timeout: .seconds(5), longestAnswer: 65_536)
+        return try await send(request, for: .unknown, to: address)
+    }
+
+    private static func unexpected(_ answer: PeerResponse) -> PeerError {
+        PeerError(.unknown, "the node answered \(answer.status)")
+    }
+
+    /// Sends a request with this node's stamp.
+    ///
+    /// - Parameter client: whose request it is.
+    func send(
+        _ request: PeerRequest, for client: PeerAddress, to address: String
+    ) async throws(PeerError) -> PeerResponse {
+        let seal: NodeSeal
+        do { seal = try await key.seal() } catch {
+            throw PeerError(.notSent, "the journal's secret cannot be read: \(error)")
+        }
+        var request = request
+        // The transport would add it, and the stamp covers it.
+        if !request.fields.contains(where: { $0.name == "host" }) { request.fields.insert(("host", address), at: 0) }
+        let (seconds, rest) = time.sinceEpoch().components
+        let stamp = NodeStamp(
+            node: node, time: seconds * 1_000 + rest / 1_000_000_000_000_000, client: client,
+            bodyHash: NodeSeal.hash(request.body))
+        let value = seal.seal(stamp, method: request.method, target: request.target, fields: request.fields)
+        request.fields.append((NodeStamp.shownField, value))
+        return try await transport.send(request, to: address)
+    }
+
+    /// Lets go of all connections.
+    func close() async { await transport.close() }
+}

@@ -1,0 +1,33 @@
+import MicroHTTP
+import WireJSON
+
+extension Response {
+    /// Fields that are of one connection, or that this server writes itself.
+    private static let ofTheConnection: Set<String> = [
+        "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "te", "trailer", "transfer-encoding",
+        "upgrade", "date", "content-length",
+    ]
+
+    /// Another node's answer as it was, but for what concerns the connection, and CORS, which this server adds. Nil for one
+    /// that no server of this kind gives.
+    init?(relaying answer: PeerResponse) {
+        guard 200...599 ~= answer.status else { return nil }
+        let fields = answer.fields.filter { field in
+            let name = field.name.lowercased()
+            return !Self.ofTheConnection.contains(name) && !name.hasPrefix("access-control-")
+        }
+        self.init(
+            status: answer.status, fields: fields.map { ResponseField($0.name, $0.value) },
+            body: answer.body.isEmpty ? .empty : .bytes(answer.body))
+    }
+
+    /// The name of the problem that it tells; nil if it tells none.
+    var problemName: String? {
+        struct Problem: Decodable { var type: String }
+        let type = fields.first { $0.name.lowercased() == "content-type" }?.value
+        guard type == "application/problem+json", case .bytes(let body) = body,
+            let problem = try? WireJSON.decode(Problem.self, from: body), problem.type.hasPrefix("/problems/")
+        else { return nil }
+        return String(problem.type.dropFirst("/problems/".count))
+    }
+}

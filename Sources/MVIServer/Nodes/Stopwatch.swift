@@ -1,0 +1,12 @@
+/// The time since it was made, by whichever clock.
+struct Stopwatch: Sendable {
+    /// How much has passed.
+    let elapsed: @Sendable () -> Duration
+
+    init(_ clock: any Clock<Duration>) { elapsed = Self.start(clock) }
+
+    private static func start(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+}
