@@ -106,7 +106,7 @@ public struct FeatureServer: Sendable {
                 .init(service: watchdog.watched(JournalService(sessions: assembly.sessions), "journal")),
                 .init(service: SessionSweeper(sessions: assembly.sessions, logger: logger)),
                 .init(service: ReminderService(sessions: assembly.sessions)),
-                .init(service: NewsService(sessions: assembly.sessions)),
+                .init(service: NodeService(assembly)),
                 .init(service: assembly.monitor),
                 .init(service: watchdog.watched(HTTPService(assembly), "requests and streams")),
                 .init(service: watchdog.service),

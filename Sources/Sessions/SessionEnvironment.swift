@@ -71,6 +71,8 @@ package final class SessionEnvironment: Sendable {
     private let lastNumber = Lock<UInt64>(0)
     /// Names of features of which a state with unread members was reported.
     private let reportedLosses = Lock<Set<String>>([])
+    private let watchAction = Lock<(@Sendable (NodeRecord, TokenHash, [FeatureID]) -> Void)?>(nil)
+    private let giveAwayAction = Lock<(@Sendable (NodeRecord, TokenHash) async -> Void)?>(nil)
     private let endActions = Lock<[@Sendable (SessionInfo) -> Void]>([])
 
     /// An environment; the defaults are those of a server.
@@ -78,14 +80,13 @@ package final class SessionEnvironment: Sendable {
         features: FeatureRegistry, limits: SessionLimits = SessionLimits(), journal: any Journal = MemoryJournal(),
         time: TimeSource = .system, clock: any Clock<Duration> = ContinuousClock(),
         executor: (any TaskExecutor)? = nil, middleware: [any CommonMiddleware] = [], heartbeat: Int = 20,
-        nodeAddress: String = "",
         report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) {
         (self.features, self.limits, self.journal, self.time) = (features, limits, journal, time)
         (self.clock, self.executor, self.middleware) = (clock, executor, middleware)
         (self.heartbeat, self.report) = (heartbeat, report)
         sharedJournal = journal as? any SharedJournal
-        lease = sharedJournal.map { _ in NodeLease(address: nodeAddress, time: time) }
+        lease = sharedJournal.map { _ in NodeLease(time: time) }
         owned = sharedJournal.map { _ in OwnedSessions() }
         streamPlaces = Places(limit: limits.streams)
         waitPlaces = Places(limit: limits.waits)
@@ -107,6 +108,31 @@ package final class SessionEnvironment: Sendable {
 
     func tellEnd(of session: SessionInfo) {
         for action in endActions.withLock({ $0 }) { action(session) }
+    }
+
+    /// Has `action` told when a stream begins to show stores of a session that another node owns.
+    package func onWatchElsewhere(
+        _ action: @escaping @Sendable (_ owner: NodeRecord, TokenHash, [FeatureID]) -> Void
+    ) {
+        watchAction.withLock { $0 = action }
+    }
+
+    /// Has `action` ask other nodes to give sessions away that are needed here.
+    package func onNeed(_ action: @escaping @Sendable (_ owner: NodeRecord, TokenHash) async -> Void) {
+        giveAwayAction.withLock { $0 = action }
+    }
+
+    /// Asks a session's owner to give it away.
+    func ask(for session: Session) async {
+        guard let action = giveAwayAction.withLock({ $0 }), let owner = session.owningNode else { return }
+        await action(owner, session.tokenHash)
+    }
+
+    func tellOfWatchers(_ session: Session) {
+        guard let action = watchAction.withLock({ $0 }), let owner = session.owningNode,
+            let watched = session.watchedElsewhere
+        else { return }
+        action(owner, session.tokenHash, watched.features)
     }
 
     /// Streams open now, in all sessions.

@@ -114,7 +114,7 @@ struct Fixture {
     let tally: FeatureID
 
     init(
-        journal: any Journal = MemoryJournal(), gate: Gate = Gate(), nodeAddress: String = "",
+        journal: any Journal = MemoryJournal(), gate: Gate = Gate(),
         _ change: (inout SessionLimits) -> Void = { _ in }
     ) throws {
         var limits = SessionLimits()
@@ -126,8 +126,7 @@ struct Fixture {
             FeatureDefinition(keyed: { key, _ in key == "none" ? nil : Keyed(key: key) }),
         ])
         let environment = SessionEnvironment(
-            features: features, limits: limits, journal: journal, time: time.source, clock: clock,
-            nodeAddress: nodeAddress)
+            features: features, limits: limits, journal: journal, time: time.source, clock: clock)
         table = SessionTable(environment: environment)
         (session, token) = try table.made(.bearer)
         tally = try #require(FeatureID("tally"))

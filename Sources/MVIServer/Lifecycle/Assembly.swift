@@ -63,6 +63,9 @@ struct Assembly: Sendable {
     /// Where other nodes reach this one. Known when it listens, if the system gives the port.
     var nodeAddress: String { settings.ownAddress(port: http.port) }
 
+    /// Whether requests are taken.
+    var isListening: Bool { http.port != 0 }
+
     /// What is under way, for a log.
     var openWork: String {
         let statistics = http.statistics

@@ -33,6 +33,8 @@ struct HTTPService: Service {
     /// still hears why.
     private func stop(drainTime: Duration) async {
         assembly.logger.info("Stopping", metadata: ["streams": "\(assembly.sessions.environment.openStreams)"])
+        // Other nodes take its sessions over while it ends what it has begun.
+        assembly.sessions.leaveNodes {}
         assembly.sessions.drain()
         await assembly.http.shutdown(grace: drainTime)
         await assembly.admin?.shutdown(grace: .zero)

@@ -24,20 +24,6 @@ struct ReminderService: Service {
     }
 }
 
-/// Shows what other nodes append, where there are any: when it hears of it, and every few seconds what it did not hear of.
-struct NewsService: Service {
-    private static let interval: Duration = .seconds(3)
-
-    let sessions: SessionTable
-
-    func run() async throws {
-        sessions.listen()
-        await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: Self.interval)) != nil { sessions.compareMarks() }
-        }
-    }
-}
-
 /// Ends sessions whose time is over, a bounded number at a time, and logs what stores missed meanwhile.
 struct SessionSweeper: Service {
     private static let interval: Duration = .seconds(5)

@@ -15,9 +15,6 @@ package final class NodeLease: Sendable {
     /// For how long another node's row has to be seen unchanged before it counts as gone.
     static let patience: Duration = .seconds(15)
 
-    /// Where the others reach this node: a host and a port.
-    package let address: String
-
     private struct State {
         /// Nil as long as it is not among the nodes.
         var id: NodeID?
@@ -41,7 +38,7 @@ package final class NodeLease: Sendable {
     private let state = Lock(State())
     private let time: TimeSource
 
-    init(address: String, time: TimeSource) { (self.address, self.time) = (address, time) }
+    init(time: TimeSource) { self.time = time }
 
     /// The node's id if it may run work now.
     var holder: NodeID? {
@@ -101,7 +98,7 @@ package final class NodeLease: Sendable {
     }
 
     /// What the next renewal says; nil if the node has to join first.
-    var record: NodeRecord? {
+    func record(_ address: String) -> NodeRecord? {
         state.withLock { state in
             state.id.map { NodeRecord(id: $0, address: address, isDraining: state.isDraining) }
         }

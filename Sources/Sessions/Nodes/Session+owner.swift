@@ -58,7 +58,8 @@ extension Session {
     /// Sees to it that work runs which watchers ask for, and that stores that streams show have begun, where no other node
     /// does. Called when the owner changes, when a stream opens, and now and then.
     func lookAfterWork() {
-        guard let lease = shared.lease, mayRun, !lease.isDraining else { return }
+        guard let lease = shared.lease, !lease.isDraining else { return }
+        guard mayRun else { return shared.tellOfWatchers(self) }
         let (waiting, heldBack) = core.withLock { core -> ([FeatureID], [FeatureID]) in
             guard core.isLive, core.key != nil else { return ([], []) }
             let shown = core.stores.filter { core.streams.isShown($0.feature) || $0.store?.scope.isWatched == true }
@@ -93,7 +94,10 @@ extension Session {
     func takeOver(_ working: [FeatureID], done: @escaping @Sendable () -> Void) {
         catchUp { [self] in
             guard mayRun, core.withLock({ $0.isLive && $0.isElsewhere }) else { return done() }
-            open(.features(core.withLock { core in working.filter { core.stores.index(of: $0) != nil } })) { [self] _ in
+            open(.features(core.withLock { core in working.filter { core.stores.index(of: $0) != nil } })) {
+                [self] result in
+                // A node with a newer version of the feature takes it.
+                if case .failure(let error) = result, error.code == .newerState { return done() }
                 // Also where nothing is left to do: it has a dead owner no more.
                 enqueue(
                     FunctionJob(.steps, completion: { _ in done() }) { [self] job in
@@ -158,9 +162,4 @@ final class OwnedSessions: Sendable {
     func remove(_ session: Session) { sessions.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(session)) } }
 
     var all: [Session] { sessions.withLock { Array($0.values) } }
-}
-
-extension Session {
-    /// The node that runs the session's turns, as far as is known here; nil if no other one does.
-    package var owningNode: NodeRecord? { nil }
 }

@@ -5,7 +5,9 @@ import SessionJournal
 /// This node among the others: its lease, the sessions that it owns, and those of nodes that are gone.
 extension SessionTable {
     /// Looks after the node: called every second, by one caller. What takes time goes on after it returned.
-    package func beat() {
+    ///
+    /// - Parameter address: where other nodes reach this one: a host and a port.
+    package func beat(at address: String) {
         guard let lease = environment.lease else { return }
         endWorkIfLeaseIsOver()
         let now = environment.time.monotonic()
@@ -14,7 +16,7 @@ extension SessionTable {
             session.forgetWatchers(now: now)
             session.releaseIfIdle(now: now)
         }
-        renew(lease)
+        renew(lease, address)
     }
 
     /// Work that ran on this node ends, and the others are told: they take it over.
@@ -26,16 +28,16 @@ extension SessionTable {
 
     private func stopWork() { for session in environment.owned?.all ?? [] { session.stopWork() } }
 
-    private func renew(_ lease: NodeLease) {
+    private func renew(_ lease: NodeLease, _ address: String) {
         guard let journal = environment.sharedJournal else { return }
         let sent = environment.time.monotonic()
-        guard let record = lease.record else {
+        guard let record = lease.record(address) else {
             if lease.isDraining { return lease.endRenewal() }
-            let new = NodeRecord(id: .random(), address: lease.address)
+            let new = NodeRecord(id: .random(), address: address)
             return journal.join(new) { [self] result in
                 guard case .success = result else { return lease.endRenewal() }
                 lease.joined(new.id, sent: sent)
-                renew(lease)
+                renew(lease, address)
             }
         }
         journal.renew(record) { [self] result in

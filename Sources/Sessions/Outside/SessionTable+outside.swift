@@ -20,14 +20,32 @@ extension SessionTable {
     ) async -> IntentResult {
         switch await found(record.tokenHash) {
         case .live(let session, _):
-            await withCheckedContinuation { continuation in
+            await deliver(delivery, to: feature, in: session, once: once, makesStore: makesStore)
+        case .damaged(_, let error), .failed(let error): .failure(error)
+        case .ended, .unknown: .failure(.sessionEnded)
+        }
+    }
+
+    /// How often a session is asked for that other nodes own.
+    private static var tries: Int { 20 }
+
+    private func deliver(
+        _ delivery: Delivery, to feature: FeatureID, in session: Session, once: String?, makesStore: Bool
+    ) async -> IntentResult {
+        for count in 0... {
+            let result = await withCheckedContinuation { continuation in
                 session.deliver(delivery, to: feature, once: once, makesStore: makesStore) {
                     continuation.resume(returning: $0)
                 }
             }
-        case .damaged(_, let error), .failed(let error): .failure(error)
-        case .ended, .unknown: .failure(.sessionEnded)
+            // It cannot be sent on: the node that owns the session gives it away.
+            guard case .failure(let error) = result, error.code == .elsewhere else { return result }
+            guard count < Self.tries else { return .failure(.noOwner) }
+            await environment.ask(for: session)
+            if count > 0 { try? await environment.clock.sleep(for: .milliseconds(250)) }
+            await withCheckedContinuation { continuation in session.catchUp { continuation.resume() } }
         }
+        return .failure(.noOwner)
     }
 
     /// Ends a session.
@@ -42,4 +60,9 @@ extension SessionTable {
     package func recheck(_ subject: Subject) {
         for session in sessions where session.info.subject == subject { session.recheck { _ in true } }
     }
+}
+
+extension StoreError {
+    fileprivate static let noOwner = StoreError(
+        .unavailable, "The node that runs the session's work cannot be reached.", retryAfter: .seconds(5))
 }

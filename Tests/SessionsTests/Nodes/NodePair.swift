@@ -21,21 +21,23 @@ struct NodePair {
 
     init(_ change: (inout SessionLimits) -> Void = { _ in }) throws {
         (hereJournal, thereJournal) = (NodeJournal(kept, cluster), NodeJournal(kept, cluster))
-        here = try Fixture(journal: hereJournal, gate: hereGate, nodeAddress: "here:1", change)
-        there = try Fixture(journal: thereJournal, gate: thereGate, nodeAddress: "there:2", change)
-        for node in [here, there] {
-            node.table.listen()
-            node.table.beat()
-        }
+        here = try Fixture(journal: hereJournal, gate: hereGate, change)
+        there = try Fixture(journal: thereJournal, gate: thereGate, change)
+        for node in [here, there] { node.table.listen() }
         other = try there.table.live(here.token)
+        beat([here, there])
     }
 
     /// Lets seconds pass, in which these nodes run.
     func pass(_ seconds: Int, running: [Fixture]? = nil) {
         for _ in 0..<seconds {
             for node in [here, there] { node.time.advance(by: .seconds(1)) }
-            for node in running ?? [here, there] { node.table.beat() }
+            beat(running ?? [here, there])
         }
+    }
+
+    private func beat(_ nodes: [Fixture]) {
+        for node in nodes { node.table.beat(at: node.table === here.table ? "here:1" : "there:2") }
     }
 
     /// Sends an intent to the other node.

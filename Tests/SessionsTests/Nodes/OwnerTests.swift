@@ -295,7 +295,7 @@ struct NodeKnowledgeTests {
         }
         for table in tables {
             table.listen()
-            table.beat()
+            table.beat(at: "")
         }
         let (session, token) = try tables[0].made(.bearer)
         let answer = Answer()
@@ -303,7 +303,7 @@ struct NodeKnowledgeTests {
         _ = try #require(answer.value).get()
         #expect(await tables[1].fireDueReminders() == time.source.sinceEpoch() + .seconds(60))
         time.advance(by: .seconds(60))
-        for table in tables { table.beat() }
+        for table in tables { table.beat(at: "") }
         // One node takes it and goes.
         let node = try #require(tables[0].environment.lease?.id)
         let taken = Box<Int>()
@@ -317,7 +317,7 @@ struct NodeKnowledgeTests {
         _ = await tables[1].fireDueReminders()
         #expect(try !rings())
         time.advance(by: .seconds(30))
-        for table in tables { table.beat() }
+        for table in tables { table.beat(at: "") }
         _ = await tables[1].fireDueReminders()
         #expect(try rings())
         #expect(await tables[0].fireDueReminders() == nil)

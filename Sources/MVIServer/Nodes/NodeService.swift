@@ -1,0 +1,70 @@
+import ServiceLifecycle
+import SessionJournal
+import Sessions
+
+/// Makes this server one of several that share a journal: renews its lease, shows what the others append, and tells them what
+/// its streams show. Where there is one server only, it does nothing.
+struct NodeService: Service {
+    private static let interval: Duration = .seconds(1)
+    /// How often what was heard of is compared with what there is, and others are told again what they know.
+    private static let beatsBetweenComparisons = 3
+
+    private let assembly: Assembly
+    private var sessions: SessionTable { assembly.sessions }
+
+    init(_ assembly: Assembly) { self.assembly = assembly }
+
+    func run() async throws {
+        connect()
+        sessions.listen()
+        await cancelWhenGracefulShutdown {
+            var count = 0
+            // It is no node before it can be reached.
+            repeat {
+                guard assembly.isListening else { continue }
+                sessions.beat(at: assembly.nodeAddress)
+                count += 1
+                if count.isMultiple(of: Self.beatsBetweenComparisons) {
+                    sessions.compareMarks()
+                    tellOfWatchers()
+                }
+            } while (try? await Task.sleep(for: Self.interval)) != nil
+        }
+    }
+
+    private func connect() {
+        guard let link = assembly.link else { return }
+        link.connect(self)
+        sessions.environment.onWatchElsewhere { owner, token, features in
+            tell(link.client, owner, [WatchedSession(token: token, features: features)])
+        }
+        sessions.environment.onNeed { owner, token in
+            // Whether it was given away the next try shows.
+            _ = try? await link.client.askToGiveAway(token, from: owner.address)
+        }
+    }
+
+    private func tellOfWatchers() {
+        guard let link = assembly.link else { return }
+        for (node, watched) in sessions.watchedElsewhere {
+            tell(link.client, node, watched.map { WatchedSession(token: $0.token, features: $0.features) })
+        }
+    }
+
+    /// What is lost on the way is told again.
+    private func tell(_ client: PeerClient, _ node: NodeRecord, _ watched: [WatchedSession]) {
+        Task { try? await client.send(watched: watched, to: node.address) }
+    }
+}
+
+extension NodeService: NodeRequests {
+    func watched(by node: NodeID, _ watched: [WatchedSession]) async {
+        sessions.watched(watched.map { ($0.token, $0.features) }, by: node)
+    }
+
+    func giveAway(session token: TokenHash) async -> Bool {
+        await withCheckedContinuation { continuation in
+            sessions.giveAway(token) { continuation.resume(returning: $0) }
+        }
+    }
+}
