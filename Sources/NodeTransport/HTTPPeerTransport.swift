@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 import AsyncHTTPClient
 import MVIServer
 import NIOCore
@@ -44,6 +52,11 @@ public final class HTTPPeerTransport: PeerTransport {
         return try first.get()
     }
 
+    // Where a server does not start, it is not closed.
+    deinit {
+        Task { [client] in try? await client.shutdown() }
+    }
+
     public func close() async { try? await client.shutdown() }
 
     private static func exchange(
@@ -76,8 +89,10 @@ public final class HTTPPeerTransport: PeerTransport {
     /// Whether a request that failed may have reached the node.
     private static func wasSent(_ error: any Error) -> Bool {
         switch error {
-        // Nobody listens, no way there, or no such host.
+        // No such host, or none of its addresses answers.
         case is NIOConnectionError, ChannelError.connectTimeout: return false
+        // Nobody listens. A connection that was there has other errors.
+        case let error as IOError: return error.errnoCode != ECONNREFUSED
         case let error as HTTPClientError:
             let before: [HTTPClientError] = [
                 .connectTimeout, .getConnectionFromPoolTimeout, .invalidURL, .emptyHost, .alreadyShutdown,

@@ -78,7 +78,7 @@ final class IntentEndpoint: Sendable {
                 wantsState: preferences.wantsState, principal: caller.principal, credential: caller.credential)
             let intent = PostedIntent(
                 self, feature, caller, preferences, reply,
-                sent: forwarder == nil ? nil : PostedIntent.Sent(incoming: incoming, request: request))
+                sent: forwarder == nil ? nil : PostedIntent.Sent(incoming, request))
             // Both capture one reference, so that no closure is allocated.
             session.send(request, to: feature, record: { intent.recorded($0) }, completion: { intent.completed($0) })
         }
@@ -246,9 +246,11 @@ private final class PostedIntent: Sendable {
     private let sent: Sent?
 
     /// What it takes to send the request again, or on to another node.
-    struct Sent: Sendable {
+    final class Sent: Sendable {
         let incoming: Incoming
         let request: IntentRequest
+
+        init(_ incoming: Incoming, _ request: IntentRequest) { (self.incoming, self.request) = (incoming, request) }
     }
 
     init(

@@ -35,10 +35,14 @@ struct TestServer: Sendable {
 
     /// Runs a test on a server of its own, and stops it after. Over a socket it listens on a free port.
     ///
-    /// - Parameter world: what outlives the server; one that is given again is a server that was started again.
+    /// - Parameters:
+    ///   - world: what outlives the server; one that is given again is a server that was started again, or another node.
+    ///   - peers: how it reaches other nodes; nil for none.
+    ///   - owner: which other node runs all sessions' turns.
     static func run<Result>(
         _ depth: Depth, in world: World = World(), directory: SessionDirectory = SessionDirectory(),
-        authenticator: (any Authenticator)? = nil,
+        authenticator: (any Authenticator)? = nil, peers: (any PeerTransport)? = nil,
+        owner: @escaping @Sendable () -> NodeRecord? = { nil },
         content: (Gate) throws -> ServerContent = Self.probes, _ change: (inout ServerSettings) -> Void = { _ in },
         _ test: (TestServer) async throws -> Result
     ) async throws -> Result {
@@ -51,7 +55,7 @@ struct TestServer: Sendable {
         let assembly = try Assembly(
             try content(gate), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), page: page,
-            authenticator: authenticator, directory: directory,
+            authenticator: authenticator, directory: directory, peers: peers, owner: { _ in owner() },
             adapt: { features, limits, middleware in
                 SessionEnvironment(
                     features: features, limits: limits, journal: journal, time: source, clock: clock,
@@ -112,6 +116,14 @@ struct TestServer: Sendable {
         return Credential(
             id: try response.json(Made.self).id, field: ("Cookie", String(cookie)),
             secret: String(cookie.drop { $0 != "=" }.dropFirst()))
+    }
+
+    /// What the journal's nodes know of each other by.
+    func secret() throws -> JournalSecret {
+        let found = Lock<JournalSecret?>(nil)
+        // The journal in memory answers at once.
+        journal.secret { result in found.withLock { $0 = try? result.get() } }
+        return try #require(found.withLock { $0 })
     }
 
     /// The session itself.

@@ -1,0 +1,118 @@
+import NodeTransport
+import Testing
+
+@testable import MVIServer
+
+@Suite("Requests between nodes over HTTP", .timeLimit(.minutes(1)))
+struct HTTPPeerTransportTests {
+    private func request(_ method: String = "POST", timeout: Duration = .seconds(50)) -> PeerRequest {
+        PeerRequest(
+            method: method, target: "/features/item:1/intents?a=%2F",
+            fields: [("host", "shop.example"), ("prefer", "wait=1")],
+            body: method == "GET" ? [] : Array("{}".utf8), timeout: timeout, longestAnswer: 1_000)
+    }
+
+    /// Sends a request with a client of its own.
+    private func outcome(
+        _ address: String, _ request: PeerRequest
+    ) async -> Result<PeerResponse, PeerError> {
+        let transport = HTTPPeerTransport()
+        let result: Result<PeerResponse, PeerError>
+        do throws(PeerError) { result = .success(try await transport.send(request, to: address)) } catch {
+            result = .failure(error)
+        }
+        await transport.close()
+        return result
+    }
+
+    private func failure(_ address: String, _ request: PeerRequest) async -> PeerError.Outcome? {
+        if case .failure(let error) = await outcome(address, request) { error.outcome } else { nil }
+    }
+
+    @Test("the line, the fields and the body arrive as they are, the answer comes back as it is")
+    func exchange() async throws {
+        let peer = try RawPeer(
+            .whole("HTTP/1.1 422 Refused\r\nContent-Length: 5\r\nETag: \"a\"\r\nX: 1\r\nX: 2\r\n\r\nhello"))
+        defer { peer.stop() }
+        let answer = try await outcome(peer.address, request()).get()
+        #expect(answer.status == 422 && answer.body == Array("hello".utf8))
+        #expect(answer.fields.map { "\($0.name)=\($0.value)" }.suffix(3) == [#"ETag="a""#, "X=1", "X=2"])
+        let lines = try #require(peer.heads.first).split(separator: "\r\n").map(String.init)
+        #expect(lines[0] == "POST /features/item:1/intents?a=%2F HTTP/1.1")
+        #expect(lines.filter { $0.lowercased().hasPrefix("host:") } == ["host: shop.example"])
+        #expect(lines.contains("prefer: wait=1"))
+        #expect(lines.contains { $0.lowercased() == "content-length: 2" })
+    }
+
+    @Test("where nobody listens, nothing was sent", arguments: ["POST", "GET", "DELETE"])
+    func refused(method: String) async throws {
+        let peer = try RawPeer(.whole(""))
+        peer.stop()
+        await peer.untilStopped()
+        #expect(await failure(peer.address, request(method)) == .notSent)
+    }
+
+    @Test(
+        "an address that is none, or of no host, gets nothing",
+        arguments: ["", "no such host:80", "host.invalid:80"])
+    func noHost(address: String) async {
+        #expect(await failure(address, request()) == .notSent)
+    }
+
+    @Test(
+        "an answer that ends too early, or never comes, leaves open what was done",
+        arguments: ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", "garbage\r\n\r\n"])
+    func cut(text: String) async throws {
+        let peer = try RawPeer(.whole(text))
+        defer { peer.stop() }
+        #expect(await failure(peer.address, request()) == .unknown)
+        #expect(peer.heads.count == 1)
+    }
+
+    @Test(
+        "a slow answer is not waited for longer than its time",
+        arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"])
+    func slow(text: String) async throws {
+        let peer = try RawPeer(.held(text))
+        defer { peer.stop() }
+        #expect(await failure(peer.address, request(timeout: .milliseconds(200))) == .unknown)
+    }
+
+    @Test("an answer has as many bytes as it may, with a length or without")
+    func size() async throws {
+        func answer(_ count: Int, _ length: String) -> String {
+            "HTTP/1.1 200 OK\r\n\(length)\r\n" + String(repeating: "x", count: count)
+        }
+        for (count, isTaken) in [(1_000, true), (1_001, false), (100_000, false)] {
+            for length in ["Content-Length: \(count)\r\n", "Connection: close\r\n"] {
+                let peer = try RawPeer(.whole(answer(count, length)))
+                defer { peer.stop() }
+                let result = await outcome(peer.address, request())
+                #expect((try? result.get().body.count == count) == (isTaken ? true : nil))
+            }
+        }
+    }
+
+    @Test("a redirect is an answer, and is not followed")
+    func redirect() async throws {
+        let peer = try RawPeer(.whole("HTTP/1.1 307 Elsewhere\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"))
+        defer { peer.stop() }
+        #expect(try await outcome(peer.address, request()).get().status == 307)
+        #expect(peer.heads.count == 1)
+    }
+
+    @Test("a connection is kept for the next request")
+    func pooling() async throws {
+        try await TestServer.run(.socket) { server in
+            let transport = HTTPPeerTransport()
+            for _ in 0..<5 {
+                let live = PeerRequest(
+                    method: "GET", target: "/health/live", fields: [], timeout: .seconds(50), longestAnswer: 1_000)
+                let answer = try await transport.send(live, to: "127.0.0.1:\(server.port)")
+                #expect(answer.status == 200)
+                #expect(server.assembly.http.statistics.openConnections == 1)
+            }
+            await transport.close()
+        }
+    }
+}

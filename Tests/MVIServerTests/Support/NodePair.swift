@@ -1,0 +1,103 @@
+import Locking
+import MVITesting
+import MicroHTTP
+import SessionJournal
+import Sessions
+import Testing
+
+@testable import MVIServer
+@testable import NodeTransport
+
+/// Two servers on one journal. `near` takes requests, and `far` owns every session: until `near` is told otherwise, what it
+/// appends is refused with `.elsewhere`.
+struct NodePair: Sendable {
+    let near: TestServer
+    let far: TestServer
+    /// What `near` sent, as it went out.
+    let recorder: RecordingPeers
+
+    /// Runs a test on two servers of its own.
+    ///
+    /// - Parameters:
+    ///   - change: changes what is sent on its way; a node that is not there by its default, which is nil.
+    ///   - farSettings: the settings of the owner.
+    static func run(
+        _ depth: Depth, near: (inout ServerSettings) -> Void = { _ in },
+        far farSettings: (inout ServerSettings) -> Void = { _ in },
+        change: @escaping @Sendable (PeerRequest) -> PeerRequest = { $0 },
+        _ test: (NodePair) async throws -> Void
+    ) async throws {
+        let world = World()
+        let unused = ScriptedPeers()
+        // The owner believes that the other one is, once it is told that it is not the owner any more.
+        let nearAddress = Lock<NodeRecord?>(nil)
+        try await TestServer.run(
+            depth, in: world, peers: unused, owner: { nearAddress.withLock { $0 } }, farSettings
+        ) { far in
+            let transport: any PeerTransport =
+                depth == .memory ? MemoryPeer(application: far.assembly.application) : HTTPPeerTransport()
+            let recorder = RecordingPeers(transport, change)
+            let record = NodeRecord(id: NodeID(2), address: "127.0.0.1:\(far.port)")
+            do {
+                try await TestServer.run(depth, in: world, peers: recorder, owner: { record }, near) { near in
+                    nearAddress.withLock { $0 = NodeRecord(id: NodeID(1), address: "127.0.0.1:\(near.port)") }
+                    try await test(NodePair(near: near, far: far, recorder: recorder))
+                }
+            } catch {
+                await recorder.close()
+                throw error
+            }
+            await recorder.close()
+            #expect(unused.asked.isEmpty)
+        }
+    }
+
+    /// A session with one turn, which the owner ran; from now on `near` runs none.
+    func session(byCookie: Bool = false) async throws -> Credential {
+        let session = try await byCookie ? far.cookieSession() : far.session()
+        #expect(try await far.send(session.intent(#"{"type":"increment"}"#)).status == 202)
+        #expect(try await near.send(session.request("GET", "/features/probe/state")).status == 200)
+        near.journal.fail(.elsewhere)
+        return session
+    }
+
+    /// Lets `near` know what the owner has appended, as news do.
+    func catchUp(_ session: Credential) async throws {
+        let live = try near.live(session)
+        await awaitResult { done in live.catchUp { done(()) } }
+    }
+
+    /// The answer to a request, with time going on for `near` meanwhile.
+    func sendOverTime(_ request: TestRequest) async throws -> TestResponse {
+        let clock = near.clock
+        let mover = Task {
+            while !Task.isCancelled {
+                await clock.sleepers()
+                clock.advance(by: .milliseconds(100))
+            }
+        }
+        defer { mover.cancel() }
+        return try await near.send(request)
+    }
+}
+
+/// Passes requests on to other nodes, and keeps them.
+final class RecordingPeers: PeerTransport {
+    private let transport: any PeerTransport
+    private let change: @Sendable (PeerRequest) -> PeerRequest
+    private let kept = Lock<[PeerRequest]>([])
+
+    init(_ transport: any PeerTransport, _ change: @escaping @Sendable (PeerRequest) -> PeerRequest) {
+        (self.transport, self.change) = (transport, change)
+    }
+
+    /// What was sent, before it was changed.
+    var sent: [PeerRequest] { kept.withLock { $0 } }
+
+    func send(_ request: PeerRequest, to address: String) async throws(PeerError) -> PeerResponse {
+        kept.withLock { $0.append(request) }
+        return try await transport.send(change(request), to: address)
+    }
+
+    func close() async { await transport.close() }
+}
