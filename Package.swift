@@ -229,7 +229,8 @@ let package = Package(
             name: "SchemaTests", dependencies: ["Schema", "MVI", "WireJSON"], swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
         .testTarget(
-            name: "SessionJournalTests", dependencies: ["MVI", "SessionJournal", "JournalConformance", "Locking"],
+            name: "SessionJournalTests",
+            dependencies: ["MVI", "SessionJournal", "JournalConformance", "Locking", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "SessionsTests",

@@ -17,6 +17,11 @@ package final class PostgresConnection {
     private let handle: OpaquePointer
     /// Gets the server's notices; the connection's notice receiver points to it, unretained: it lives as long as `self`.
     private let notices = NoticeKeeper()
+    /// How many statements each pipeline has whose results are not waited for.
+    private var posted: [Int] = []
+    /// What came of `LISTEN` while something else was waited for.
+    private var heard: [PostgresNotification] = []
+    private var listens = false
 
     /// Connects.
     package init(_ target: ConnectionTarget, deadline: ContinuousClock.Instant) throws(PostgresError) {
@@ -53,9 +58,9 @@ package final class PostgresConnection {
         var results: [PostgresRows] = []
         results.reserveCapacity(statements.count)
         do throws(PostgresError) {
-            for statement in statements { try send(statement) }
-            guard PQpipelineSync(handle) == 1 else { throw failure() }
-            try flush(deadline)
+            try sendPipeline(statements, deadline)
+            try takePosted(deadline)
+            notices.warnings = []
             var first: PostgresError?
             for _ in statements {
                 do throws(PostgresError) {
@@ -72,7 +77,73 @@ package final class PostgresConnection {
         } catch {
             throw PipelineFailure(error: error, completed: results, warnings: notices.warnings)
         }
+        takeNotifications()
         return PipelineResult(rows: results, warnings: notices.warnings)
+    }
+
+    /// Sends statements as one pipeline, and leaves their results to the next `run`, which passes over their errors.
+    package func post(
+        _ statements: [PostgresStatement], deadline: ContinuousClock.Instant
+    ) throws(PostgresError) {
+        try sendPipeline(statements, deadline)
+        posted.append(statements.count)
+    }
+
+    private func takePosted(_ deadline: ContinuousClock.Instant) throws(PostgresError) {
+        for count in posted {
+            for _ in 0..<count {
+                do throws(PostgresError) { _ = try nextResult(deadline) } catch {
+                    if error.extent == .connection { throw error }
+                }
+            }
+            try expectSync(deadline)
+        }
+        posted = []
+    }
+
+    /// Waits for what comes of `LISTEN`; returns nothing when the time is over or `wake` calls.
+    package func notifications(
+        until deadline: ContinuousClock.Instant, or wake: WakePipe
+    ) throws(PostgresError) -> [PostgresNotification] {
+        while true {
+            takeNotifications()
+            if !heard.isEmpty {
+                defer { heard = [] }
+                return heard
+            }
+            var descriptors = [
+                pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0),
+                pollfd(fd: wake.readEnd, events: Int16(POLLIN), revents: 0),
+            ]
+            guard descriptors[0].fd >= 0 else { throw failure() }
+            let count = poll(&descriptors, 2, deadline.millisecondsLeft)
+            guard count >= 0 || errno == EINTR else { throw .lost("The connection's socket cannot be waited for.") }
+            if count == 0 || descriptors[1].revents != 0 { return [] }
+            if descriptors[0].revents != 0, PQconsumeInput(handle) != 1 { throw failure() }
+        }
+    }
+
+    /// Keeps what libpq has read, if this connection listens. Without this it would gather in libpq where a pooler gives
+    /// this connection to a server process that another one listened with.
+    private func takeNotifications() {
+        while let notification = PQnotifies(handle) {
+            defer { PQfreemem(notification) }
+            guard listens else { continue }
+            heard.append(
+                PostgresNotification(
+                    channel: String(cString: notification.pointee.relname),
+                    payload: String(cString: notification.pointee.extra)))
+        }
+    }
+
+    /// Listens to channels from now on: see `notifications`.
+    package func listen(to channels: [String], deadline: ContinuousClock.Instant) throws(PipelineFailure) {
+        listens = true
+        _ = try run(
+            channels.map { channel in
+                let quoted = channel.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"")
+                return PostgresStatement("LISTEN \"\(quoted)\"")
+            }, deadline: deadline)
     }
 
     /// Runs commands without parameters, with `;` between them, in one transaction of their own or the one that is open.
@@ -89,6 +160,14 @@ package final class PostgresConnection {
     }
 
     // MARK: Sending
+
+    private func sendPipeline(
+        _ statements: [PostgresStatement], _ deadline: ContinuousClock.Instant
+    ) throws(PostgresError) {
+        for statement in statements { try send(statement) }
+        guard PQpipelineSync(handle) == 1 else { throw failure() }
+        try flush(deadline)
+    }
 
     private func send(_ statement: PostgresStatement) throws(PostgresError) {
         let values = statement.values
@@ -214,16 +293,21 @@ package final class PostgresConnection {
     /// Waits until the socket is ready; says for what.
     private func wait(for events: Int32, _ deadline: ContinuousClock.Instant) throws(PostgresError) -> Int32 {
         while true {
-            let left = deadline - ContinuousClock.now
-            let milliseconds = left.components.seconds * 1_000 + left.components.attoseconds / 1_000_000_000_000_000
+            let milliseconds = deadline.millisecondsLeft
             guard milliseconds > 0 else { throw .lost("The database did not answer in time.") }
             var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
             guard descriptor.fd >= 0 else { throw failure() }
-            let count = poll(&descriptor, 1, Int32(clamping: milliseconds))
+            let count = poll(&descriptor, 1, milliseconds)
             if count > 0 { return Int32(descriptor.revents) }
             guard count == 0 || errno == EINTR else { throw .lost("The connection's socket cannot be waited for.") }
         }
     }
+}
+
+/// What a server tells those that listen to a channel.
+package struct PostgresNotification: Sendable, Hashable {
+    package let channel: String
+    package let payload: String
 }
 
 /// What a pipeline led to.

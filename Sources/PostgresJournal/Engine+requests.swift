@@ -46,6 +46,7 @@ extension Engine {
                 var expiry = expiry
                 try expiry.takeStep(in: transaction, statements, options)
                 let next = expiry
+                for session in expiry.removed { transaction.news.change(session) }
                 return .other { next.isOver ? done(.success(next.count)) : self.step(next, done) }
             }, keys: [], endsSessions: true, fail: { error, _ in .other { done(.failure(error)) } })
         if let refusal = add(write, wait: expiry.isFirst ? .all : .keys) {
@@ -158,6 +159,8 @@ struct Expiry: Sendable {
     let limit: Int
     /// How many sessions it has removed.
     private(set) var count = 0
+    /// Those of the last step.
+    private(set) var removed: [SessionKey] = []
     private(set) var isFirst = true
     private var hasTombstones = true
     private var hasSessions = true
@@ -188,7 +191,8 @@ struct Expiry: Sendable {
         }
         let kept = try transaction.commit(last)
         if hasTombstones { hasTombstones = results[1].affected == 512 }
-        if !sessions.isEmpty { count += kept[1].affected }
+        removed = sessions.isEmpty ? [] : try kept[1].map { row in try row.key(0) }
+        count += removed.count
         hasSessions = !sessions.isEmpty && count < self.limit
     }
 }

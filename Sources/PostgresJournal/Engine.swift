@@ -27,11 +27,12 @@ final class Engine: Sendable {
         var appends: Deque<Ready<Write>> = []
         var statements: Deque<Ready<Write>> = []
         var steps: Deque<Ready<Write>> = []
+        var streams: Deque<Ready<Write>> = []
         var isAsleep = false
         var trouble: StoreError?
         var inDoubt = InDoubtWrites()
 
-        var isEmpty: Bool { appends.isEmpty && statements.isEmpty && steps.isEmpty }
+        var isEmpty: Bool { appends.isEmpty && statements.isEmpty && steps.isEmpty && streams.isEmpty }
     }
 
     private struct State {
@@ -52,6 +53,10 @@ final class Engine: Sendable {
     }
 
     let target: ConnectionTarget
+    /// Where news are heard.
+    let listenTarget: ConnectionTarget
+    let channels: NewsChannels
+    let hearing = Lock(NewsHearing())
     let options: PostgresOptions
     let statements: Statements
     let logger: Logger
@@ -60,12 +65,13 @@ final class Engine: Sendable {
     private let writers: [DispatchSemaphore]
     private let reader = DispatchSemaphore(value: 0)
 
-    init?(_ target: ConnectionTarget, options: PostgresOptions, logger: Logger) {
+    init?(_ target: ConnectionTarget, listen: ConnectionTarget, options: PostgresOptions, logger: Logger) {
         guard let completions = CompletionThreads(count: options.completionThreads) else { return nil }
         (self.target, self.options, self.logger, self.completions) = (target, options, logger, completions)
+        (listenTarget, channels) = (listen, NewsChannels(schema: options.schema))
         statements = Statements(schema: options.schema)
-        state = Lock(State(lanes: (0..<options.writers).map { _ in Lane() }))
-        writers = (0..<options.writers).map { _ in DispatchSemaphore(value: 0) }
+        state = Lock(State(lanes: (0...options.writers).map { _ in Lane() }))
+        writers = (0...options.writers).map { _ in DispatchSemaphore(value: 0) }
     }
 
     /// Time since 1970.
@@ -74,6 +80,10 @@ final class Engine: Sendable {
         clock_gettime(CLOCK_REALTIME, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
+
+    /// The writer for what is about nodes, which connects when there is something of it. Nodes that do not renew are taken for
+    /// dead, so they must not wait for others' appends.
+    var nodeLane: Int { options.writers }
 
     /// For messages.
     var place: String { "\(target.description), schema \(options.schema)" }
@@ -154,11 +164,12 @@ final class Engine: Sendable {
 
     /// The writer of a session, a token or an id: for those with one key always the same.
     private func lane(of write: Write) -> Int {
+        if write.isOfNodes { return nodeLane }
         let place: Int =
             switch write.keys.first {
             case .session(let session): Int(truncatingIfNeeded: session.number)
             case .token(let token): token.shard
-            case .id, .shared, nil: 0
+            case .id, .shared, .node, .streams, .alarms, .heartbeat, nil: 0
             }
         return Int(UInt(bitPattern: place) % UInt(options.writers))
     }
@@ -168,6 +179,7 @@ final class Engine: Sendable {
         case .append: lane.appends.append(ready)
         case .statement: lane.statements.append(ready)
         case .steps: lane.steps.append(ready)
+        case .streams: lane.streams.append(ready)
         }
     }
 
@@ -178,10 +190,11 @@ final class Engine: Sendable {
         case group([Ready<Write>])
         case statements([Ready<Write>])
         case steps(Ready<Write>)
+        case streams([Ready<Write>])
 
         var writes: [Ready<Write>] {
             switch self {
-            case .group(let writes), .statements(let writes): writes
+            case .group(let writes), .statements(let writes), .streams(let writes): writes
             case .steps(let write): [write]
             }
         }
@@ -190,13 +203,17 @@ final class Engine: Sendable {
     /// The next task of a lane, kinds in turn; nil if there is none.
     func nextTask(_ index: Int, after last: inout Int) -> Task? {
         state.withLock { state in
-            for _ in 0..<3 {
-                last = (last + 1) % 3
+            for _ in 0..<4 {
+                last = (last + 1) % 4
                 switch last {
                 case 0: if let write = state.lanes[index].steps.popFirst() { return .steps(write) }
                 case 1:
                     let writes = Self.take(from: &state.lanes[index].statements, count: 64, bytes: options.groupBytes)
                     if !writes.isEmpty { return .statements(writes) }
+                case 2:
+                    let writes = Self.take(
+                        from: &state.lanes[index].streams, count: options.groupItems, bytes: options.groupBytes)
+                    if !writes.isEmpty { return .streams(writes) }
                 default:
                     let writes = Self.take(
                         from: &state.lanes[index].appends, count: options.groupItems, bytes: options.groupBytes)
@@ -221,8 +238,9 @@ final class Engine: Sendable {
     func takeAll(_ index: Int) -> [Ready<Write>] {
         state.withLock { state in
             let lane = state.lanes[index]
-            (state.lanes[index].appends, state.lanes[index].statements, state.lanes[index].steps) = ([], [], [])
-            return Array(lane.appends) + Array(lane.statements) + Array(lane.steps)
+            (state.lanes[index].appends, state.lanes[index].statements) = ([], [])
+            (state.lanes[index].steps, state.lanes[index].streams) = ([], [])
+            return Array(lane.appends) + Array(lane.statements) + Array(lane.steps) + Array(lane.streams)
         }
     }
 
@@ -237,6 +255,8 @@ final class Engine: Sendable {
         _ = writers[index].wait(timeout: .now() + .nanoseconds(Int(max(0, time.nanoseconds))))
         state.withLock { $0.lanes[index].isAsleep = false }
     }
+
+    func hasTask(_ index: Int) -> Bool { state.withLock { !$0.lanes[index].isEmpty } }
 
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
@@ -310,12 +330,21 @@ final class Engine: Sendable {
     /// Refuses requests from now on; the threads end when all that waits is done.
     func close() {
         state.withLock { $0.isClosing = true }
+        endListening()
         wakeAll()
     }
 
     private func wakeAll() {
         for writer in writers { writer.signal() }
         for _ in 0..<options.readers { reader.signal() }
+    }
+
+    /// Whether the journal is still open: a thread more keeps it from its end.
+    func threadStartedIfOpen() -> Bool {
+        state.withLock { state in
+            if !state.isClosing { state.runningThreads += 1 }
+            return !state.isClosing
+        }
     }
 
     func threadStarted() { state.withLock { $0.runningThreads += 1 } }

@@ -9,8 +9,8 @@ import SessionJournal
 ///
 /// Some threads write, each with a connection of its own, and all that is ready as one transaction; others read.
 /// `docs/journal.md` says what is kept where, and what happens when the database is in trouble.
-public final class PostgresJournal: Journal {
-    private let engine: Engine
+public final class PostgresJournal: SharedJournal {
+    let engine: Engine
 
     private init(_ engine: Engine) { self.engine = engine }
 
@@ -27,13 +27,16 @@ public final class PostgresJournal: Journal {
     ///     the environment says (`PGHOST`, `PGUSER`, `PGPASSWORD` and the like), which also counts where the URL says nothing.
     ///   - schema: the name of the schema that the journal's tables are in.
     ///   - connections: how many connections write; as many others read.
+    ///   - listenDatabase: where news of other servers are heard, for which a connection must not go through a pooler that gives
+    ///     each transaction to another of the database's processes; nil for `database`.
     ///   - sessionLimit: about how many sessions are kept; one more is refused.
     /// - Throws: `JournalOpenError` if `database` is no such text, or if a newer version of this program made the schema.
     public static func open(
-        database: String, schema: String = "mvi", connections: Int = 2, logger: Logger, sessionLimit: Int = .max
+        database: String, schema: String = "mvi", connections: Int = 2, listenDatabase: String? = nil, logger: Logger,
+        sessionLimit: Int = .max
     ) async throws(JournalOpenError) -> PostgresJournal {
         var options = PostgresOptions()
-        (options.schema, options.sessionLimit) = (schema, sessionLimit)
+        (options.schema, options.sessionLimit, options.listenDatabase) = (schema, sessionLimit, listenDatabase)
         (options.writers, options.readers) = (max(1, connections), max(1, connections))
         return try await open(database: database, logger: logger, options: options)
     }
@@ -46,9 +49,16 @@ public final class PostgresJournal: Journal {
             throw JournalOpenError(
                 "The journal's database is not named as libpq takes it, such as postgres://user@host:5432/name.")
         }
-        guard let engine = Engine(target, options: options, logger: logger) else { throw .noThread }
-        // The first one makes the schema.
-        for index in 0..<options.writers {
+        guard
+            let listen = ConnectionTarget(
+                options.listenDatabase ?? database, applicationName: "mvi-server listening")
+        else {
+            throw JournalOpenError(
+                "The database to hear news from is not named as libpq takes it, such as postgres://user@host:5432/name.")
+        }
+        guard let engine = Engine(target, listen: listen, options: options, logger: logger) else { throw .noThread }
+        // The first one makes the schema; the last one is for what is about nodes.
+        for index in 0...options.writers {
             let opened: Result<Void, JournalOpenError> = await awaitResult { done in
                 engine.threadStarted()
                 let thread = SystemThread { WriteLane(engine, index: index).run(opened: done) }
@@ -86,9 +96,12 @@ public final class PostgresJournal: Journal {
         guard engine.hasRoom() else { return engine.refuse(.tooManyKept, done) }
         let statement = engine.statements.create(session, credential)
         let write = Write(
-            work: .statement(statement) { [engine] rows in
+            work: .statement(statement) { [engine] rows, news in
                 let result = try Statements.creation(rows)
-                if case .success = result { engine.withSessions { $0.count? += 1 } }
+                if case .success = result {
+                    engine.withSessions { $0.count? += 1 }
+                    news.know(session.tokenHash)
+                }
                 return .other { done(result) }
             }, keys: keys, fail: { error, _ in .other { done(.failure(error)) } })
         engine.start(write, done, wait: .directory)
@@ -118,13 +131,17 @@ public final class PostgresJournal: Journal {
                 [sql.lock([session]), sql.remove(session)]
                     + sql.removeRest(of: [session], tombstoneUntil: tombstoneUntil))
             engine.withSessions { $0.count? -= results[1].affected }
+            transaction.news.change(session)
             return .success(())
         }
     }
 
     public func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
         let write = Write(
-            work: .statement(engine.statements.bury(token, until: until)) { _ in .other { done(.success(())) } },
+            work: .statement(engine.statements.bury(token, until: until)) { _, news in
+                news.know(token)
+                return .other { done(.success(())) }
+            },
             keys: [.token(token)], fail: { error, _ in .other { done(.failure(error)) } })
         engine.start(write, done)
     }

@@ -7,6 +7,8 @@ struct PostgresOptions: Sendable {
     var readers = 2
     /// The name of the database's schema.
     var schema = "mvi"
+    /// Where news are heard, if not where all else is done: see `PostgresJournal.open`.
+    var listenDatabase: String?
     /// How many threads run completion handlers.
     var completionThreads = 2
     /// How many appends one transaction takes at most.
@@ -33,6 +35,12 @@ struct PostgresOptions: Sendable {
     /// How long after a failed attempt the next one comes: at first, and at most.
     var firstRetry: Duration = .milliseconds(100)
     var lastRetry: Duration = .seconds(5)
+    /// How often the connection that hears news is tested.
+    var heartbeatInterval: Duration = .seconds(1)
+    /// News are not relied on when the last test was heard so long ago.
+    var heartbeatTime: Duration = .seconds(4)
+    /// How often `JournalNews.interrupted` is told while news do not come.
+    var pollInterval: Duration = .seconds(3)
     /// How often partitions are made and dropped.
     var maintenanceInterval: Duration = .seconds(600)
     /// How many eras receipts are kept beyond the one in which they were made.

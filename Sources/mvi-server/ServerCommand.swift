@@ -73,8 +73,8 @@ struct ServerCommand: AsyncParsableCommand {
     private func sharedJournal(_ settings: ServerSettings, _ logger: Logger) async throws -> (any Journal)? {
         guard case .postgres(let url) = settings.journal else { return nil }
         return try await PostgresJournal.open(
-            database: url, schema: settings.journalSchema, connections: settings.journalConnections, logger: logger,
-            sessionLimit: settings.maxKeptSessions)
+            database: url, schema: settings.journalSchema, connections: settings.journalConnections,
+            listenDatabase: settings.journalListen, logger: logger, sessionLimit: settings.maxKeptSessions)
     }
 
     /// How the servers that share PostgreSQL reach each other.

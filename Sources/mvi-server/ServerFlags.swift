@@ -40,6 +40,7 @@ struct ServerFlags: ParsableArguments {
         @Option(help: .server("journal")) var journal: String?
         @Option(help: .server("journal-connections")) var journalConnections: String?
         @Option(help: .server("journal-schema")) var journalSchema: String?
+        @Option(help: .server("journal-listen")) var journalListen: String?
         @Option(help: .server("commit-window")) var commitWindow: String?
         @Option(help: .server("record-turns")) var recordTurns: String?
         @Option(help: .server("passivate-after")) var passivateAfter: String?
@@ -123,6 +124,7 @@ struct ServerFlags: ParsableArguments {
             "log-level": running.logLevel, "log-value-bytes": running.logValueBytes, "config": running.config,
             "data": keeping.data, "journal": keeping.journal,
             "journal-connections": keeping.journalConnections, "journal-schema": keeping.journalSchema,
+            "journal-listen": keeping.journalListen,
             "commit-window": keeping.commitWindow,
             "record-turns": keeping.recordTurns,
             "passivate-after": keeping.passivateAfter, "demo-latency": demo.demoLatency,

@@ -19,4 +19,10 @@ import Testing
         let schema = try await TestSchema()
         try await check.run(reopening: true) { try await schema.journal() }
     }
+
+    @Test(arguments: SharedJournalCheck.all)
+    func `servers that share the journal find what they are promised`(_ check: SharedJournalCheck) async throws {
+        let schema = try await TestSchema()
+        try await check.run { try await schema.journal() }
+    }
 }

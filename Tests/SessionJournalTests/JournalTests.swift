@@ -1,5 +1,6 @@
 import JournalConformance
 import SessionJournal
+import TestSupport
 import Testing
 
 @Suite struct JournalTests {
@@ -14,5 +15,14 @@ import Testing
     ) async throws {
         let kept = MemoryJournal()
         try await check.run(reopening: reopening) { LateJournal(kept) }
+    }
+
+    @Test(arguments: SharedJournalCheck.all)
+    func `nodes of one process that share a journal find what they are promised`(_ check: SharedJournalCheck)
+        async throws
+    {
+        let (kept, cluster) = (MemoryJournal(), NodeJournal.Cluster())
+        let start = ContinuousClock.now
+        try await check.run { NodeJournal(kept, cluster) { ContinuousClock.now - start } }
     }
 }

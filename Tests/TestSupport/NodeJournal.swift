@@ -28,6 +28,18 @@ public final class NodeJournal: SharedJournal {
             for other in others { other.heard(news) }
         }
 
+        /// No node has claimed a reminder that is set anew.
+        fileprivate func endClaims(of batch: JournalBatch) {
+            guard !batch.reminders.isEmpty else { return }
+            let set = Set(
+                batch.reminders.compactMap { change in if case .set(let reminder) = change { reminder.due } else { nil } })
+            state.withLock { state in
+                for alarm in state.claims.keys where alarm.session == batch.session && set.contains(alarm.due) {
+                    state.claims[alarm] = nil
+                }
+            }
+        }
+
         /// As after a connection that was lost.
         public func interrupt() { for listener in listeners.withLock({ $0 }) { listener.heard(.interrupted) } }
     }
@@ -81,7 +93,10 @@ public final class NodeJournal: SharedJournal {
     public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         if isCutOff.withLock({ $0 }) { return .failed(.cutOff) }
         let result = kept.append(batch, done: done)
-        if case .committed? = result { cluster.tell(.appended([batch.session: batch.head]), from: self) }
+        if case .committed? = result {
+            cluster.endClaims(of: batch)
+            cluster.tell(.appended([batch.session: batch.head]), from: self)
+        }
         return result
     }
 

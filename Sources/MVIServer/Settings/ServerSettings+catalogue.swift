@@ -60,6 +60,10 @@ extension ServerSettings {
             "journal-schema", .keeping, "name", "Schema in PostgreSQL that the journal's tables are in.",
             \.journalSchema, .schemaName),
         setting(
+            "journal-listen", .keeping, "url",
+            "PostgreSQL's URL without a pooler in between, where --journal names one: news of other servers are heard there.",
+            \.journalListen, SettingFormat.postgresURL.orNone),
+        setting(
             "commit-window", .keeping, "time",
             "How long the SQLite journal gathers what several clients write, for one sync of the disk; 0 not at all.",
             \.commitWindow, .time(.zero ... .seconds(1))),

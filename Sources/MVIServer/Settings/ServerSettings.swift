@@ -37,6 +37,9 @@ public struct ServerSettings: Sendable {
     public var data = "mvi-data"
     /// What sessions are kept in.
     public var journal = JournalKind.sqlite
+    /// The database's URL for the connection that hears news of other servers, which must not go through a pooler that gives
+    /// each transaction to another of the database's processes; nil for the journal's own. May hold a password.
+    public var journalListen: String?
     /// How many connections to PostgreSQL write; as many others read.
     public var journalConnections = 2
     /// The name of the schema in PostgreSQL that the journal's tables are in.

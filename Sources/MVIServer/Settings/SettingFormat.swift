@@ -30,6 +30,14 @@ extension SettingFormat where Value == String {
         SettingFormat("a text", parse: { $0.isEmpty ? nil : $0 }, print: { $0 })
     }
 
+    /// A database's address. It is not printed: it may hold a password.
+    package static var postgresURL: SettingFormat {
+        SettingFormat(
+            "a URL such as postgres://user@host:5432/name",
+            parse: { $0.hasPrefix("postgres://") || $0.hasPrefix("postgresql://") ? $0 : nil },
+            print: { _ in "postgres" })
+    }
+
     /// A name in a database, written there as it is: PostgreSQL keeps 63 bytes of one.
     package static var schemaName: SettingFormat {
         SettingFormat(

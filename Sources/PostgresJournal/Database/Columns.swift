@@ -24,6 +24,16 @@ extension PostgresRow {
 
     func key(_ column: Int) throws(PostgresError) -> SessionKey { SessionKey(try int8(column)) }
 
+    /// The head whose number is in `column`, and its nonce in the next one.
+    func head(_ column: Int) throws(PostgresError) -> SessionHead {
+        SessionHead(number: try bits(column), nonce: try bits(column + 1))
+    }
+
+    /// The owner whose node is in `column`, and its fence in the next two; nil where there is none.
+    func owner(_ column: Int) throws(PostgresError) -> SessionOwner? {
+        isNull(column) ? nil : SessionOwner(node: NodeID(try int8(column)), fence: try head(column + 1))
+    }
+
     func feature(_ column: Int) throws -> FeatureID { try FeatureID(stored: try text(column)) }
 
     func token(_ column: Int) throws -> TokenHash {
@@ -45,6 +55,17 @@ extension PostgresRow {
         return stride(from: bytes.count - 16, through: 0, by: -16).map {
             SessionHead(number: number($0), nonce: number($0 + 8))
         } + [newest]
+    }
+}
+
+/// How the stores whose work an owner runs lie in a column: their names with NULs between them, which no name has.
+enum WorkingStores {
+    static func bytes(_ features: [FeatureID]) -> [UInt8] {
+        Array(features.map { Array($0.text.utf8) }.joined(separator: [0]))
+    }
+
+    static func features(_ bytes: [UInt8]) throws -> [FeatureID] {
+        try bytes.split(separator: 0).map { try FeatureID(stored: String(decoding: $0, as: UTF8.self)) }
     }
 }
 

@@ -74,21 +74,32 @@ struct DatabaseSetup {
     /// Notes when the database is another one than before, or went another way: after a failover, whose standby may lack what
     /// was committed, and after a restore. Sessions get new epochs then, each when it is touched.
     private func notePlace() throws {
-        let isKnown = try run("SELECT place = \(Self.place(sql)) FROM \(sql.schema).meta")
+        let place = try place()
+        let isKnown = try run("SELECT place = \(place) FROM \(sql.schema).meta")
         if try isKnown.first?.bool(0) == true { return }
         try transaction {
             _ = try run(
                 """
-                UPDATE \(sql.schema).meta SET place = \(Self.place(sql)), past = past + CASE place WHEN '' THEN 0 ELSE 1 END,
+                UPDATE \(sql.schema).meta SET place = \(place), past = past + CASE place WHEN '' THEN 0 ELSE 1 END,
                     generation = CASE place WHEN '' THEN generation ELSE $1 END
-                WHERE place <> \(Self.place(sql))
+                WHERE place <> \(place)
                 """, [.bytea(JournalSecret.random().generation)])
         }
     }
 
     /// The cluster, its timeline, and the table: restored into the same cluster, that is another one.
-    private static func place(_ sql: Statements) -> String {
-        """
+    ///
+    /// - Throws: an error that says what to grant to a user that may not ask for the cluster's identifier.
+    private func place() throws -> String {
+        // The database's own error would not say what to grant.
+        let may = try run("SELECT has_function_privilege('pg_control_system()', 'EXECUTE'), current_user::text")
+        if let row = may.first, try !row.bool(0) {
+            throw StoreError(
+                .unavailable,
+                "The user may not ask which cluster the database is in, by which a restore is noticed: GRANT EXECUTE ON FUNCTION pg_control_system() TO \"\(try row.text(1))\"."
+            )
+        }
+        return """
         (SELECT system_identifier::text FROM pg_control_system())
             || '/' || substring(pg_walfile_name(pg_current_wal_lsn()) FROM 1 FOR 8)
             || '/' || '\(sql.quotedText(sql.schema + ".heads"))'::regclass::oid::text

@@ -3,7 +3,7 @@
 /// A migration that was ever released is never changed: another one is added. `@` stands for the schema's name.
 enum Schema {
     /// Their number is the `version` of a database to which all of them were applied.
-    static let migrations = [first]
+    static let migrations = [first, second]
 
     /// How long an era is, in seconds: labels and receipts of one era lie in partitions of their own.
     static let eraSeconds = 86_400
@@ -162,5 +162,39 @@ enum Schema {
             body bytea
         ) PARTITION BY LIST (era);
         CREATE INDEX receipts_by_session ON @.receipts (session, hash);
+        """
+
+    /// Nodes that share the database: who owns a session, who is there, and who looks after what.
+    ///
+    /// Owners change seldom, so they may have an index; only sessions that have one are in it.
+    private static let second = """
+        ALTER TABLE @.heads
+            ADD COLUMN owner bigint,            -- a node; NULL: any node may append
+            ADD COLUMN fence_number bigint,     -- see SessionOwner
+            ADD COLUMN fence_nonce bigint,
+            ADD COLUMN working bytea,           -- stores whose work runs, see WorkingStores
+            ADD COLUMN access_changes bigint NOT NULL DEFAULT 0;
+        CREATE INDEX heads_by_owner ON @.heads (owner) WHERE owner IS NOT NULL;
+
+        CREATE TABLE @.nodes (
+            id bigint PRIMARY KEY,
+            address bytea NOT NULL,
+            draining boolean NOT NULL,
+            renewals bigint NOT NULL,
+            seen timestamptz NOT NULL DEFAULT now()     -- for people to look at
+        ) WITH (fillfactor = 50);
+
+        -- Open streams; those of nodes that are gone do not count.
+        CREATE TABLE @.streams (
+            session bigint NOT NULL,
+            node bigint NOT NULL,
+            count integer NOT NULL CHECK (count > 0),
+            PRIMARY KEY (session, node)
+        ) WITH (fillfactor = 80);
+        CREATE INDEX streams_by_node ON @.streams (node);
+
+        -- Until when the node that fires a reminder is waited for.
+        ALTER TABLE @.reminders ADD COLUMN claimed_until timestamptz;
+        ALTER TABLE @.reminders SET (fillfactor = 80);
         """
 }

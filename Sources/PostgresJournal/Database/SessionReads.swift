@@ -48,7 +48,7 @@ struct SessionReads {
                 PostgresStatement(
                     """
                     SELECT \(Self.recordColumns), h.number, h.nonce, h.recent, h.lost, h.past = m.past,
-                        h.label_era < (SELECT min(era) FROM \(at).eras)
+                        h.label_era < (SELECT min(era) FROM \(at).eras), h.owner, h.fence_number, h.fence_nonce, h.access_changes
                     FROM \(at).sessions AS s JOIN \(at).heads AS h ON h.key = s.key CROSS JOIN \(at).meta AS m
                     WHERE s.key = \(key)
                     """, [value])
@@ -163,7 +163,7 @@ struct SessionReads {
         /// - Parameter withRecentHeads: whether the heads before the newest one are asked for.
         func session(withRecentHeads: Bool) throws -> StoredSession? {
             guard let row = self[.session].first else { return nil }
-            let head = SessionHead(number: try row.bits(10), nonce: try row.bits(11))
+            let head = try row.head(10)
             var lost = try LostLabels(text: try row.text(13))
             // Labels of partitions that were dropped: their time was over.
             if !row.isNull(15), try row.bool(15) { lost.hasAny = true }
@@ -184,7 +184,7 @@ struct SessionReads {
                     StoredReminder(
                         feature: try row.feature(0), id: try row.text(1), due: try row.time(2),
                         number: try row.bits(3), action: try row.bytes(4))
-                })
+                }, owner: try row.owner(16), accessChanges: try row.bits(19))
         }
 
         func export() throws -> SessionExport? {

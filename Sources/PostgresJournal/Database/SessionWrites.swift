@@ -67,7 +67,7 @@ extension Statements {
         func gone(_ column: String) -> String {
             "\(column) = ANY ($1) AND NOT EXISTS (SELECT FROM \(schema).sessions AS s WHERE s.key = \(column))"
         }
-        return ["stores", "credentials", "reminders", "recordings", "set_aside"].map {
+        return ["stores", "credentials", "reminders", "recordings", "set_aside", "streams"].map {
             PostgresStatement("DELETE FROM \(schema).\($0) AS t WHERE \(gone("t.session"))", [keys])
         } + [
             PostgresStatement(
@@ -161,7 +161,7 @@ extension Statements {
     }
 
     /// Of sessions whose heads are locked: notes when those that were used after all were, and removes the others' rows;
-    /// returns how many these are.
+    /// returns these.
     func expire(_ sessions: [SessionKey], lastSeenBefore time: Duration) -> [PostgresStatement] {
         let values: [PostgresValue] = [.int8s(sessions.map(\.number)), .time(time)]
         return [
@@ -173,7 +173,7 @@ extension Statements {
             PostgresStatement(
                 """
                 DELETE FROM \(schema).sessions AS s USING \(schema).heads AS h
-                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen < $2 AND NOT s.reminded
+                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen < $2 AND NOT s.reminded RETURNING s.key
                 """, values),
         ]
     }
@@ -208,6 +208,8 @@ extension Statements {
             PostgresStatement(
                 "UPDATE \(schema).sessions SET issuer = $2, subject = $3 WHERE key = $1",
                 [session, .utf8(change.subject?.issuer), .utf8(change.subject?.id)]),
+            PostgresStatement(
+                "UPDATE \(schema).heads SET access_changes = access_changes + 1 WHERE key = $1", [session]),
             PostgresStatement(
                 "DELETE FROM \(schema).credentials WHERE session = $1 AND token = ANY ($2)", [session, .byteas(gone)]),
             PostgresStatement(

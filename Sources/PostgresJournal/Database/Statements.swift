@@ -23,8 +23,8 @@ struct Statements: Sendable {
                     (SELECT FROM \(at).writers WHERE id = $1 AND generation = $2 FOR SHARE) AS writer)::int
             """
         lockHeads = """
-            SELECT key, number, nonce, past = (SELECT past FROM \(at).meta) FROM \(at).heads
-            WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE
+            SELECT key, number, nonce, past = (SELECT past FROM \(at).meta), owner, fence_number, fence_nonce
+            FROM \(at).heads WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE
             """
         // Which sessions are appended to: those with the group's heads, written by this transaction. The head alone would not
         // do: the same append may have been committed before, in a transaction whose end its writer was not told of.
@@ -39,7 +39,7 @@ struct Statements: Sendable {
                 ON r.session = i.session AND r.hash = i.hash AND r.scope = i.scope AND r.name = i.name
             """
         findReceipts = "SELECT i.row, \(Self.receiptColumns) \(foundReceipts)"
-        updateHeads = """
+        let headChanges = """
             UPDATE \(at).heads AS h SET number = i.number, nonce = i.nonce,
                 recent = substring(int8send(h.number) || int8send(h.nonce) || h.recent FROM 1 FOR \(16 * 15)),
                 seen = greatest(h.seen, i.time), epoch = coalesce(i.epoch, h.epoch), lost = coalesce(i.lost, h.lost),
@@ -48,12 +48,31 @@ struct Statements: Sendable {
                 first_place = CASE WHEN (i.first_number, i.first_place) > (h.first_number, h.first_place)
                     THEN i.first_place ELSE h.first_place END,
                 label_era = coalesce(h.label_era, CASE WHEN i.labelled THEN \(Self.era) END)
+            """
+        let headRows = """
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[],
-                    $8::bytea[], $9::bigint[], $10::bigint[], $11::boolean[], $12::bigint[])
-                AS i (session, expected, expected_nonce, number, nonce, time, epoch, lost, first_number, first_place,
-                    labelled, added)
+                    $8::bytea[], $9::bigint[], $10::bigint[], $11::boolean[], $12::bigint[]
+            """
+        let headNames = """
+            session, expected, expected_nonce, number, nonce, time, epoch, lost, first_number, first_place, labelled, added
+            """
+        let isExpected = """
             WHERE h.key = i.session AND h.number = i.expected AND h.nonce = i.expected_nonce
                 AND h.past = (SELECT past FROM \(at).meta)
+            """
+        updateHeads = "\(headChanges) \(headRows)) AS i (\(headNames)) \(isExpected) AND h.owner IS NULL"
+        updateOwnedHeads = """
+            \(headChanges), owner = CASE WHEN i.moves THEN i.owner ELSE h.owner END,
+                fence_number = CASE WHEN i.moves THEN i.fence ELSE h.fence_number END,
+                fence_nonce = CASE WHEN i.moves THEN i.fence_nonce ELSE h.fence_nonce END,
+                working = CASE WHEN i.moves THEN i.working ELSE h.working END
+            \(headRows), $19::bigint[], $20::bigint[], $21::bigint[], $22::boolean[], $23::bigint[], $24::bigint[],
+                    $25::bigint[], $26::bytea[])
+                AS i (\(headNames), expected_owner, expected_fence, expected_fence_nonce, moves, owner, fence, fence_nonce,
+                    working)
+            \(isExpected) AND h.owner IS NOT DISTINCT FROM i.expected_owner
+                AND h.fence_number IS NOT DISTINCT FROM i.expected_fence
+                AND h.fence_nonce IS NOT DISTINCT FROM i.expected_fence_nonce
             """
         // Only where a group has such parts: each costs the planner time.
         unlessReceived = """
@@ -193,6 +212,8 @@ struct Statements: Sendable {
         RETURNING id
         """
     }
+    /// Tells a channel something.
+    let notify = "SELECT pg_notify($1, $2)"
     var noteWriter: String { "UPDATE \(schema).writers SET seen = now() WHERE id = $1" }
     var leave: String { "DELETE FROM \(schema).writers WHERE id = $1" }
     var storeNames: String { "SELECT feature FROM \(schema).stores WHERE session = $1" }
@@ -209,7 +230,9 @@ struct Statements: Sendable {
     let guardText: String
     let lockHeads: String
     let findReceipts: String
+    /// For appends to sessions without owners that stay so.
     let updateHeads: String
+    let updateOwnedHeads: String
     let unlessReceived: String
     let unlessStoreMissing: String
     let unlessTooManyStores: String

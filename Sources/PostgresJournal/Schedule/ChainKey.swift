@@ -9,4 +9,18 @@ enum ChainKey: Hashable, Sendable {
     case id(String)
     /// The shared session of a subject.
     case shared(SubjectBytes)
+    /// What a node says of itself, or is said of it.
+    case node(NodeID)
+    /// How many streams of a session are open.
+    case streams(SessionKey)
+    case alarms
+    case heartbeat
+
+    /// Whether it is about nodes: such requests do not wait for the connections that write sessions.
+    var isOfNodes: Bool {
+        switch self {
+        case .node, .streams, .alarms, .heartbeat: true
+        case .session, .token, .id, .shared: false
+        }
+    }
 }

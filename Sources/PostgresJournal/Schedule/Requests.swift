@@ -8,10 +8,13 @@ struct Write: Sendable {
     enum Work: Sendable {
         /// In a group with other appends.
         case append(JournalBatch, @Sendable (AppendResult) -> Void)
-        /// One statement, in a transaction with others of its kind.
-        case statement(PostgresStatement, result: @Sendable (PostgresRows) throws -> Completion)
+        /// One statement, in a transaction with others of its kind. `result` adds what others are to be told of it.
+        case statement(
+            PostgresStatement, result: @Sendable (PostgresRows, inout OutgoingNews) throws -> Completion)
         /// A transaction of its own.
         case steps(@Sendable (WriteTransaction) throws -> Completion)
+        /// In a transaction with others of its kind.
+        case streams(StreamNote, Done<Bool>)
     }
 
     let work: Work
@@ -25,6 +28,9 @@ struct Write: Sendable {
     var endsSessions = false
     /// The result if nothing of it is kept, or if that is not known.
     let fail: @Sendable (StoreError, _ isUnknown: Bool) -> Completion
+
+    /// Whether it is about nodes.
+    var isOfNodes: Bool { keys.first?.isOfNodes == true }
 }
 
 /// What a reader is asked for.

@@ -27,14 +27,18 @@ struct AppendGroup {
     private var recordings = ParameterRows(.ints, .texts, .ints, .bytes)
     private var recordingLimits = ParameterRows(.ints)
     private var hasMadeStores = false
+    /// Those of all batches if one of them has an owner, or changes it; else none.
+    private var owners = ParameterRows(.ints, .ints, .ints, .bools, .ints, .ints, .ints, .bytes)
     /// Where the results of the look-ups are among the statements'.
     private var receiptRows: [Int32?] = []
 
     /// - Parameter batches: at most one of each session.
     init(_ batches: [JournalBatch]) {
         self.batches = batches
+        let hasOwners = batches.contains { $0.expectedOwner != nil || $0.ownerChange != nil }
         for (row, batch) in batches.enumerated() {
             addHead(of: batch)
+            if hasOwners { addOwner(of: batch) }
             for change in batch.stores { add(change, of: batch) }
             for label in batch.labels {
                 labels.append(
@@ -63,6 +67,16 @@ struct AppendGroup {
             batch, .bits(batch.expecting.number), .bits(batch.expecting.nonce), .time(batch.time), .utf8(batch.epoch),
             .utf8(batch.lostLabels?.text), .bits(batch.firstLabel?.number),
             .int8(batch.firstLabel.map { Int64($0.index) }), .bool(!batch.labels.isEmpty), .int8(Int64(added)))
+    }
+
+    private mutating func addOwner(of batch: JournalBatch) {
+        var (next, working): (SessionOwner?, [FeatureID]?)
+        if case .owned(let owner, let stores)? = batch.ownerChange { (next, working) = (owner, stores) }
+        let expected = batch.expectedOwner
+        owners.append(
+            batch, .int8(expected?.node.number), .bits(expected?.fence.number), .bits(expected?.fence.nonce),
+            .bool(batch.ownerChange != nil), .int8(next?.node.number), .bits(next?.fence.number),
+            .bits(next?.fence.nonce), .bytea(working.map(WorkingStores.bytes)))
     }
 
     private mutating func add(_ change: StoreChange, of batch: JournalBatch) {
@@ -141,7 +155,7 @@ struct AppendGroup {
 
     /// Makes the heads the new ones where they are the expected ones: returns the sessions.
     func headUpdate(_ sql: Statements) -> PostgresStatement {
-        var text = sql.updateHeads
+        var text = owners.isEmpty ? sql.updateHeads : sql.updateOwnedHeads
         if !checkedReceipts.isEmpty { text += sql.unlessReceived }
         if !neededStores.isEmpty { text += sql.unlessStoreMissing }
         if hasMadeStores { text += sql.unlessTooManyStores }
@@ -153,7 +167,7 @@ struct AppendGroup {
                 .int8s(batches.map { Int64(bitPattern: $0.head.nonce) }),
             ] + head[2...]
                 + [checkedReceipts.sessionValue] + checkedReceipts.values
-                + [neededStores.sessionValue] + neededStores.values)
+                + [neededStores.sessionValue] + neededStores.values + owners.values)
     }
 
     /// Writes everything else, for the sessions whose heads are the new ones.
@@ -174,15 +188,15 @@ struct AppendGroup {
     /// What the look-ups found.
     struct Found {
         /// Of the sessions that there are, and whether they are of the present past.
-        var heads: [Int64: (head: SessionHead, isCurrent: Bool)] = [:]
+        var heads: [Int64: (head: SessionHead, owner: SessionOwner?, isCurrent: Bool)] = [:]
         /// By the batch's place, the first receipt of those that were there already.
         var duplicates: [Int: StoredReceipt] = [:]
 
         /// How an append ended that changed nothing; nil if it should have been kept.
         func refusal(of batch: JournalBatch, at place: Int) -> AppendResult? {
-            guard let (head, isCurrent) = heads[batch.session.number] else { return .failed(.sessionGone) }
+            guard let (head, owner, isCurrent) = heads[batch.session.number] else { return .failed(.sessionGone) }
             if let known = duplicates[place] { return .duplicate(known) }
-            return head == batch.expecting && isCurrent ? nil : .conflict
+            return head == batch.expecting && owner == batch.expectedOwner && isCurrent ? nil : .conflict
         }
     }
 
@@ -191,7 +205,7 @@ struct AppendGroup {
         guard let heads = results.first else { return found }
         for row in heads.rows {
             found.heads[try row.int8(0)] = (
-                SessionHead(number: try row.bits(1), nonce: try row.bits(2)), try row.bool(3)
+                try row.head(1), try row.owner(4), try row.bool(3)
             )
         }
         for row in results.dropFirst().first?.rows ?? [] {

@@ -33,6 +33,7 @@ extension WriteLane {
         self.connection = connection
         nextProbe = .now + options.probeInterval
         engine.endDoubt(of: index)
+        tellNews()
         engine.noteTrouble(nil, of: index)
     }
 
@@ -82,7 +83,11 @@ extension WriteLane {
     func loseConnection(_ failure: WriteFailure, _ writes: ArraySlice<Write>) -> [Completion] {
         connection = nil
         let reason = StoreError(failure.error, at: engine.place)
-        if failure.isUnknown { engine.noteInDoubt(Array(writes), of: index) }
+        if failure.isUnknown {
+            engine.noteInDoubt(Array(writes), of: index)
+            // It may be there: others are told when there is a connection again.
+            for case .append(let batch, _) in writes.lazy.map(\.work) { news.append(batch.session, batch.head) }
+        }
         // A connection that was closed may be had again at once. What is refused by the database will be refused again.
         if failure.error.extent == .connection || failure.error.state == "22012" {
             nextAttempt = .now

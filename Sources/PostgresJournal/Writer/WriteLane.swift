@@ -18,14 +18,21 @@ final class WriteLane {
     var failedAttempts = 0
     var nextProbe: ContinuousClock.Instant = .now
     var nextMaintenance: ContinuousClock.Instant = .now
+    /// What others are to be told.
+    var news = OutgoingNews()
+    /// Whether it connects: the lane for nodes does when there is something of them.
+    private var isNeeded: Bool
     private var lastKind = 0
 
-    init(_ engine: Engine, index: Int) { (self.engine, self.index) = (engine, index) }
+    init(_ engine: Engine, index: Int) {
+        (self.engine, self.index) = (engine, index)
+        isNeeded = index != engine.nodeLane
+    }
 
     /// The thread's life. Tells `opened` once whether the journal can be used, in trouble or not.
     func run(opened: (Result<Void, JournalOpenError>) -> Void) {
         do {
-            try openAtFirst()
+            if isNeeded { try openAtFirst() }
         } catch {
             engine.close()
             engine.threadEnded()
@@ -33,6 +40,12 @@ final class WriteLane {
         }
         opened(.success(()))
         while true {
+            if !isNeeded {
+                isNeeded = engine.hasTask(index)
+                if engine.isOver { break }
+                if !isNeeded { engine.waitForTask(index, atMost: .seconds(3_600)) }
+                continue
+            }
             if connection == nil, !reopenIfDue() {
                 refuseAll()
                 if engine.isOver { break }
@@ -62,8 +75,10 @@ final class WriteLane {
         case .group(let writes): completions = commit(appends: writes.map(\.value)[...])
         case .statements(let writes): completions = commit(statements: writes.map(\.value)[...])
         case .steps(let write): completions = [commit(write.value)]
+        case .streams(let writes): completions = commit(streams: writes.map(\.value)[...])
         }
         answer(task.writes, with: completions)
+        tellNews()
     }
 
     func answer(_ writes: [Engine.Ready<Write>], with completions: [Completion]) {
@@ -114,6 +129,7 @@ final class WriteLane {
                 statistics.appends += committed.count
                 statistics.largestGroup = max(statistics.largestGroup, committed.count)
             }
+            for batch in batches where committed.contains(batch.session.number) { news.append(batch.session, batch.head) }
             return zip(writes, batches).enumerated().map { place, pair in
                 let (write, batch) = pair
                 guard case .append(_, let done) = write.work else { preconditionFailure("a group has appends only") }
@@ -148,6 +164,7 @@ final class WriteLane {
             statistics.transactions += 1
             statistics.appends += 1
         }
+        news.append(batch.session, batch.head)
         return .append(.committed, done)
     }
 
@@ -161,7 +178,7 @@ final class WriteLane {
             engine.count { $0.transactions += 1 }
             return zip(writes, results).map { write, rows in
                 guard case .statement(_, let result) = write.work else { preconditionFailure("not a statement") }
-                do { return try result(rows) } catch { return fail(write, error) }
+                do { return try result(rows, &news) } catch { return fail(write, error) }
             }
         } catch {
             return afterFailure(error, of: writes, attempt: attempt) { commit(statements: $0, attempt: $1) }
@@ -176,6 +193,7 @@ final class WriteLane {
             let completion = try body(transaction)
             try transaction.rollBack()
             if transaction.isCommitted { engine.count { $0.transactions += 1 } }
+            news.add(transaction.news)
             return completion
         } catch {
             return afterFailure(error, of: [write], attempt: attempt) { [commit($0[$0.startIndex], attempt: $1)] }[0]
@@ -183,7 +201,7 @@ final class WriteLane {
     }
 
     /// What is done about a transaction that failed.
-    private func afterFailure(
+    func afterFailure(
         _ error: any Error, of writes: ArraySlice<Write>, attempt: Int,
         again: (ArraySlice<Write>, Int) -> [Completion]
     ) -> [Completion] {

@@ -21,6 +21,7 @@ extension WriteTransaction {
         let had = Set(old.map(\.token))
         let ended = change.removed.filter { had.contains($0) && $0 != own }
         _ = try commit(sql.make(change, ended: ended))
+        news.change(change.session)
         return .success(())
     }
 }

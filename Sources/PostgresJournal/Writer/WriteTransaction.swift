@@ -19,6 +19,8 @@ final class WriteTransaction {
     private let deadline: ContinuousClock.Instant
     private var isOpen = false
     private(set) var isCommitted = false
+    /// What others are to be told of it.
+    var news = OutgoingNews()
 
     init(_ connection: PostgresConnection, guardedBy statement: PostgresStatement, deadline: ContinuousClock.Instant) {
         (self.connection, self.deadline) = (connection, deadline)

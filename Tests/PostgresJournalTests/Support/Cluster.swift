@@ -53,7 +53,7 @@ final class Cluster: Sendable {
             SETTINGS
             """)
         _ = try Self.spawn(
-            "trap '' HUP INT TERM; exec >/dev/null 2>&1; cat; $as $bin/pg_ctl -D \(folder)/data -m immediate stop; rm -rf \(folder)",
+            "trap '' HUP INT TERM; exec >/dev/null 2>&1; cat; kill $(cat \(folder)/pooler/pid); $as $bin/pg_ctl -D \(folder)/data -m immediate stop; rm -rf \(folder)",
             input: ends[0])
         close(ends[0])
         try begin()
@@ -75,6 +75,33 @@ final class Cluster: Sendable {
 
     private func begin() throws {
         try run("$as $bin/pg_ctl -D \(folder)/data -l \(folder)/log -w -t 60 start || { cat \(folder)/log; exit 1; }")
+    }
+
+    /// Starts a pooler that gives each transaction to any of a few of the server's processes; returns a URL of it. It ends
+    /// with the server.
+    func startPooler() async throws -> String {
+        try await offThePool { [self] in
+            try run(
+                """
+                set -e
+                mkdir -m 0755 \(folder)/pooler
+                cat >\(folder)/pooler/settings <<SETTINGS
+                [databases]
+                postgres = host=\(folder) user=mvi
+                [pgbouncer]
+                pool_mode = transaction
+                default_pool_size = 4
+                listen_addr =
+                unix_socket_dir = \(folder)/pooler
+                auth_type = any
+                logfile = \(folder)/pooler/log
+                pidfile = \(folder)/pooler/pid
+                SETTINGS
+                [ "$(id -u)" != 0 ] || chown -R nobody \(folder)/pooler
+                PATH=$PATH:/usr/sbin $as pgbouncer -q -d \(folder)/pooler/settings
+                """)
+        }
+        return "postgres:///postgres?host=\(folder)/pooler&port=6432&user=mvi"
     }
 
     /// - Parameter mode: `fast` ends connections in order, `immediate` as a crash does.

@@ -15,8 +15,10 @@ struct TestSchema: Sendable {
     }
 
     /// The journal in it. Each call opens another one, as another server would.
+    ///
+    /// - Parameter url: a pooler's; nil for the server's own.
     func journal(
-        user: String = "mvi", logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+        user: String = "mvi", url: String? = nil, logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
         _ change: (inout PostgresOptions) -> Void = { _ in }
     ) async throws -> PostgresJournal {
         var options = PostgresOptions()
@@ -24,7 +26,8 @@ struct TestSchema: Sendable {
         options.firstRetry = .milliseconds(5)
         options.lastRetry = .milliseconds(50)
         change(&options)
-        return try await PostgresJournal.open(database: cluster.url(user: user), logger: logger, options: options)
+        return try await PostgresJournal.open(
+            database: url ?? cluster.url(user: user), logger: logger, options: options)
     }
 
     /// A number that a query gives.

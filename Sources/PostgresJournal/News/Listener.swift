@@ -1,0 +1,111 @@
+import Locking
+import Logging
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// A thread that hears what other processes tell, with a connection of its own.
+///
+/// `LISTEN` belongs to a connection's session, so this one must not go through a pooler that gives each transaction to
+/// another server process. Whether news come is shown by heartbeats, which a writer's connection sends. While they do not
+/// come, `interrupted` is told every few seconds: who hears it compares what it has with the database.
+final class Listener {
+    private let engine: Engine
+    private let wake: WakePipe
+    private var connection: PostgresConnection?
+    private var nextAttempt: ContinuousClock.Instant = .now
+    private var failedAttempts = 0
+    private var nextBeat: ContinuousClock.Instant = .now
+    /// When the last heartbeat came, or the connection was made.
+    private var lastBeat: ContinuousClock.Instant = .now
+    private var nextPoll: ContinuousClock.Instant = .now
+    private var isLate = false
+
+    init(_ engine: Engine, _ wake: WakePipe) { (self.engine, self.wake) = (engine, wake) }
+
+    /// The thread's life.
+    func run() {
+        while !engine.isClosing {
+            if connection == nil { connectIfDue() }
+            if let connection {
+                do { try listen(connection) } catch { lose(error) }
+            } else {
+                pollIfDue()
+                wake.wait(until: min(nextAttempt, nextPoll))
+            }
+        }
+        connection = nil
+        engine.threadEnded()
+    }
+
+    private func connectIfDue() {
+        guard ContinuousClock.now >= nextAttempt else { return }
+        let options = engine.options
+        do {
+            let made = try PostgresConnection(engine.listenTarget, deadline: .now + options.connectTime)
+            let channels = engine.channels
+            try made.listen(to: [channels.news, channels.heartbeat], deadline: .now + options.lockTime)
+            connection = made
+            engine.count { $0.connections += 1 }
+        } catch { return lose(error) }
+        failedAttempts = 0
+        (nextBeat, lastBeat, isLate) = (.now, .now, false)
+        // What was told meanwhile is lost.
+        tellInterrupted()
+    }
+
+    /// Hears what comes until the next heartbeat is to be sent.
+    private func listen(_ connection: PostgresConnection) throws {
+        if ContinuousClock.now >= nextBeat {
+            nextBeat = .now + engine.options.heartbeatInterval
+            engine.beat()
+        }
+        for notification in try connection.notifications(until: nextBeat, or: wake) {
+            if notification.channel == engine.channels.heartbeat {
+                heardBeat()
+            } else if let news = NewsMessage(text: notification.payload).news(to: engine.channels.sender) {
+                engine.hear(news)
+            }
+        }
+        guard ContinuousClock.now - lastBeat > engine.options.heartbeatTime else { return }
+        if !isLate {
+            isLate = true
+            engine.logger.warning(
+                "News of other servers do not come through the journal's database; it is asked every few seconds instead. Listening needs a direct connection, see --journal-listen."
+            )
+        }
+        guard ContinuousClock.now >= nextPoll else { return }
+        // Whether it is the connection that is silent.
+        _ = try connection.run([PostgresStatement("SELECT 1")], deadline: .now + engine.options.heartbeatTime)
+        pollIfDue()
+    }
+
+    private func heardBeat() {
+        lastBeat = .now
+        guard isLate else { return }
+        isLate = false
+        engine.logger.notice("News of other servers come through the journal's database again.")
+        tellInterrupted()
+    }
+
+    private func lose(_ error: any Error) {
+        connection = nil
+        if failedAttempts == 0 {
+            engine.logger.warning(
+                "The connection that hears news of other servers was lost; it is tried again.",
+                metadata: ["reason": "\(StoreError(error, at: engine.listenTarget.description))"])
+        }
+        let options = engine.options
+        // One that was closed may be had again at once; many nodes must not come back in one moment.
+        let pause = min(options.firstRetry * (1 << min(failedAttempts, 10)), options.lastRetry)
+        nextAttempt = .now + pause * Double.random(in: 0.75...1.25)
+        failedAttempts += 1
+    }
+
+    private func pollIfDue() { if ContinuousClock.now >= nextPoll { tellInterrupted() } }
+
+    private func tellInterrupted() {
+        nextPoll = .now + engine.options.pollInterval
+        engine.hear(.interrupted)
+    }
+}

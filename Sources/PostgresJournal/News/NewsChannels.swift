@@ -1,0 +1,22 @@
+/// The names of `LISTEN` and `NOTIFY`.
+struct NewsChannels: Sendable {
+    /// A random number by which a process leaves its own news out.
+    let sender = UInt64.random(in: .min ... .max)
+    /// Where all processes of a schema tell and hear news.
+    let news: String
+    /// Where this process alone hears itself, to see that news come.
+    let heartbeat: String
+
+    init(schema: String) {
+        // PostgreSQL's names have at most 63 bytes.
+        let name = "mvi \(schema)"
+        if name.utf8.count <= 63 {
+            news = name
+        } else {
+            // FNV-1a: the same in every process.
+            let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+            news = "mvi #\(String(hash, radix: 16))"
+        }
+        heartbeat = "mvi heartbeat \(String(sender, radix: 16))"
+    }
+}

@@ -1,0 +1,155 @@
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// The statements about nodes.
+extension Statements {
+    func join(_ node: NodeRecord) -> PostgresStatement {
+        PostgresStatement(
+            """
+            INSERT INTO \(schema).nodes (id, address, draining, renewals) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (id) DO UPDATE SET address = excluded.address, draining = excluded.draining,
+                renewals = excluded.renewals, seen = now()
+            """,
+            [.int8(node.id.number), .utf8(node.address), .bool(node.isDraining), .bits(node.renewals)])
+    }
+
+    /// Renews a node and returns all, or no row if it is gone: id, address, whether it drains, its renewals, and whether that
+    /// it drains is new.
+    func renew(_ node: NodeRecord) -> PostgresStatement {
+        // The second part sees the table as it was before the first.
+        PostgresStatement(
+            """
+            WITH renewed AS (
+                UPDATE \(schema).nodes SET address = $2, draining = $3, renewals = renewals + 1, seen = now() WHERE id = $1
+                RETURNING id, address, draining, renewals)
+            SELECT r.id, r.address, r.draining, r.renewals, n.draining <> r.draining
+            FROM renewed AS r JOIN \(schema).nodes AS n ON n.id = r.id
+            UNION ALL
+            SELECT id, address, draining, renewals, false FROM \(schema).nodes
+            WHERE id <> $1 AND EXISTS (SELECT FROM renewed)
+            """, [.int8(node.id.number), .utf8(node.address), .bool(node.isDraining)])
+    }
+
+    /// Forgets a node if it has so many renewals, then says in the last one's row whether it is gone.
+    func forget(_ node: NodeID, renewals: UInt64?) -> [PostgresStatement] {
+        let id = PostgresValue.int8(node.number)
+        return [
+            PostgresStatement(
+                "DELETE FROM \(schema).nodes WHERE id = $1 AND ($2 IS NULL OR renewals = $2)",
+                [id, .int8(renewals.map { Int64(bitPattern: $0) })]),
+            PostgresStatement(
+                """
+                DELETE FROM \(schema).streams
+                WHERE node = $1 AND NOT EXISTS (SELECT FROM \(schema).nodes WHERE id = $1)
+                """, [id]),
+            PostgresStatement("SELECT NOT EXISTS (SELECT FROM \(schema).nodes WHERE id = $1)", [id]),
+        ]
+    }
+
+    /// Sessions whose owners are gone. Goes from owner to owner in the index, since nearly all owners are there.
+    func orphans(limit: Int) -> PostgresStatement {
+        PostgresStatement(
+            """
+            WITH RECURSIVE owners (id) AS (
+                SELECT min(owner) FROM \(schema).heads WHERE owner IS NOT NULL
+                UNION ALL
+                SELECT (SELECT min(h.owner) FROM \(schema).heads AS h WHERE h.owner > o.id) FROM owners AS o
+                WHERE o.id IS NOT NULL)
+            SELECT h.key, s.token, h.owner, h.fence_number, h.fence_nonce, h.working
+            FROM \(schema).heads AS h JOIN \(schema).sessions AS s ON s.key = h.key
+            WHERE h.owner = ANY (ARRAY(
+                SELECT o.id FROM owners AS o
+                WHERE o.id IS NOT NULL AND NOT EXISTS (SELECT FROM \(schema).nodes AS n WHERE n.id = o.id)))
+            LIMIT $1
+            """, [.int8(Int64(max(0, limit)))])
+    }
+
+    /// Notes how many streams there are of different sessions. The second statement returns those whose limits allow it: it
+    /// sees what was noted before the first one had its locks.
+    func note(_ notes: [StreamNote]) -> [PostgresStatement] {
+        let sessions = PostgresValue.int8s(notes.map(\.session.number))
+        return [
+            // In one order, so that two nodes do not wait for each other in a circle.
+            PostgresStatement(
+                """
+                SELECT count(pg_advisory_xact_lock(hashtextextended($1, session)))
+                FROM (SELECT session FROM unnest($2::bigint[]) AS session ORDER BY session OFFSET 0) AS ordered
+                """, [.text("mvi streams \(schema)"), sessions]),
+            PostgresStatement(
+                """
+                WITH allowed AS (
+                    SELECT i.* FROM unnest($1::bigint[], $2::bigint[], $3::integer[], $4::bigint[])
+                        AS i (session, node, count, most)
+                    WHERE i.count = 0 OR i.most IS NULL OR i.most >= i.count + (
+                        SELECT coalesce(sum(s.count), 0) FROM \(schema).streams AS s
+                        WHERE s.session = i.session AND s.node <> i.node AND s.node IN (SELECT id FROM \(schema).nodes))),
+                closed AS (
+                    DELETE FROM \(schema).streams AS s USING allowed AS a
+                    WHERE a.count = 0 AND s.session = a.session AND s.node = a.node),
+                noted AS (
+                    INSERT INTO \(schema).streams (session, node, count)
+                    SELECT a.session, a.node, a.count FROM allowed AS a
+                    WHERE a.count > 0 AND EXISTS (SELECT FROM \(schema).sessions AS s WHERE s.key = a.session)
+                    ON CONFLICT (session, node) DO UPDATE SET count = excluded.count)
+                SELECT session FROM allowed
+                """,
+                [
+                    sessions, .int8s(notes.map(\.node.number)), .int4s(notes.map { Int32(clamping: $0.count) }),
+                    .int8s(notes.map { $0.limit.map { Int64($0) } }),
+                ]),
+        ]
+    }
+
+    /// Claims reminders, and says when the next one is due that was not claimed now.
+    ///
+    /// Appends and removals that change a session's reminders lock its head first, and so does this: but it leaves those out
+    /// that are locked, and waits for nothing. The clock is the database's.
+    func claimAlarms(dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int) -> [PostgresStatement] {
+        let isFree = "(r.claimed_until IS NULL OR r.claimed_until <= now())"
+        let isOurs = """
+            (h.owner IS NULL OR h.owner = $2 OR NOT EXISTS (SELECT FROM \(schema).nodes AS n WHERE n.id = h.owner))
+            """
+        return [
+            PostgresStatement(
+                """
+                WITH due AS (
+                    SELECT r.due, r.session FROM \(schema).reminders AS r JOIN \(schema).heads AS h ON h.key = r.session
+                    WHERE r.due <= $1 AND \(isFree) AND \(isOurs)
+                    GROUP BY r.due, r.session ORDER BY r.due, r.session LIMIT $3),
+                locked AS (
+                    SELECT h.key FROM \(schema).heads AS h WHERE h.key IN (SELECT session FROM due) AND \(isOurs)
+                    FOR NO KEY UPDATE SKIP LOCKED),
+                claimed AS (
+                    UPDATE \(schema).reminders AS r SET claimed_until = now() + $4 * interval '1 millisecond'
+                    FROM due AS d JOIN locked AS l ON l.key = d.session
+                    WHERE r.session = d.session AND r.due = d.due AND \(isFree)
+                    RETURNING r.due, r.session)
+                SELECT DISTINCT c.due, c.session, s.token FROM claimed AS c JOIN \(schema).sessions AS s ON s.key = c.session
+                ORDER BY c.due, c.session
+                """,
+                [
+                    .time(now), .int8(node.number), .int8(Int64(max(0, limit))),
+                    .int8(life.nanoseconds / 1_000_000),
+                ]),
+            PostgresStatement(
+                """
+                SELECT due FROM \(schema).reminders AS r WHERE r.xmin <> pg_current_xact_id()::xid
+                ORDER BY due, session LIMIT 1
+                """),
+        ]
+    }
+
+    // MARK: Marks
+
+    func marks(of sessions: [SessionKey]) -> PostgresStatement {
+        PostgresStatement(
+            "SELECT key, number, nonce, access_changes FROM \(schema).heads WHERE key = ANY ($1)",
+            [.int8s(sessions.map(\.number))])
+    }
+
+    func known(_ tokens: [TokenHash]) -> PostgresStatement {
+        PostgresStatement(
+            "SELECT token FROM \(schema).tokens WHERE token = ANY ($1)", [.byteas(tokens.map(\.bytes))])
+    }
+}

@@ -1,0 +1,99 @@
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// What servers that share the database ask. What is about nodes has a connection of its own, so that it does not wait for
+/// appends.
+extension PostgresJournal {
+    public func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) { engine.listen(heard) }
+
+    public func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
+        engine.read(sessions.map { .session($0) }, .keys, done) { [engine] reader, _ in
+            reader.attempt([engine.statements.marks(of: sessions)]) { results in
+                var marks: [SessionKey: SessionMark] = [:]
+                for row in results.first?.rows ?? [] {
+                    marks[try row.key(0)] = SessionMark(head: try row.head(1), accessChanges: try row.bits(3))
+                }
+                return marks
+            }
+        }
+    }
+
+    public func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>) {
+        engine.read(tokens.map { .token($0) }, .keys, done) { [engine] reader, _ in
+            reader.attempt([engine.statements.known(tokens)]) { results in
+                Set(try results.first?.map { row in try row.token(0) } ?? [])
+            }
+        }
+    }
+
+    // MARK: Nodes
+
+    public func join(_ node: NodeRecord, done: @escaping Done<Void>) {
+        let write = Write(
+            work: .statement(engine.statements.join(node)) { _, news in
+                news.changeNodes()
+                return .other { done(.success(())) }
+            }, keys: [.node(node.id)], fail: { error, _ in .other { done(.failure(error)) } })
+        engine.start(write, done)
+    }
+
+    public func renew(_ node: NodeRecord, done: @escaping Done<[NodeRecord]?>) {
+        let write = Write(
+            work: .statement(engine.statements.renew(node)) { rows, news in
+                let nodes = try rows.map { row in
+                    if try row.bool(4) { news.changeNodes() }
+                    return NodeRecord(
+                        id: NodeID(try row.int8(0)), address: try row.text(1), isDraining: try row.bool(2),
+                        renewals: try row.bits(3))
+                }
+                return .other { done(.success(nodes.isEmpty ? nil : nodes)) }
+            }, keys: [.node(node.id)], fail: { error, _ in .other { done(.failure(error)) } })
+        engine.start(write, done)
+    }
+
+    public func forget(_ node: NodeID, renewals: UInt64?, done: @escaping Done<Bool>) {
+        engine.steps([.node(node)], done) { [engine] transaction in
+            let results = try transaction.commit(engine.statements.forget(node, renewals: renewals))
+            if results[0].affected > 0 { transaction.news.changeNodes() }
+            return .success(try results[2].first?.bool(0) == true)
+        }
+    }
+
+    public func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>) {
+        engine.read([], .all, done) { [engine] reader, _ in
+            reader.attempt([engine.statements.orphans(limit: limit)]) { results in
+                try results.first?.rows.compactMap { row in
+                    guard let owner = try row.owner(2) else { return nil }
+                    return OrphanedSession(
+                        session: try row.key(0), token: try row.token(1), owner: owner,
+                        working: row.isNull(5) ? [] : try WorkingStores.features(try row.bytes(5)))
+                } ?? []
+            }
+        }
+    }
+
+    public func noteStreams(
+        _ count: Int, of session: SessionKey, on node: NodeID, limit: Int?, done: @escaping Done<Bool>
+    ) {
+        let note = StreamNote(session: session, node: node, count: max(0, count), limit: limit)
+        let write = Write(
+            work: .streams(note, done), keys: [.streams(session)], bytes: 50,
+            fail: { error, _ in .other { done(.failure(error)) } })
+        engine.start(write, done)
+    }
+
+    public func claimAlarms(
+        dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int,
+        done: @escaping Done<(due: [Alarm], next: Duration?)>
+    ) {
+        engine.steps([.alarms], done, wait: .all) { [engine] transaction in
+            let results = try transaction.commit(
+                engine.statements.claimAlarms(dueAt: now, by: node, for: life, limit: limit))
+            let due = try results[0].map { row in
+                Alarm(token: try row.token(2), session: try row.key(1), due: try row.time(0))
+            }
+            return .success((due, try results[1].first?.time(0)))
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import Locking
+import MVI
+import PostgreSQL
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import PostgresJournal
+
+/// How news come, and what happens when they do not.
+@Suite(.serialized) struct NewsTests {
+    @Test func `news are heard again after the listening connection was killed, and after the server was restarted`()
+        async throws
+    {
+        let schema = try await TestSchema(in: Cluster.make())
+        let (one, other) = (try await schema.journal(), try await schema.journal())
+        let news = NewsKeeper(other)
+        await news.hearInterruption()
+        let session = try await one.newSession()
+        var turn = session.turn()
+        #expect(await one.append(turn).isCommitted)
+        await news.hear(turn)
+
+        var place = news.count
+        try await schema.cluster.run(
+            """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'mvi-server listening'
+            """)
+        await news.hearInterruption(from: place)
+        turn = session.turn(after: turn.head, state: "2")
+        #expect(await one.append(turn).isCommitted)
+        await news.hear(turn)
+
+        place = news.count
+        try await schema.cluster.stop()
+        try await schema.cluster.start()
+        try await one.waitForTrouble(false)
+        turn = session.turn(after: turn.head, state: "3")
+        var result = AppendResult.conflict
+        while !result.isCommitted {
+            result = await one.append(turn)
+            // The first one may find out that the connection is lost: whether it was kept is told by reading.
+            if result.isUnknown { result = .failed(StoreError(.unavailable, "")) }
+            if result.isConflict { break }
+        }
+        await news.hearInterruption(from: place)
+        // Now it hears again.
+        var head = try #require(try await one.news(session)).head
+        let heard = Lock(false)
+        let waiting = Task {
+            await news.hear { [session] in
+                if case .appended(let heads) = $0 { heads[session.key].map { $0.number > 3 } ?? false } else { false }
+            }
+            heard.withLock { $0 = true }
+        }
+        while !heard.withLock({ $0 }) {
+            let next = session.turn(after: head, state: "4")
+            if await one.append(next).isCommitted { head = next.head }
+        }
+        await waiting.value
+        await one.close()
+        await other.close()
+    }
+
+    @Test func `a journal that is closed while it listens ends, and hears nothing more`() async throws {
+        let schema = try await TestSchema()
+        let (one, other) = (try await schema.journal(), try await schema.journal())
+        let news = NewsKeeper(other)
+        await news.hearInterruption()
+        await other.close()
+        let count = news.count
+        #expect(await one.append(try await one.newSession().turn()).isCommitted)
+        // It is not opened again by listening.
+        other.listen { _ in Issue.record("a closed journal told news") }
+        await other.close()
+        #expect(news.count == count)
+        await one.close()
+    }
+
+    @Test func `all works through a pooler that gives transactions to any connection, with news by a direct one`()
+        async throws
+    {
+        let schema = try await TestSchema(in: Cluster.make())
+        let pooler = try await schema.cluster.startPooler()
+        let direct = schema.cluster.url()
+        let one = try await schema.journal(url: pooler) { $0.listenDatabase = direct }
+        let other = try await schema.journal(url: pooler) { ($0.listenDatabase, $0.writers) = (direct, 4) }
+        let news = NewsKeeper(other)
+        await news.hearInterruption()
+        let deadline = ContinuousClock.now + .seconds(60)
+        try await withThrowingTaskGroup { group in
+            for index in 0..<24 {
+                let journal = index % 2 == 0 ? one : other
+                let session = try await journal.newSession()
+                group.addTask {
+                    var client = Client(session)
+                    for _ in 0..<20 { try await client.count(in: journal, until: deadline) }
+                    try await client.expectAll(in: journal)
+                    #expect(client.unknown == 0 && client.failed == 0)
+                }
+            }
+            try await group.waitForAll()
+        }
+        let turn = try await one.newSession().turn()
+        #expect(await one.append(turn).isCommitted)
+        await news.hear(turn)
+        let node = NodeRecord(id: .random(), address: "a")
+        try await awaitResult { one.join(node, done: $0) }.get()
+        #expect(try await awaitResult { other.renew(node, done: $0) }.get()?.count == 1)
+        #expect(
+            try await awaitResult { other.noteStreams(1, of: turn.session, on: node.id, limit: 1, done: $0) }.get())
+        #expect(try await awaitResult { one.orphans(limit: 5, done: $0) }.get() == [])
+        #expect(one.trouble == nil && other.trouble == nil)
+        await one.close()
+        await other.close()
+    }
+
+    @Test func `where a pooler keeps news away, an interruption is told every few seconds and the log says why`()
+        async throws
+    {
+        let schema = try await TestSchema(in: Cluster.make())
+        let pooler = try await schema.cluster.startPooler()
+        let log = LogKeeper()
+        let journal = try await schema.journal(url: pooler, logger: log.logger) {
+            ($0.heartbeatInterval, $0.heartbeatTime) = (.milliseconds(20), .milliseconds(100))
+            $0.pollInterval = .milliseconds(20)
+        }
+        let news = NewsKeeper(journal)
+        while news.interruptions() < 5 { await news.hearInterruption(from: news.count) }
+        #expect(log.lines.contains { $0.contains("--journal-listen") })
+        // The other connections have nothing of it.
+        #expect(await journal.append(try await journal.newSession().turn()).isCommitted)
+        #expect(journal.trouble == nil)
+        await journal.close()
+    }
+
+    @Test func `heartbeats come in time on a direct connection`() async throws {
+        let schema = try await TestSchema()
+        let log = LogKeeper()
+        let journal = try await schema.journal(logger: log.logger) { $0.heartbeatInterval = .milliseconds(5) }
+        let news = NewsKeeper(journal)
+        await news.hearInterruption()
+        let session = try await journal.newSession()
+        var turn = session.turn()
+        for count in 2...200 {
+            #expect(await journal.append(turn).isCommitted)
+            turn = session.turn(after: turn.head, state: "\(count)")
+        }
+        #expect(news.interruptions() == 1)
+        #expect(log.lines.isEmpty)
+        await journal.close()
+    }
+}
