@@ -54,7 +54,8 @@ public final class PostgresJournal: SharedJournal {
                 options.listenDatabase ?? database, applicationName: "mvi-server listening")
         else {
             throw JournalOpenError(
-                "The database to hear news from is not named as libpq takes it, such as postgres://user@host:5432/name.")
+                "The database to hear news from is not named as libpq takes it, such as postgres://user@host:5432/name."
+            )
         }
         guard let engine = Engine(target, listen: listen, options: options, logger: logger) else { throw .noThread }
         // The first one makes the schema; the last one is for what is about nodes.

@@ -7,7 +7,8 @@ import Testing
 @testable import PostgresJournal
 
 @Suite struct MigrationTests {
-    @Test func `a database of the first version is brought up to date with its sessions, and an older program refuses it`()
+    @Test
+    func `a database of the first version is brought up to date with its sessions, and an older program refuses it`()
         async throws
     {
         let schema = try await TestSchema()
@@ -36,7 +37,8 @@ import Testing
             VALUES (1, 'counter', 7, 7, 1, 0, 1, '7', 'v7')
             """)
         try await run(
-            "INSERT INTO @.reminders (session, feature, name, due, number, action) VALUES (1, 'counter', 'a', 5, 7, '{}')")
+            "INSERT INTO @.reminders (session, feature, name, due, number, action) VALUES (1, 'counter', 'a', 5, 7, '{}')"
+        )
         let session = TestSession(key: SessionKey(1), record: record)
 
         let journal = try await schema.journal()

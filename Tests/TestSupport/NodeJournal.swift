@@ -32,7 +32,8 @@ public final class NodeJournal: SharedJournal {
         fileprivate func endClaims(of batch: JournalBatch) {
             guard !batch.reminders.isEmpty else { return }
             let set = Set(
-                batch.reminders.compactMap { change in if case .set(let reminder) = change { reminder.due } else { nil } })
+                batch.reminders.compactMap { change in if case .set(let reminder) = change { reminder.due } else { nil }
+                })
             state.withLock { state in
                 for alarm in state.claims.keys where alarm.session == batch.session && set.contains(alarm.due) {
                     state.claims[alarm] = nil

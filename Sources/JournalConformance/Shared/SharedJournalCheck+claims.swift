@@ -5,7 +5,8 @@ import Testing
 /// Which node fires a reminder.
 extension SharedJournalCheck {
     static let claims: [SharedJournalCheck] = [
-        SharedJournalCheck("a reminder that is due is claimed by one node, and the next one's time is told") { one, other in
+        SharedJournalCheck("a reminder that is due is claimed by one node, and the next one's time is told") {
+            one, other in
             #expect(try await one.claimAlarms().next == nil)
             var log = try await one.journal.newLog()
             let (early, late) = (log.reminder("a"), log.reminder("b", due: Sample.muchLater))
@@ -64,7 +65,8 @@ extension SharedJournalCheck {
             let none = try await one.claimAlarms()
             #expect(none.due == [] && none.next == nil)
         },
-        SharedJournalCheck("reminders of a session with an owner are left to that one as long as it is there") { one, other in
+        SharedJournalCheck("reminders of a session with an owner are left to that one as long as it is there") {
+            one, other in
             try await one.join()
             try await other.join()
             var log = try await one.journal.newLog()

@@ -5,7 +5,8 @@ import Testing
 /// Where sessions are, in one look at many.
 extension SharedJournalCheck {
     static let marks: [SharedJournalCheck] = [
-        SharedJournalCheck("marks show what other nodes appended and changed, and leave out what is gone") { one, other in
+        SharedJournalCheck("marks show what other nodes appended and changed, and leave out what is gone") {
+            one, other in
             var logs: [Log] = []
             for _ in 0..<5 { logs.append(try await one.journal.newLogWithStore()) }
             let keys = logs.map(\.key)

@@ -40,7 +40,8 @@ extension SharedJournalCheck {
             }
             for batch in batches { try await other.hear { $0.names(batch.session, at: batch.head) } }
         },
-        SharedJournalCheck("sessions that are made or ended without being made are heard by their tokens") { one, other in
+        SharedJournalCheck("sessions that are made or ended without being made are heard by their tokens") {
+            one, other in
             try await other.listen(to: one)
             let token = try await one.journal.newLog().record.tokenHash
             try await other.hear { $0.names(anyOf: [token]) }

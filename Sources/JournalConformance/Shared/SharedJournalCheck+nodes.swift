@@ -22,7 +22,8 @@ extension SharedJournalCheck {
             #expect(try await one.renew()?.first { $0.id == other.id }?.isDraining == true)
             #expect(try await one.renew()?.first { $0.id == one.id }?.isDraining == false)
         },
-        SharedJournalCheck("a node is forgotten only as long as it was not renewed since it was looked at") { one, other in
+        SharedJournalCheck("a node is forgotten only as long as it was not renewed since it was looked at") {
+            one, other in
             try await one.join()
             try await other.join()
             _ = try await one.renew()
@@ -98,7 +99,8 @@ extension SharedJournalCheck {
             _ = try await other.journal.remove(removed, tombstoneUntil: Sample.later).get()
             #expect(Set(try await other.orphans().map(\.session)) == keys)
         },
-        SharedJournalCheck("orphans are seen by the node that forgot their owner, and right after an append") { one, other in
+        SharedJournalCheck("orphans are seen by the node that forgot their owner, and right after an append") {
+            one, other in
             try await other.join()
             var log = try await one.journal.newLogWithStore()
             // A node that never joined is none.

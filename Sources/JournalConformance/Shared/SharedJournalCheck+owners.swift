@@ -98,7 +98,8 @@ extension SharedJournalCheck {
                 #expect(try await one.journal.stored(log).owner?.node == winners.first)
             }
         },
-        SharedJournalCheck("appends with and without owners that come together are judged each by itself") { one, other in
+        SharedJournalCheck("appends with and without owners that come together are judged each by itself") {
+            one, other in
             var logs: [(log: Log, owner: SessionOwner?)] = []
             for index in 0..<30 {
                 var log = try await one.journal.newLogWithStore()

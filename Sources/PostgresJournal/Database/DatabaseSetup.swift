@@ -100,10 +100,10 @@ struct DatabaseSetup {
             )
         }
         return """
-        (SELECT system_identifier::text FROM pg_control_system())
-            || '/' || substring(pg_walfile_name(pg_current_wal_lsn()) FROM 1 FOR 8)
-            || '/' || '\(sql.quotedText(sql.schema + ".heads"))'::regclass::oid::text
-        """
+            (SELECT system_identifier::text FROM pg_control_system())
+                || '/' || substring(pg_walfile_name(pg_current_wal_lsn()) FROM 1 FOR 8)
+                || '/' || '\(sql.quotedText(sql.schema + ".heads"))'::regclass::oid::text
+            """
     }
 
     // MARK: Partitions

@@ -129,7 +129,9 @@ final class WriteLane {
                 statistics.appends += committed.count
                 statistics.largestGroup = max(statistics.largestGroup, committed.count)
             }
-            for batch in batches where committed.contains(batch.session.number) { news.append(batch.session, batch.head) }
+            for batch in batches where committed.contains(batch.session.number) {
+                news.append(batch.session, batch.head)
+            }
             return zip(writes, batches).enumerated().map { place, pair in
                 let (write, batch) = pair
                 guard case .append(_, let done) = write.work else { preconditionFailure("a group has appends only") }

@@ -26,7 +26,9 @@ final class NewsKeeper: Sendable {
 
     var count: Int { state.withLock { $0.news.count } }
 
-    func interruptions() -> Int { state.withLock { $0.news.count { if case .interrupted = $0 { true } else { false } } } }
+    func interruptions() -> Int {
+        state.withLock { $0.news.count { if case .interrupted = $0 { true } else { false } } }
+    }
 
     /// Waits for news, which may be there already from a place on.
     func hear(from place: Int = 0, _ matches: @escaping @Sendable (JournalNews) -> Bool) async {

@@ -18,7 +18,8 @@ struct TestSchema: Sendable {
     ///
     /// - Parameter url: a pooler's; nil for the server's own.
     func journal(
-        user: String = "mvi", url: String? = nil, logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
+        user: String = "mvi", url: String? = nil,
+        logger: Logger = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
         _ change: (inout PostgresOptions) -> Void = { _ in }
     ) async throws -> PostgresJournal {
         var options = PostgresOptions()
@@ -33,6 +34,19 @@ struct TestSchema: Sendable {
     /// A number that a query gives.
     func number(_ sql: String) async throws -> Int64 {
         try #require(try await cluster.run(sql.replacing("@", with: name)).first).int8(0)
+    }
+
+    /// Deletes all that journals kept in it, if it is there.
+    func empty() async throws {
+        try await run(
+            """
+            DO $$ DECLARE name text; BEGIN
+                FOR name IN SELECT c.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+                    WHERE n.nspname = '@' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+                        AND c.relname NOT IN ('meta', 'eras')
+                LOOP EXECUTE format('DELETE FROM @.%I', name); END LOOP;
+            END $$
+            """)
     }
 
     /// Runs a statement in which `@` stands for the schema's name.
