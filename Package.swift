@@ -208,6 +208,14 @@ let package = Package(
         .executableTarget(
             name: "blocking-server", dependencies: ["MVI", "MVIServer"], path: "Trials/Sources/blocking",
             swiftSettings: settings),
+        // For script/trial nodes: long work in steps, and a feature in two schema versions, on a journal that nodes share.
+        .executableTarget(
+            name: "node-server",
+            dependencies: [
+                "MVI", "MVIServer", "PostgresJournal", "SessionJournal",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Trials/Sources/nodes", swiftSettings: settings),
 
         // What several test targets share.
         .target(

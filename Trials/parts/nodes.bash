@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154  # the parts of script/trial share their variables
+# Several nodes on one PostgreSQL database, which the trials start and stop themselves.
+
+# build_nodes: the server with the features of these trials, and a client that is quick enough for one session.
+build_nodes() {
+    "$root/script/bootstrap" nodes
+    compile "$work/hot" "$root/Trials/nodes/hot.c"
+    node_server=${MVI_NODE_SERVER:-}
+    [[ " $* " == *" zombie "* || " $* " == *" deploys "* || " $* " == *" all "* ]] || return 0
+    [[ -z $node_server ]] || return 0
+    swift build --package-path "$root" -c "$configuration" --product node-server >&2
+    node_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/node-server
+}
+
+# trial_nodes LENGTH NAME...: LENGTH in what the trial counts, seconds, rounds or sessions; 0 for its own.
+trial_nodes() {
+    local code=0 length=$1
+    shift
+    build_nodes "$@"
+    PYTHONDONTWRITEBYTECODE=1 python3 "$root/Trials/nodes/main.py" "$@" --server "$server" --tools "$work" \
+        ${node_server:+--node-server "$node_server"} ${short:+--short} --length "$length" --sessions "${sessions:-0}" || code=$?
+    case $code in
+    0) ;;
+    1) fault "several nodes do not do what docs/many-nodes.md says (the lines above have it)" ;;
+    *) fault "the nodes could not be tried (code $code)" ;;
+    esac
+}
