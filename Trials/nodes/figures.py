@@ -38,7 +38,7 @@ class Figures:
         """A figure that has to be 0."""
         self.show(name, str(found))
         if found:
-            self.fault(f"{name}: {found}, such as {list(examples)[:3]}" if examples else f"{name}: {found}")
+            self.fault(f"{name}: {found}, such as {str(list(examples)[:3])[:400]}" if examples else f"{name}: {found}")
 
     def note(self, text):
         """What happens meanwhile, for who watches."""

@@ -31,16 +31,14 @@ async def run(world):
             process = await asyncio.create_subprocess_exec(
                 f"{world.options.tools}/loadgen", "load", "--port", str(node.port), "--pid", str(node.pid), "--streams", "64",
                 "--connections", "64", "--rate", "0", "--seconds", str(seconds), "--may-conflate", "--json", str(report),
-                stdout=asyncio.subprocess.DEVNULL)
+                stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
             if await process.wait() != 0:
                 raise Failure(f"the load on {name} ended with {process.returncode}")
             read = json.loads(report.read_text(encoding="utf-8"))
-            intents = read["intentsPerSecond"] * seconds
-            # With what its warm-up of a second took.
+            # With those of its warm-up of a second.
             all_intents = read["intentsPerSecond"] * (seconds + 1)
             found[name].append({
                 "rate": read["intentsPerSecond"], "p50": read["answerMs"]["p50"], "p99": read["answerMs"]["p99"],
-                "server": read["cpuPerIntent"] if "cpuPerIntent" in read else (cpu_seconds(node.pid) - of_node) / intents,
                 "cpu": (cpu_seconds(node.pid) - of_node) / all_intents * 1000,
                 "database": (await database.processor_seconds() - before) / all_intents * 1000,
                 "group": all_intents / max(1, await _commits(database) - commits),

@@ -60,7 +60,8 @@ async def _load(world, node, *arguments):
     process = await asyncio.create_subprocess_exec(
         f"{world.options.tools}/loadgen", "load", "--port", str(node.port), "--pid", str(node.pid), "--streams", str(LIVE),
         "--rate", "200", "--seconds", "3", "--may-conflate", "--json", str(report), *arguments,
-        stdout=asyncio.subprocess.PIPE)
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL)
     out, _ = await process.communicate()
     if process.returncode != 0:
         raise Failure(f"the load ended with {process.returncode}: {out.decode()[-800:]}")
@@ -102,7 +103,8 @@ async def _copy_in_postgres(database, copies):
 async def _copy_in_sqlite(path, copies):
     def copy():
         link = sqlite3.connect(path, isolation_level=None)
-        link.executescript("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000; BEGIN;")
+        for statement in ("PRAGMA synchronous = OFF", "PRAGMA cache_size = -400000", "BEGIN"):
+            link.execute(statement)
         tables = [row[0] for row in link.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         pattern, last = link.execute("SELECT min(key), max(key) FROM sessions").fetchone()
         for table in ["sessions", *(each for each in tables if each != "sessions")]:
@@ -115,7 +117,8 @@ async def _copy_in_sqlite(path, copies):
             link.execute(
                 f"INSERT INTO {table} ({', '.join(names)}) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
                 f"WHERE i < {copies}) SELECT {values} FROM n, {table} source WHERE source.{owner} = {pattern}")
-        link.executescript("COMMIT; PRAGMA wal_checkpoint(TRUNCATE);")
+        link.execute("COMMIT")
+        link.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         count = link.execute("SELECT count(*) FROM sessions").fetchone()[0]
         link.close()
         return f"{count} sessions, {path.stat().st_size >> 20} MB"
