@@ -347,8 +347,11 @@ async def load(clients, seconds, rate, work=0.15, reads=0.1):
             client.notes.say(f"client {client.index}: {type(result).__name__}: {result}")
 
 
-async def judge(clients, notes, labels=True, resets_allowed=False):
-    """The figures that every trial with such clients has."""
+async def judge(clients, notes, labels=True, resets_allowed=False, old_reads_allowed=False):
+    """The figures that every trial with such clients has.
+
+    Reads may be old where the database cannot be asked, and only there.
+    """
     figures = notes.figures
     results = await asyncio.gather(*(client.check(labels) for client in clients), return_exceptions=True)
     for result in results:
@@ -379,5 +382,7 @@ async def judge(clients, notes, labels=True, resets_allowed=False):
     figures.show("answers", f"{dict(sorted(notes.statuses.items()))}, {notes.lost_connections} requests without one")
     figures.show("reads", f"{notes.reads}, {notes.old_reads} of them older than an acknowledged intent, "
                           f"at most {notes.oldest_read:.2f} s after its answer")
+    if notes.old_reads and not old_reads_allowed:
+        figures.fault(f"{notes.old_reads} of {notes.reads} reads were older than an acknowledged intent")
     if notes.away:
         figures.show("besides", str(notes.away))
