@@ -23,7 +23,7 @@ class Figures:
         self.faults += 1
         # A broken promise is often broken a thousand times: the first three of a kind are shown, a kind being the text
         # without its numbers and ids.
-        kind = re.sub(r"[0-9a-f]{32}|\d+", "#", text)
+        kind = re.sub(r"[0-9a-f]{32}|\b[a-z2-7]{13}\b|\d+", "#", text)
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         if self.kinds[kind] <= 3:
             print(f"FAULT: {text}", flush=True)

@@ -33,7 +33,7 @@ async def run(world):
             await asyncio.sleep(1)
             await node.start()
             starts.append(time.monotonic() - began)
-            await asyncio.sleep(max(0, 9 - (time.monotonic() - began)))
+            await asyncio.sleep(max(0, 10 - (time.monotonic() - began)))
     killing = asyncio.create_task(kill())
     try:
         await load(clients, seconds, rate=min(300, sessions))

@@ -28,17 +28,17 @@ async def run(world):
         await client.begin()
         await client.send("steps", {"type": "take", "steps": (seconds + 40) * 10})
     await asyncio.sleep(3)
-    link = Link(others[0].port)
+    links = [Link(others[place % 2].port) for place in range(sessions)]
+
+    async def state(client, link):
+        try:
+            answer = await link.ask("GET", "/features/steps/state", token=client.token, patience=8)
+            return answer.json() if answer.status == 200 else None
+        except Lost:
+            return None
 
     async def states():
-        found = []
-        for client in clients:
-            try:
-                answer = await link.ask("GET", "/features/steps/state", token=client.token, patience=8)
-                found.append(answer.json() if answer.status == 200 else None)
-            except Lost:
-                found.append(None)
-        return found
+        return await asyncio.gather(*map(state, clients, links))
 
     before = await states()
     figures.note(f"before: {json.dumps(before[0])}")
@@ -82,5 +82,5 @@ async def run(world):
     answer = await Link(stopped.port).ask("GET", "/features/steps/state", token=clients[0].token)
     if answer.status != 200:
         figures.fault(f"the stopped node answers {answer.status} {answer.problem()} afterwards")
-    for client in clients:
-        client.close()
+    for each in (*clients, *links):
+        each.close()
