@@ -212,7 +212,7 @@ let package = Package(
         .executableTarget(
             name: "node-server",
             dependencies: [
-                "MVI", "MVIServer", "PostgresJournal", "SessionJournal",
+                "MVI", "MVIServer", "NodeTransport", "PostgresJournal", "SessionJournal",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Trials/Sources/nodes", swiftSettings: settings),

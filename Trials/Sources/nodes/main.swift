@@ -3,6 +3,7 @@
 //   node-server PROCESS VERSION      the name that this process writes down, and the version of Tally: 1 or 2
 import Logging
 import MVIServer
+import NodeTransport
 import PostgresJournal
 import SessionJournal
 
@@ -19,7 +20,9 @@ if case .postgres(let url) = settings.journal {
         sessionLimit: settings.maxKeptSessions)
 }
 
-try await FeatureServer(settings: settings, logger: logger, journal: journal) {
+try await FeatureServer(
+    settings: settings, logger: logger, journal: journal, peers: journal == nil ? nil : HTTPPeerTransport()
+) {
     Steps(process: arguments[1])
     if arguments[2] == "1" { Tally() } else { NextTally() }
 }.run()
