@@ -29,7 +29,12 @@ struct DatabaseSetup {
 
     /// How many migrations the database has seen; nil if there is no journal.
     private func version() throws -> Int? {
-        let there = try run("SELECT to_regclass($1) IS NOT NULL", [.text("\(sql.schema).meta")])
+        // Not `to_regclass`: that may not see what was committed while this transaction waited for its lock.
+        let there = try run(
+            """
+            SELECT EXISTS (SELECT FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+                WHERE n.nspname = $1 AND c.relname = 'meta')
+            """, [.text(sql.plainSchema)])
         guard try there.first?.bool(0) == true else { return nil }
         guard let version = try run("SELECT version FROM \(sql.schema).meta").first?.int4(0) else {
             throw StoreError(.unavailable, "The schema \(engine.options.schema) is not that of a journal.")
