@@ -99,6 +99,9 @@ final class Cluster: Sendable {
                 SETTINGS
                 [ "$(id -u)" != 0 ] || chown -R nobody \(folder)/pooler
                 PATH=$PATH:/usr/sbin $as pgbouncer -q -d \(folder)/pooler/settings
+                # It goes into the background before it listens.
+                for _ in $(seq 600); do [ -S \(folder)/pooler/.s.PGSQL.6432 ] && exit 0; sleep 0.1; done
+                exit 1
                 """)
         }
         return "postgres:///postgres?host=\(folder)/pooler&port=6432&user=mvi"
