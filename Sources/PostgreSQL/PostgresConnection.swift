@@ -57,10 +57,12 @@ package final class PostgresConnection {
         notices.warnings = []
         var results: [PostgresRows] = []
         results.reserveCapacity(statements.count)
+        var isSent = false
         do throws(PostgresError) {
-            try sendPipeline(statements, deadline)
             try takePosted(deadline)
             notices.warnings = []
+            isSent = true
+            try sendPipeline(statements, deadline)
             var first: PostgresError?
             for _ in statements {
                 do throws(PostgresError) {
@@ -75,20 +77,24 @@ package final class PostgresConnection {
             try expectSync(deadline)
             if let first { throw first }
         } catch {
-            throw PipelineFailure(error: error, completed: results, warnings: notices.warnings)
+            throw PipelineFailure(
+                error: error, isSent: isSent, completed: results, warnings: notices.warnings)
         }
         takeNotifications()
         return PipelineResult(rows: results, warnings: notices.warnings)
     }
 
-    /// Sends statements as one pipeline, and leaves their results to the next `run`, which passes over their errors.
+    /// Sends statements as one pipeline, and leaves their results to the next call, which passes over their errors.
     package func post(
         _ statements: [PostgresStatement], deadline: ContinuousClock.Instant
     ) throws(PostgresError) {
+        try takePosted(deadline)
         try sendPipeline(statements, deadline)
         posted.append(statements.count)
     }
 
+    /// Before anything else is sent: a pooler that gives each transaction to another server process takes the first answer
+    /// for the end of all, and mixes up what comes later.
     private func takePosted(_ deadline: ContinuousClock.Instant) throws(PostgresError) {
         for count in posted {
             for _ in 0..<count {
@@ -322,6 +328,8 @@ package struct PipelineResult: Sendable {
 package struct PipelineFailure: Error, Sendable {
     /// The error of the first statement that failed, or of the connection.
     package let error: PostgresError
+    /// Whether any of the pipeline was sent.
+    package let isSent: Bool
     /// The results of the statements before it.
     package let completed: [PostgresRows]
     /// SQLSTATEs of the warnings that the server sent meanwhile.

@@ -91,6 +91,7 @@ import Testing
         // The first one finds out: what it sent may have arrived.
         if result.isUnknown { result = await journal.append(next) }
         #expect(result.failure == .unavailable)
+        try await journal.waitForTrouble(true)
         #expect(journal.trouble?.code == .unavailable)
         await #expect(throws: StoreError.self) { try await journal.news(session) }
         try await schema.cluster.start()

@@ -18,7 +18,7 @@ struct Statements: Sendable {
         guardText = """
             SELECT set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
                 set_config('idle_in_transaction_session_timeout', $5, true),
-                set_config('client_min_messages', 'warning', true),
+                set_config('client_min_messages', 'warning', true), \(Self.plans),
                 1 / (SELECT count(*) FROM
                     (SELECT FROM \(at).writers WHERE id = $1 AND generation = $2 FOR SHARE) AS writer)::int
             """
@@ -30,7 +30,11 @@ struct Statements: Sendable {
         // do: the same append may have been committed before, in a transaction whose end its writer was not told of.
         let committed = """
             JOIN \(at).heads AS h ON h.key = i.session AND h.number = i.head AND h.nonce = i.nonce
-                AND h.xmin = pg_current_xact_id()::xid
+                AND h.xmin = pg_current_xact_id()::xid AND \(Self.fewRows)
+            """
+        refusedHeads = """
+            SELECT key, number, nonce, past = (SELECT past FROM \(at).meta WHERE one), owner, fence_number, fence_nonce
+            FROM \(at).heads WHERE key = ANY ($1) AND xmin <> pg_current_xact_id()::xid
             """
         let foundReceipts = """
             FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[])
@@ -58,7 +62,7 @@ struct Statements: Sendable {
             """
         let isExpected = """
             WHERE h.key = i.session AND h.number = i.expected AND h.nonce = i.expected_nonce
-                AND h.past = (SELECT past FROM \(at).meta)
+                AND h.past = (SELECT past FROM \(at).meta WHERE one) AND \(Self.fewRows)
             """
         updateHeads = "\(headChanges) \(headRows)) AS i (\(headNames)) \(isExpected) AND h.owner IS NULL"
         updateOwnedHeads = """
@@ -190,6 +194,12 @@ struct Statements: Sendable {
             """
     }
 
+    /// How a transaction that writes is planned: row by row through the keys' indexes, whatever the tables' statistics say. Those
+    /// of new tables are none, and one bad plan takes a hundred times as long.
+    private static let plans = ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"]
+        .map { "set_config('\($0)', 'off', true)" }.joined(separator: ", ")
+    /// True of each row of an array, of which the planner expects few to be: so it begins with them, in their order.
+    private static let fewRows = "i.session * 0 = 0"
     /// The era of what is written now, by the database's clock.
     static let era = "floor(extract(epoch FROM now()) / \(Schema.eraSeconds))::int"
     /// What `PostgresRow.receipt` reads, of a table called `r`.
@@ -229,6 +239,8 @@ struct Statements: Sendable {
     /// a newer one waiting until the transaction is over.
     let guardText: String
     let lockHeads: String
+    /// Of some sessions those whose heads this transaction has not written.
+    let refusedHeads: String
     let findReceipts: String
     /// For appends to sessions without owners that stay so.
     let updateHeads: String

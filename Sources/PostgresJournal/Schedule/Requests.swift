@@ -29,6 +29,9 @@ struct Write: Sendable {
     /// The result if nothing of it is kept, or if that is not known.
     let fail: @Sendable (StoreError, _ isUnknown: Bool) -> Completion
 
+    /// Its place in a group of appends.
+    var order: Int64 { session?.number ?? 0 }
+
     /// Whether it is about nodes.
     var isOfNodes: Bool { keys.first?.isOfNodes == true }
 }

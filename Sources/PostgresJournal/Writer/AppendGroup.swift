@@ -4,9 +4,9 @@ import SessionJournal
 
 /// Appends of different sessions that are written together, as statements.
 ///
-/// The heads are locked in the order of the sessions' keys, so that groups of several writers cannot wait for each other in
-/// a circle. Then the heads that are the expected ones become the new ones, and everything else is written for those
-/// sessions alone whose head is the new one. So no answer is waited for before the commit.
+/// The heads that are the expected ones become the new ones, in the order of the sessions' keys, so that groups of several
+/// writers cannot wait for each other in a circle. Everything else is written for those sessions alone whose head is the
+/// new one. So no answer is waited for before the commit.
 struct AppendGroup {
     private let batches: [JournalBatch]
 
@@ -32,7 +32,7 @@ struct AppendGroup {
     /// Where the results of the look-ups are among the statements'.
     private var receiptRows: [Int32?] = []
 
-    /// - Parameter batches: at most one of each session.
+    /// - Parameter batches: at most one of each session, in the order of their keys.
     init(_ batches: [JournalBatch]) {
         self.batches = batches
         let hasOwners = batches.contains { $0.expectedOwner != nil || $0.ownerChange != nil }
@@ -144,12 +144,21 @@ struct AppendGroup {
 
     /// Locks the sessions' heads and looks receipts up: `lookedUp` reads the results.
     func lookUps(_ sql: Statements) -> [PostgresStatement] {
-        let lock = PostgresStatement(sql.lockHeads, [.int8s(batches.map { $0.session.number })])
-        guard !checkedReceipts.isEmpty else { return [lock] }
+        [PostgresStatement(sql.lockHeads, [sessions])] + receiptLookUp(sql)
+    }
+
+    /// Looks up why heads were not changed: to be run right after `headUpdate`.
+    func refusals(_ sql: Statements) -> [PostgresStatement] {
+        [PostgresStatement(sql.refusedHeads, [sessions])] + receiptLookUp(sql)
+    }
+
+    private var sessions: PostgresValue { .int8s(batches.map { $0.session.number }) }
+
+    private func receiptLookUp(_ sql: Statements) -> [PostgresStatement] {
+        if checkedReceipts.isEmpty { return [] }
         return [
-            lock,
             PostgresStatement(
-                sql.findReceipts, [.int4s(receiptRows), checkedReceipts.sessionValue] + checkedReceipts.values),
+                sql.findReceipts, [.int4s(receiptRows), checkedReceipts.sessionValue] + checkedReceipts.values)
         ]
     }
 
@@ -187,7 +196,7 @@ struct AppendGroup {
 
     /// What the look-ups found.
     struct Found {
-        /// Of the sessions that there are, and whether they are of the present past.
+        /// Of the sessions that were looked up and are there, and whether they are of the present past.
         var heads: [Int64: (head: SessionHead, owner: SessionOwner?, isCurrent: Bool)] = [:]
         /// By the batch's place, the first receipt of those that were there already.
         var duplicates: [Int: StoredReceipt] = [:]

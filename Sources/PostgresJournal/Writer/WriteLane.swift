@@ -59,7 +59,7 @@ final class WriteLane {
                 continue
             }
             nextProbe = .now + engine.options.probeInterval
-            perform(task)
+            perform(task.inOrder)
             if index == 0 { maintainIfDue() }
         }
         leave()
@@ -120,10 +120,10 @@ final class WriteLane {
             }
             let sql = engine.statements
             let transaction = try begin()
-            let lookUps = group.lookUps(sql)
-            let results = try transaction.commit(lookUps + [group.headUpdate(sql)] + group.writes(sql))
-            let found = try group.found(results[..<lookUps.count])
-            let committed = Set(try results[lookUps.count].map { row in try row.int8(0) })
+            let refusals = group.refusals(sql)
+            let results = try transaction.commit([group.headUpdate(sql)] + refusals + group.writes(sql))
+            let committed = Set(try results[0].map { row in try row.int8(0) })
+            let found = try group.found(results[1...refusals.count])
             engine.count { statistics in
                 statistics.transactions += 1
                 statistics.appends += committed.count

@@ -89,6 +89,7 @@ final class WriteTransaction {
 extension PipelineFailure {
     /// Whether a pipeline that ended with `COMMIT` may be committed.
     fileprivate func mayBeCommitted(count: Int) -> Bool {
+        if !isSent { return false }
         // A server that reports an error of an earlier statement has not come to the last one, and does not go on.
         if error.state != nil, completed.count < count - 1 { return false }
         return error.extent == .connection
