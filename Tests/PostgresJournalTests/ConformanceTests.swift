@@ -4,34 +4,37 @@ import Testing
 
 @testable import PostgresJournal
 
-/// One after the other: each check opens journals with connections of their own. All have one schema, which is emptied before
-/// each: to make one takes longer than most checks.
-@Suite(.serialized) struct ConformanceTests {
-    private static let schema = Task { try await TestSchema() }
+/// A few at a time: each check opens journals with connections of their own. They take turns with some schemas, which are
+/// emptied before each: to make one takes longer than most checks.
+@Suite struct ConformanceTests {
+    private static let schemas = SchemaPool(count: 4)
 
-    private func emptySchema() async throws -> TestSchema {
-        let schema = try await Self.schema.value
-        try await schema.empty()
-        return schema
+    private func withEmptySchema(_ body: (TestSchema) async throws -> Void) async throws {
+        let schema = try await Self.schemas.take()
+        do {
+            try await schema.empty()
+            try await body(schema)
+        } catch {
+            await Self.schemas.giveBack(schema)
+            throw error
+        }
+        await Self.schemas.giveBack(schema)
     }
 
     @Test(arguments: JournalCheck.all)
     func `the journal keeps every promise of a journal`(_ check: JournalCheck) async throws {
-        let schema = try await emptySchema()
-        try await check.run { try await schema.journal() }
+        try await withEmptySchema { schema in try await check.run { try await schema.journal() } }
     }
 
     @Test(arguments: JournalCheck.all)
     func `the journal keeps every promise of a journal that is opened again and again`(_ check: JournalCheck)
         async throws
     {
-        let schema = try await emptySchema()
-        try await check.run(reopening: true) { try await schema.journal() }
+        try await withEmptySchema { schema in try await check.run(reopening: true) { try await schema.journal() } }
     }
 
     @Test(arguments: SharedJournalCheck.all)
     func `servers that share the journal find what they are promised`(_ check: SharedJournalCheck) async throws {
-        let schema = try await emptySchema()
-        try await check.run { try await schema.journal() }
+        try await withEmptySchema { schema in try await check.run { try await schema.journal() } }
     }
 }

@@ -1,4 +1,5 @@
 import Locking
+import MVI
 import SessionJournal
 
 extension Session {
@@ -24,6 +25,25 @@ extension Session {
         }
     }
 
+    /// The same for a request that only reads: a journal that does not answer soon counts as one that cannot be reached.
+    func hasMovedSoon(_ done: @escaping Done<Bool>) {
+        guard shared.sharedJournal != nil else { return done(.success(false)) }
+        let answer = Lock<Result<Bool, StoreError>>(.failure(.silentJournal))
+        let wait = Wait(number: 0) { _ in done(answer.withLock { $0 }) }
+        hasMoved { result in
+            answer.withLock { $0 = result }
+            wait.end(true)
+        }
+        wait.start(
+            Task(executorPreference: shared.executor) { [clock = shared.clock] in
+                // Cancelled if the answer comes first.
+                if (try? await clock.sleep(for: Self.patience)) != nil { wait.end(false) }
+            })
+    }
+
+    /// How long readers wait for a journal that is silent.
+    private static var patience: Duration { .seconds(2) }
+
     /// No other node had changed it when that was asked.
     func confirmed(at asked: Duration) { core.withLock { $0.confirmed = max($0.confirmed, asked) } }
 
@@ -35,7 +55,7 @@ extension Session {
     ///
     /// Where the journal cannot be asked, what is known here has to do.
     func confirm(then: @escaping @Sendable () -> Void) {
-        hasMoved { [self] result in
+        hasMovedSoon { [self] result in
             if case .success(true) = result { catchUp(then) } else { then() }
         }
     }
@@ -54,7 +74,7 @@ extension SessionTable {
         guard environment.lease != nil, let session = found.session else { return completion(found) }
         let age = session.timeUnconfirmed(now: environment.time.monotonic())
         guard age >= Self.confirmation else { return completion(found) }
-        session.hasMoved { [self] result in
+        session.hasMovedSoon { [self] result in
             switch result {
             case .success(false): completion(found)
             case .success(true): session.catchUp { [self] in find(token.hash, token, completion) }
@@ -62,4 +82,9 @@ extension SessionTable {
             }
         }
     }
+}
+
+extension StoreError {
+    fileprivate static let silentJournal = StoreError(
+        .unavailable, "What sessions are kept in does not answer.", retryAfter: .seconds(2))
 }
