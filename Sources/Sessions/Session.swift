@@ -267,8 +267,8 @@ extension SessionCore {
     fileprivate mutating func passivateIdleStores(now: Duration, after patience: Duration) {
         for index in stores.indices {
             let slot = stores[index]
-            // One that another node runs never begins here.
-            guard let store = slot.store, slot.isStarted || isElsewhere, now - slot.lastUse >= patience, slot.waiters.isEmpty,
+            // One that another node ran may never have begun here.
+            guard let store = slot.store, slot.isStarted || keptOwnership != nil, now - slot.lastUse >= patience, slot.waiters.isEmpty,
                 !streams.isShown(slot.feature), store.scope.isDormant
             else { continue }
             stores[index].store = nil

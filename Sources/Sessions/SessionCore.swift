@@ -39,6 +39,8 @@ struct SessionCore {
     var stores = StoreTable()
     /// Nil where the session never had an owner.
     var keptOwnership: KeptOwnership?
+    /// Whether work of an owner that is gone is being brought here.
+    var isRestoringWork = false
     var outbox: Outbox
     var receipts: ReceiptBook
     var streams = StreamTable()

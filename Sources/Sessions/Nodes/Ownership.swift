@@ -75,15 +75,15 @@ extension SessionCore {
             let new = features.filter { !known.working.contains($0) }
             return (new.isEmpty ? nil : .owned(owner, working: known.working + new), false)
         }
-        guard !features.isEmpty || now < known.heldUntil else {
-            // That of an owner that is gone is nobody's any more.
-            return (known.owner == nil ? nil : .released, false)
+        if features.isEmpty {
+            // An owner that is gone stays until its work has begun elsewhere: the session would not be found any more.
+            if known.owner != nil { return (working.releasesOwner ? .released : nil, false) }
+            guard now < known.heldUntil, node != nil else { return (nil, false) }
         }
-        guard let node else {
-            if features.isEmpty { return (known.owner == nil ? nil : .released, false) }
-            return (nil, true)
-        }
-        return (.owned(SessionOwner(node: node, fence: head), working: features), false)
+        guard let node else { return (nil, true) }
+        // Work of the other stores may have run at an owner that is gone.
+        let others = known.owner == nil ? [] : stores.map(\.feature).filter { !features.contains($0) }
+        return (.owned(SessionOwner(node: node, fence: head), working: features + others), false)
     }
 
     /// The journal has the batch's owner.
@@ -103,10 +103,12 @@ extension SessionCore {
     mutating func adopt(_ owner: SessionOwner?) -> [SessionStore] {
         guard keptOwnership != nil || owner != nil else { return [] }
         var new = ownership
-        let isLost = new.isHere && new.owner != owner
+        let (isOther, isLost) = (new.owner != owner, new.isHere && new.owner != owner)
         new.owner = owner
         ownership = new
-        return isLost ? loseWork() : []
+        if isLost { return loseWork() }
+        if isOther, owner != nil { restoreStores() }
+        return []
     }
 
     /// The session's work is another node's, or nobody's: what is in memory is as if it had just been loaded.
@@ -115,12 +117,17 @@ extension SessionCore {
         (new.isHere, new.working, new.heldUntil) = (false, [], .zero)
         ownership = new
         var ended: [SessionStore] = []
-        for index in stores.indices {
-            guard let store = stores[index].store else { continue }
-            ended.append(store)
+        for slot in stores { if let store = slot.store { ended.append(store) } }
+        restoreStores()
+        return ended
+    }
+
+    /// Work of another process begins: the stores in memory have to be told, before their next turn here, that they are
+    /// restored.
+    private mutating func restoreStores() {
+        for index in stores.indices where stores[index].store != nil {
             if case .done = stores[index].start { stores[index].start = .restored(view: nil) }
         }
-        return ended
     }
 
     /// The stores in memory.

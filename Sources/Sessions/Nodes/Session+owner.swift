@@ -94,21 +94,48 @@ extension Session {
     func takeOver(_ working: [FeatureID], done: @escaping @Sendable () -> Void) {
         catchUp { [self] in
             guard mayRun, core.withLock({ $0.isLive && $0.isElsewhere }) else { return done() }
-            open(.features(core.withLock { core in working.filter { core.stores.index(of: $0) != nil } })) {
-                [self] result in
-                // A node with a newer version of the feature takes it.
-                if case .failure(let error) = result, error.code == .newerState { return done() }
-                // Also where nothing is left to do: it has a dead owner no more.
-                enqueue(
-                    FunctionJob(.steps, completion: { _ in done() }) { [self] job in
-                        let mayRun = mayRun
-                        core.withLock { core in
-                            let isKept = mayRun && core.isElsewhere
-                            if isKept { core.batch.count += 1 }
-                            core.joinOther(job, isKept: isKept)
+            restoreWork(of: working, done)
+        }
+    }
+
+    /// A batch was committed that expected an owner. If that one is gone, the work that ran there begins here, whichever stores
+    /// it is of.
+    func restoreWork(after batch: JournalBatch) {
+        if case .owned(let owner, _)? = batch.ownerChange, owner.node == .nobody { return }
+        guard shared.lease?.holder != nil else { return }
+        let features = core.withLock { core -> [FeatureID]? in
+            guard !core.isRestoringWork, let owner = core.ownership.owner else { return nil }
+            return core.isElsewhere || owner != batch.expectedOwner ? core.stores.map(\.feature) : nil
+        }
+        if let features { restoreWork(of: features) {} }
+    }
+
+    private func restoreWork(of working: [FeatureID], _ done: @escaping @Sendable () -> Void) {
+        let features = core.withLock { core in
+            core.isRestoringWork = true
+            return working.filter { core.stores.index(of: $0) != nil }
+        }
+        open(.features(features)) { [self] _ in
+            // Also where nothing is left to do: it has a dead owner no more.
+            enqueue(
+                FunctionJob(
+                    .steps,
+                    completion: { [self] _ in
+                        core.withLock { $0.isRestoringWork = false }
+                        done()
+                    }
+                ) { [self] job in
+                    let mayRun = mayRun
+                    core.withLock { core in
+                        // What has not begun is left to a node that can do that, or to the next try.
+                        let isKept = mayRun && core.isElsewhere && features.allSatisfy { core.hasBegun($0) }
+                        if isKept {
+                            core.batch.count += 1
+                            core.batch.releasesOwner = true
                         }
-                    })
-            }
+                        core.joinOther(job, isKept: isKept)
+                    }
+                })
         }
     }
 
@@ -146,6 +173,13 @@ extension Session {
 }
 
 extension SessionCore {
+    /// Whether a store has done what it does first, or never will.
+    fileprivate func hasBegun(_ feature: FeatureID) -> Bool {
+        guard let slot = stores[feature], batch.index(of: feature) == nil else { return true }
+        if let error = stores.failure(of: feature) { return error.isLasting && error.code != .newerState }
+        return slot.isStarted
+    }
+
     fileprivate func isIdleOwner(now: Duration) -> Bool {
         isLive && ownsWork && now >= ownership.heldUntil && !stores.hasLoads
             && storesInMemory.allSatisfy { !$0.scope.isBusy }

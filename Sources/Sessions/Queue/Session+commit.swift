@@ -113,6 +113,7 @@ extension Session: TurnQueueOwner {
         let now = hasTimes ? Moment(shared.time) : nil
         follow(core.withLock { $0.apply(pending, now: now, limits: shared.limits) })
         for case .set(let reminder) in pending.batch.reminders { shared.reminderClock.note(due: reminder.due) }
+        defer { if pending.batch.expectedOwner != nil { restoreWork(after: pending.batch) } }
         if pending.batch.ownerChange != nil { return ownerChanged() }
         guard shared.lease != nil, core.withLock({ $0.ownsWork }) else { return }
         for store in pending.stores { if let store = store.store { store.scope.resume(on: store) } }

@@ -1,0 +1,70 @@
+import MVI
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+@Suite("Work whose node is gone", .timeLimit(.minutes(10)))
+struct TakeoverTests {
+    @Test("goes on where its store was in memory already")
+    func inMemory() throws {
+        let nodes = try ErrandNodes()
+        _ = try nodes.send(#"{"type":"enter","value":1}"#, on: 1).get()
+        _ = try nodes.send(#"{"type":"work","value":2}"#, on: 0).get()
+        #expect(try nodes.owner() == 0)
+        nodes.pass(22, running: [1])
+        #expect(try nodes.owner() == 1)
+    }
+
+    @Test("goes on although an intent for another store came first")
+    func otherStore() throws {
+        let nodes = try ErrandNodes()
+        _ = try nodes.send(#"{"type":"enter","value":1}"#, to: 1, on: 1).get()
+        _ = try nodes.send(#"{"type":"work","value":2}"#, to: 0, on: 0).get()
+        nodes.nodes[0].table.giveAway(nodes.token.hash) { _ in }
+        #expect(try nodes.owner() == nil)
+        _ = try nodes.send(#"{"type":"enter","value":3}"#, to: 1, on: 1).get()
+        #expect(try nodes.owner() == 1)
+    }
+
+    @Test("goes on although work of another store began first")
+    func otherWork() throws {
+        let nodes = try ErrandNodes()
+        _ = try nodes.send(#"{"type":"work","value":1}"#, to: 0, on: 0).get()
+        nodes.nodes[0].table.giveAway(nodes.token.hash) { _ in }
+        _ = try nodes.send(#"{"type":"work","value":2}"#, to: 1, on: 1).get()
+        #expect(try nodes.owner() == 1)
+        let session = try nodes.session(on: 1)
+        let busy = session.core.withLock { $0.storesInMemory.filter(\.scope.isBusy).map(\.feature) }
+        #expect(Set(busy) == Set(nodes.features))
+        #expect(Set(nodes.kept.ownedSessions.first?.working ?? []) == Set(nodes.features))
+    }
+
+    @Test("waits for a node that can read its state")
+    func newerState() throws {
+        let nodes = try ErrandNodes(builds: [2, 1])
+        _ = try nodes.send(#"{"type":"work","value":1}"#, on: 0).get()
+        nodes.pass(22, running: [1])
+        #expect(try nodes.owner() == 0)
+        #expect(nodes.kept.ownedSessions.map(\.working) == [[nodes.features[0]]])
+        try nodes.add(build: 2)
+        nodes.pass(12, running: [1, 2])
+        #expect(try nodes.owner() == 2)
+    }
+
+    @Test("leaves nothing in memory on a node that only showed it")
+    func memory() async throws {
+        let nodes = try NodePair()
+        let loaded = nodes.settle(#"{"type":"load"}"#, in: nodes.here.session)
+        await nodes.hereGate.waiters()
+        let stream = try nodes.other.opened(.all, from: .now)
+        #expect(try stream.read().names == ["hello", "state"])
+        stream.stream.closed()
+        nodes.hereGate.open()
+        _ = try await loaded.wait().get()
+        nodes.pass(1_000)
+        for _ in 0..<2 { nodes.there.table.sweep(part: 1) }
+        #expect(nodes.there.table.count == 0)
+    }
+}
