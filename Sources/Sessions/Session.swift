@@ -243,7 +243,8 @@ package final class Session: Sendable {
     /// the table's lock, so that no request can be handed this session meanwhile.
     func evict(now: Moment, after patience: Duration) -> SessionNote? {
         core.withLock { core in
-            guard core.isLive, core.keepers == nil, !core.ownsWork, queue.isIdle, now.monotonic - core.lastTouch >= patience
+            guard core.isLive, core.keepers == nil, !core.ownsWork, queue.isIdle,
+                now.monotonic - core.lastTouch >= patience
             else { return nil }
             core.passivateIdleStores(now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
             guard core.isUnused else { return nil }
@@ -268,7 +269,8 @@ extension SessionCore {
         for index in stores.indices {
             let slot = stores[index]
             // One that another node ran may never have begun here.
-            guard let store = slot.store, slot.isStarted || keptOwnership != nil, now - slot.lastUse >= patience, slot.waiters.isEmpty,
+            guard let store = slot.store, slot.isStarted || keptOwnership != nil, now - slot.lastUse >= patience,
+                slot.waiters.isEmpty,
                 !streams.isShown(slot.feature), store.scope.isDormant
             else { continue }
             stores[index].store = nil

@@ -8,9 +8,10 @@
 
 /// The seeds of a test run.
 enum Seeds {
-    static func list(from first: UInt64) -> [UInt64] {
+    /// - Parameter usual: how many they are if nothing else is asked for.
+    static func list(from first: UInt64, usual: UInt64 = 1_000) -> [UInt64] {
         if let one = number("MVI_SIMULATION_SEED") { return [one] }
-        return (0..<(number("MVI_SIMULATION_SEEDS") ?? 1_000)).map { first + $0 }
+        return (0..<(number("MVI_SIMULATION_SEEDS") ?? usual)).map { first + $0 }
     }
 
     private static func number(_ name: String) -> UInt64? {

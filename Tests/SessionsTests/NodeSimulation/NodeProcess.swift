@@ -1,0 +1,157 @@
+import Locking
+import MVI
+import SessionJournal
+import Sessions
+import TestSupport
+
+@testable import Sessions
+
+/// A request on its way: perhaps from node to node.
+struct NodeCall: Sendable {
+    enum Purpose: Sendable {
+        case intent(IntentRequest)
+        case state
+        case removal
+    }
+
+    let token: SessionToken
+    let feature: FeatureID
+    let purpose: Purpose
+    let answer: @Sendable (Result<IntentOutcome?, StoreError>) -> Void
+    /// From how many nodes it came.
+    var hops = 0
+}
+
+/// What nodes send to each other, until it arrives.
+final class NodeNetwork: Sendable {
+    private let calls = Lock<[(address: String, call: NodeCall)]>([])
+
+    func send(_ call: NodeCall, to address: String) { calls.withLock { $0.append((address, call)) } }
+
+    /// One of those whose receivers can be reached, or have none.
+    func take(_ random: inout SplitMix, where canArrive: (String) -> Bool) -> (address: String, call: NodeCall)? {
+        let number = random.next()
+        return calls.withLock { calls in
+            let ready = calls.indices.filter { canArrive(calls[$0].address) }
+            return ready.isEmpty ? nil : calls.remove(at: ready[Int(number % UInt64(ready.count))])
+        }
+    }
+}
+
+/// One node's life, from its start to its crash.
+final class NodeProcess {
+    let address: String
+    let build: Int
+    let life: Int
+    let way: NodeWay
+    let clocks: NodeClocks
+    let executor = SteppedExecutor()
+    let table: SessionTable
+    let network: NodeNetwork
+    var isStopped = false
+    private var reminders: Task<Void, Never>?
+    private var seconds = 0
+
+    init(
+        address: String, build: Int, _ features: FeatureRegistry, _ way: NodeWay, _ clocks: NodeClocks,
+        _ network: NodeNetwork, isForgetful: Bool
+    ) {
+        (self.address, self.build, self.way, self.clocks, self.network) = (address, build, way, clocks, network)
+        life = way.life
+        var limits = SessionLimits()
+        limits.sessionLife = .seconds(1_000_000)
+        if isForgetful { (limits.passivateAfter, limits.evictAfter) = (.seconds(4), .seconds(6)) }
+        table = SessionTable(
+            environment: SessionEnvironment(
+                features: features, limits: limits, journal: way, time: clocks.source,
+                clock: CoarseClock(clock: clocks.sleeping), executor: executor))
+        table.listen()
+        reminders = Task(executorPreference: executor) { [table] in await table.runReminders() }
+    }
+
+    /// What a process does every second and every few.
+    func beat(_ nodes: [NodeProcess]) {
+        seconds += 1
+        table.beat(at: address)
+        if seconds % 3 == 0 { table.compareMarks() }
+        if seconds % 4 == 0 { tellWatched(nodes) }
+        if seconds % 5 == 0 { table.sweep(part: 1) }
+    }
+
+    /// Tells owners what is watched here, as the HTTP layer does.
+    private func tellWatched(_ nodes: [NodeProcess]) {
+        guard let id = table.environment.lease?.id else { return }
+        for (node, sessions) in table.watchedElsewhere {
+            guard let owner = nodes.first(where: { $0.address == node.address }), !owner.isStopped else { continue }
+            owner.table.watched(sessions, by: id)
+        }
+    }
+
+    /// Does one thing that waits; false if nothing does.
+    func step(_ random: inout SplitMix) -> Bool {
+        if isStopped { return way.arrive() }
+        let first = Int(random.next() % 4)
+        for kind in first..<(first + 4) {
+            let isDone =
+                switch kind % 4 {
+                case 0: way.arrive()
+                case 1: way.tell()
+                case 2: executor.step(&random)
+                default: way.tellNews()
+                }
+            if isDone { return true }
+        }
+        return false
+    }
+
+    func crash() {
+        reminders?.cancel()
+        way.crash()
+    }
+
+    // MARK: Requests
+
+    /// Answers a request as the HTTP layer does: on the node that owns the session.
+    func take(_ call: NodeCall) {
+        table.find(call.token) { [network] found in
+            switch found {
+            case .live(let session, _): Self.run(call, session, network, tries: 0)
+            case .failed(let error): call.answer(.failure(error))
+            case .ended: call.answer(.failure(.sessionEnded))
+            case .unknown: call.answer(.failure(StoreError(.gone, "The session is unknown.")))
+            case .damaged(_, let error): call.answer(.failure(error))
+            }
+        }
+    }
+
+    private static func run(_ call: NodeCall, _ session: Session, _ network: NodeNetwork, tries: Int) {
+        perform(call, session) { result in
+            guard case .failure(let error) = result, error.code == .elsewhere else { return call.answer(result) }
+            if call.hops < 2, let owner = session.owningNode {
+                var next = call
+                next.hops += 1
+                return network.send(next, to: owner.address)
+            }
+            guard tries < 2 else { return call.answer(.failure(StoreError(.unavailable, "No node runs it now."))) }
+            session.catchUp { run(call, session, network, tries: tries + 1) }
+        }
+    }
+
+    private static func perform(
+        _ call: NodeCall, _ session: Session, _ done: @escaping @Sendable (Result<IntentOutcome?, StoreError>) -> Void
+    ) {
+        switch call.purpose {
+        case .intent(let request): session.send(request, to: call.feature) { done($0.map { $0 }) }
+        case .state:
+            session.state(of: call.feature) { result in
+                done(
+                    result.map { state in
+                        var outcome = IntentOutcome(id: .bootstrap, version: state.version, isSettled: true)
+                        outcome.state = state
+                        return outcome
+                    })
+            }
+        case .removal: session.removeStore(call.feature) { done($0.map { _ in nil }) }
+        }
+    }
+}

@@ -1,0 +1,367 @@
+import EventStream
+import MVI
+import SessionJournal
+import TestSupport
+
+@testable import Sessions
+
+/// Three nodes that share one journal, and clients that use any of them, on one thread: what happens next is decided by a
+/// number that the seed gives, so that a seed that fails fails again.
+final class NodeSimulation {
+    /// What is simulated.
+    struct Setting: Sendable {
+        /// Whether nodes come with a newer build, one after the other.
+        var hasDeploys = false
+    }
+
+    /// What a run led to.
+    struct Findings {
+        var faults: [String] = []
+        var steps = 0
+        var takeovers = 0
+    }
+
+    private let builds: [FeatureRegistry]
+    private let setting: Setting
+    private var random: SplitMix
+    private let kept = MemoryJournal()
+    private let cluster = NodeJournal.Cluster()
+    private let network = NodeNetwork()
+    private let log: CommitLog
+    /// True time, since the beginning.
+    private var now: Duration = .zero
+    private var nodes: [NodeProcess] = []
+    private var lastLife = 0
+    private var clients: [NodeClient] = []
+    private var sessions: [SessionOfClients] = []
+    /// How many of a thousand requests to the journal are lost.
+    private let loss: UInt64
+    private let isSlow: Bool
+    private let isForgetful: Bool
+    private var isHealing = false
+    private var isRestless = false
+    /// What happened, for whom a seed is printed.
+    private(set) var story: [String] = []
+
+    /// What the nodes serve, the older build first.
+    static func builds() throws -> [FeatureRegistry] {
+        let runs = WorkRuns()
+        let gauge = try FeatureDefinition(Gauge(runs: runs))
+        return [
+            try FeatureRegistry([FeatureDefinition(keyed: { _, _ in Errand(runs: runs) }), gauge]),
+            try FeatureRegistry([FeatureDefinition(keyed: { _, _ in NewerErrand(runs: runs) }), gauge]),
+        ]
+    }
+
+    init(_ builds: [FeatureRegistry], seed: UInt64, _ setting: Setting) throws {
+        self.builds = builds
+        self.setting = setting
+        random = SplitMix(seed: seed)
+        log = CommitLog(kept)
+        loss = [0, 0, 20, 100][Int(random.next() % 4)]
+        isSlow = random.next() % 2 == 0
+        isForgetful = random.next() % 2 == 0
+        for index in 0..<3 { nodes.append(makeNode(index, build: 0)) }
+        try makeSessions()
+    }
+
+    private func makeNode(_ index: Int, build: Int) -> NodeProcess {
+        lastLife += 1
+        let time = now
+        let clocks = NodeClocks(
+            monotonic: .seconds(1_000 + Int(random.next() % 100_000)),
+            wall: .seconds(1_700_000_000) + time + .seconds(Int(random.next() % 20)),
+            drift: Int(random.next() % 20_001) - 10_000)
+        // The claims of reminders end by the journal's own clock, which the nodes' do not move.
+        let journal = NodeJournal(kept, cluster, now: { [journalTime] in journalTime.value ?? .zero })
+        let way = NodeWay(
+            journal, log, life: lastLife, build: build, seed: random.next(), loss: isHealing ? 0 : loss,
+            isSlow: !isHealing && isSlow)
+        return NodeProcess(
+            address: "node-\(index):1", build: build, builds[build], way, clocks, network, isForgetful: isForgetful)
+    }
+
+    private let journalTime = Box<Duration>()
+
+    private func makeSessions() throws {
+        let count = random.next() % 3 == 0 ? 2 : 1
+        let hasGauge = random.next() % 2 == 0
+        for index in 0..<count {
+            let token = SessionToken(random: (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) })
+            let record = SessionRecord(
+                id: "session-\(index)", tokenHash: token.hash, epoch: "epoch\(index)", credential: .bearer,
+                created: .seconds(1_700_000_000), lastSeen: .seconds(1_700_000_000))
+            kept.create(record) { [log] result in if case .success(let key) = result { log.created(key, token.hash) } }
+            var names = ["errand:a", "errand:b"]
+            if hasGauge { names.append("gauge") }
+            let session = SessionOfClients(
+                token, names.compactMap { FeatureID($0) },
+                disposable: random.next() % 4 == 0 ? [FeatureID("errand:b")].compactMap { $0 }.asSet : [], limit: 24)
+            sessions.append(session)
+            for (number, naming) in [NodeClient.Naming.keys, .numbers, .nothing].enumerated() {
+                clients.append(NodeClient(session, naming, epoch: "client\(index).\(number)", log))
+            }
+        }
+        // A session of another name is ended in the middle.
+        if count == 2, random.next() % 2 == 0 { endsAt = .seconds(20 + Int(random.next() % 40)) }
+    }
+
+    private var endsAt: Duration?
+
+    // MARK: Steps
+
+    /// Runs it and returns what went wrong.
+    func run() -> Findings {
+        let steps = 250 + Int(random.next() % 350)
+        for _ in 0..<steps {
+            step()
+            if !faults.isEmpty { break }
+        }
+        if faults.isEmpty { finish() }
+        return Findings(faults: faults, steps: log.counts.steps, takeovers: log.counts.takeovers)
+    }
+
+    private var faults: [String] { log.faults + clients.flatMap(\.faults) }
+
+    private func any<Element>(_ elements: [Element]) -> Element {
+        elements[Int(random.next() % UInt64(elements.count))]
+    }
+
+    private func step() {
+        let node = any(nodes)
+        let client = any(clients)
+        for client in clients { client.receive() }
+        switch random.next() % 200 {
+        case 0..<20:
+            client.intend(&random)
+            client.send(&random, to: node, now: now)
+        case 20..<40: client.send(&random, to: node, now: now)
+        case 40..<110: _ = node.step(&random)
+        case 110..<120: for _ in 0..<12 { _ = node.step(&random) }
+        case 120..<130: deliver()
+        case 130..<145: client.read()
+        case 145..<152: client.openStream(on: node, now: now)
+        case 152..<154: client.hangUp()
+        case 154..<160: client.readState(&random, of: node)
+        case 160..<162:
+            let session = client.session
+            if let feature = session.disposable.first { client.remove(feature, on: node) }
+        case 162..<180: pass(.milliseconds(50 * Int(1 + random.next() % 8)))
+        case 180..<186: wait(seconds: 1 + Int(random.next() % 4))
+        case 186..<189: node.way.arriveLate()
+        case 189:
+            // Another node asks for the session.
+            if !node.isStopped { node.table.giveAway(client.token.hash) { _ in } }
+        default: fault(node)
+        }
+    }
+
+    private func deliver() {
+        let nodes = nodes
+        let next = network.take(&random) { address in nodes.first { $0.address == address }?.isStopped != true }
+        guard let (address, call) = next else { return }
+        guard let node = nodes.first(where: { $0.address == address }) else {
+            return call.answer(.failure(StoreError(.unavailable, "The node is gone.")))
+        }
+        node.take(call)
+    }
+
+    /// Time passes; nothing else happens.
+    private func pass(_ time: Duration) {
+        let before = now.components.seconds
+        now += time
+        journalTime.set(now)
+        let isNextSecond = now.components.seconds > before
+        for node in nodes {
+            if node.isStopped {
+                node.clocks.miss(time)
+            } else {
+                node.clocks.advance(by: time)
+                if isNextSecond { node.beat(nodes) }
+            }
+        }
+        for client in clients { client.lookAtClock(now: now, patience: .seconds(8)) }
+        if let endsAt, now >= endsAt, let session = sessions.last { end(session) }
+    }
+
+    /// Some seconds in which the nodes do all that they have to do.
+    private func wait(seconds: Int, sending: Bool = false) {
+        for _ in 0..<seconds {
+            for _ in 0..<4 {
+                pass(.milliseconds(250))
+                settle()
+            }
+            if sending, random.next() % 2 == 0 {
+                let client = any(clients)
+                if random.next() % 3 == 0 { client.intend(&random) }
+                client.send(&random, to: any(nodes), now: now)
+            }
+            if !faults.isEmpty { return }
+        }
+    }
+
+    private func settle() {
+        for _ in 0..<3_000 {
+            var isBusy = false
+            for node in nodes { while node.step(&random) { isBusy = true } }
+            while network.take(&random, where: { address in nodes.first { $0.address == address }?.isStopped != true })
+                .map({
+                    next in
+                    nodes.first { $0.address == next.address }?.take(next.call)
+                }) != nil
+            { isBusy = true }
+            for client in clients { client.receive() }
+            if !isBusy { return }
+        }
+        isRestless = true
+    }
+
+    // MARK: Faults
+
+    private func fault(_ node: NodeProcess) {
+        if node.isStopped { return goOn(node) }
+        if node.way.isCut { return join(node) }
+        switch random.next() % 20 {
+        case 0..<5:
+            let cut: NodeWay.Cut = random.next() % 2 == 0 ? .requests : .answers
+            story.append("\(now) \(node.address) is cut off: \(cut)")
+            node.way.cut(cut)
+        case 5..<9:
+            story.append("\(now) \(node.address) is stopped")
+            node.isStopped = true
+        case 9..<12: restart(node, build: node.build)
+        case 12:
+            let time = Duration.seconds(Int(random.next() % 60) - 30)
+            node.clocks.setWall(by: time)
+            return
+        case 13:
+            if setting.hasDeploys, node.build < builds.count - 1 { restart(node, build: node.build + 1) }
+        case 14:
+            // One that leaves says so.
+            story.append("\(now) \(node.address) leaves")
+            node.table.leaveNodes {}
+            wait(seconds: 1)
+            restart(node, build: node.build)
+        default: break
+        }
+        if random.next() % 3 == 0 { wait(seconds: 4 + Int(random.next() % 30), sending: true) }
+    }
+
+    private func goOn(_ node: NodeProcess) {
+        story.append("\(now) \(node.address) goes on")
+        node.isStopped = false
+        node.clocks.goOn(isShown: random.next() % 2 == 0)
+    }
+
+    private func join(_ node: NodeProcess) {
+        story.append("\(now) \(node.address) is connected again")
+        node.way.cut(.nothing)
+        if random.next() % 2 == 0 { node.way.interrupt() }
+    }
+
+    private func restart(_ node: NodeProcess, build: Int) {
+        story.append("\(now) \(node.address) is killed and starts with build \(build)")
+        node.crash()
+        guard let index = nodes.firstIndex(where: { $0 === node }) else { return }
+        nodes[index] = makeNode(index, build: build)
+        for client in clients { client.lost(node) }
+    }
+
+    private func end(_ session: SessionOfClients) {
+        guard let node = nodes.first(where: { !$0.isStopped }) else { return }
+        session.isEnding = true
+        node.table.find(session.token) { [table = node.table] found in
+            if case .live(let session, _) = found { table.end(session) { _ in } }
+        }
+        endsAt = now + .seconds(5)
+    }
+
+    // MARK: The end
+
+    /// All faults are over, and everything comes to its end in a bounded time.
+    private func finish() {
+        isHealing = true
+        story.append("\(now) all is well again")
+        for node in nodes where node.isStopped { goOn(node) }
+        for node in nodes { node.way.heal() }
+        for node in nodes where node.build < nodes.map(\.build).max() ?? 0 { restart(node, build: builds.count - 1) }
+        for node in nodes { node.way.heal() }
+        for _ in 0..<150 {
+            for client in clients {
+                client.openStream(on: any(nodes), now: now)
+                client.send(&random, to: any(nodes), now: now)
+            }
+            wait(seconds: 1)
+            for client in clients { for _ in 0..<8 { client.read() } }
+            if !faults.isEmpty { return }
+        }
+        for session in sessions where !session.isEnding { checkWork(of: session) }
+        let earlier = sessions.map { ticks(of: $0) }
+        for _ in 0..<12 {
+            wait(seconds: 1)
+            for client in clients { for _ in 0..<8 { client.read() } }
+        }
+        for (session, before) in zip(sessions, earlier) where !session.isEnding {
+            if let before, ticks(of: session) ?? 0 <= before + 4 {
+                log.note(
+                    fault: "work for watchers does not run: \(before) ticks, and \(ticks(of: session) ?? 0) 12 s later")
+            }
+        }
+        for _ in 0..<40 {
+            settle()
+            for client in clients { client.read() }
+        }
+        for client in clients where !client.session.isEnding { client.check() }
+        checkEnded()
+        for client in clients { client.hangUp() }
+        wait(seconds: 60)
+        checkRest()
+    }
+
+    private func ticks(of session: SessionOfClients) -> Int? {
+        log.history(session.token.hash).stores.first { $0.key.name == "gauge" }?.value.log.ticks
+    }
+
+    private func checkWork(of session: SessionOfClients) {
+        for (feature, store) in log.history(session.token.hash).stores {
+            if !store.log.open.isEmpty { log.note(fault: "\(feature): work never ended: \(store.log)") }
+        }
+        guard let key = log.key(of: session.token.hash) else { return }
+        kept.load(key, since: .empty) { [log] result in
+            guard let stored = try? result.get() else { return log.note(fault: "the session is gone") }
+            if !stored.reminders.isEmpty { log.note(fault: "reminders never came: \(stored.reminders)") }
+        }
+    }
+
+    private func checkEnded() {
+        for session in sessions where session.isEnding {
+            for node in nodes {
+                node.table.find(session.token) { [log, address = node.address] found in
+                    if case .ended = found {
+                    } else {
+                        log.note(fault: "a session that was ended is \(found) on \(address)")
+                    }
+                }
+            }
+            settle()
+        }
+    }
+
+    /// Nobody does anything any more, and no session has an owner.
+    private func checkRest() {
+        if isRestless { log.note(fault: "something is tried again for ever") }
+        for orphan in kept.ownedSessions {
+            log.note(fault: "a session has the owner \(orphan.owner), working: \(orphan.working)")
+        }
+        for node in nodes {
+            if node.table.environment.lease?.holder == nil { log.note(fault: "\(node.address) has no lease") }
+            for session in node.table.sessions where !session.queue.isIdle {
+                log.note(fault: "the queue of a session on \(node.address) is not idle")
+            }
+        }
+    }
+}
+
+extension Array where Element: Hashable {
+    fileprivate var asSet: Set<Element> { Set(self) }
+}

@@ -1,0 +1,301 @@
+import Locking
+import MVI
+import SessionJournal
+import TestSupport
+
+/// One node's way to the journal of all: what is asked for arrives in order but when the simulation wants it, answers come
+/// in any order, and either may be lost.
+final class NodeWay: SharedJournal {
+    /// What does not get through.
+    enum Cut: Sendable {
+        case nothing, requests, answers
+    }
+
+    private struct State {
+        var random: SplitMix
+        var cut = Cut.nothing
+        /// How many of a thousand requests are lost, half of them after they were done.
+        var loss: UInt64
+        /// Whether what seemed lost may arrive later all the same.
+        var isSlow: Bool
+        /// What was asked for and has not arrived.
+        var asked: [@Sendable (Fate) -> Answer] = []
+        /// What seemed lost and is under way.
+        var late: [@Sendable () -> Void] = []
+        /// What is done, and the node has not heard of.
+        var answers: [@Sendable () -> Void] = []
+        var news: [JournalNews] = []
+        var heard: (@Sendable (JournalNews) -> Void)?
+        var isCrashed = false
+        var troubles = 0
+    }
+
+    private enum Fate { case well, requestLost, answerLost }
+
+    private struct Answer {
+        let tell: @Sendable () -> Void
+        var later: (@Sendable () -> Void)?
+    }
+
+    private let kept: NodeJournal
+    private let log: CommitLog
+    private let state: Lock<State>
+    /// Which life of which node it is.
+    let life: Int
+    /// The newest schema version that the node reads.
+    private let build: Int
+
+    init(_ kept: NodeJournal, _ log: CommitLog, life: Int, build: Int, seed: UInt64, loss: UInt64, isSlow: Bool) {
+        (self.kept, self.log, self.life, self.build) = (kept, log, life, build)
+        state = Lock(State(random: SplitMix(seed: seed), loss: loss, isSlow: isSlow))
+        kept.listen { [weak self] news in self?.hear(news) }
+    }
+
+    private static let lost = StoreError(.unavailable, "The simulation lost it.")
+
+    // MARK: What the simulation does
+
+    /// How often something was lost.
+    var troubles: Int { state.withLock { $0.troubles } }
+
+    func cut(_ cut: Cut) { state.withLock { $0.cut = cut } }
+
+    var isCut: Bool { state.withLock { $0.cut != .nothing } }
+
+    /// Nothing is lost from now on.
+    func heal() {
+        state.withLock {
+            $0.cut = .nothing
+            $0.loss = 0
+            $0.isSlow = false
+        }
+    }
+
+    /// The process is gone: what it asked for may yet arrive up to some point, and it hears of nothing.
+    func crash() {
+        let (asked, count) = state.withLock { state in
+            state.isCrashed = true
+            let asked = state.asked
+            let count = state.cut == .nothing && !asked.isEmpty ? Int(state.random.next() % UInt64(asked.count + 1)) : 0
+            (state.asked, state.late, state.answers, state.news, state.heard) = ([], [], [], [], nil)
+            return (asked, count)
+        }
+        for operation in asked.prefix(count) { _ = operation(.well) }
+    }
+
+    /// The next thing that was asked for arrives, or is lost; false if there is none.
+    func arrive() -> Bool {
+        let (operation, fate) = state.withLock { state -> ((@Sendable (Fate) -> Answer)?, Fate) in
+            guard !state.asked.isEmpty else { return (nil, .well) }
+            var fate = Fate.well
+            switch state.cut {
+            case .nothing:
+                if state.random.next() % 1_000 < state.loss {
+                    fate = state.random.next() % 2 == 0 ? .requestLost : .answerLost
+                }
+            case .requests: fate = .requestLost
+            case .answers: fate = .answerLost
+            }
+            if fate != .well { state.troubles += 1 }
+            return (state.asked.removeFirst(), fate)
+        }
+        guard let operation else { return false }
+        let answer = operation(fate)
+        state.withLock { state in
+            guard !state.isCrashed else { return }
+            state.answers.append(answer.tell)
+            if let later = answer.later, state.isSlow, state.random.next() % 2 == 0 { state.late.append(later) }
+        }
+        return true
+    }
+
+    /// Something that seemed lost arrives.
+    func arriveLate() {
+        let operation = state.withLock { state in
+            state.late.isEmpty || state.cut != .nothing
+                ? nil : state.late.remove(at: Int(state.random.next() % UInt64(state.late.count)))
+        }
+        operation?()
+    }
+
+    /// The node hears one answer; false if there is none.
+    func tell() -> Bool {
+        let next = state.withLock { state -> (@Sendable () -> Void)? in
+            state.answers.isEmpty
+                ? nil : state.answers.remove(at: Int(state.random.next() % UInt64(state.answers.count)))
+        }
+        next?()
+        return next != nil
+    }
+
+    /// The node hears some news; false if there is none.
+    func tellNews() -> Bool {
+        let (news, heard) = state.withLock { state -> (JournalNews?, (@Sendable (JournalNews) -> Void)?) in
+            guard !state.news.isEmpty else { return (nil, nil) }
+            let index = Int(state.random.next() % UInt64(state.news.count))
+            // Some come twice.
+            let isDoubled = state.random.next() % 10 == 0
+            return (isDoubled ? state.news[index] : state.news.remove(at: index), state.heard)
+        }
+        if let news { heard?(news) }
+        return news != nil
+    }
+
+    /// As after a connection for news that was lost.
+    func interrupt() { state.withLock { $0.heard }?(.interrupted) }
+
+    private func hear(_ news: JournalNews) {
+        state.withLock { state in
+            guard !state.isCrashed, state.cut == .nothing, state.random.next() % 1_000 >= 5 * state.loss else { return }
+            state.news.append(news)
+        }
+    }
+
+    // MARK: What the node asks for
+
+    private func ask<Value: Sendable>(
+        _ done: @escaping Done<Value>, _ operation: @escaping @Sendable (@escaping Done<Value>) -> Void
+    ) {
+        state.withLock { state in
+            guard !state.isCrashed else { return }
+            state.asked.append { fate in
+                let failed = Answer(tell: { done(.failure(Self.lost)) })
+                if fate == .requestLost { return failed }
+                let result = Box<Result<Value, StoreError>>()
+                operation { result.set($0) }
+                if fate == .answerLost { return failed }
+                return Answer(tell: { if let value = result.value { done(value) } })
+            }
+        }
+    }
+
+    func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        state.withLock { state in
+            guard !state.isCrashed else { return }
+            let write: @Sendable () -> AppendResult = { [kept, log, life, build] in
+                let before = log.before(batch)
+                let result = kept.append(batch, done: { _ in }) ?? .unknown(Self.lost)
+                if case .committed = result { log.committed(batch, before, life: life, build: build) }
+                return result
+            }
+            state.asked.append { fate in
+                switch fate {
+                case .well:
+                    let result = write()
+                    return Answer(tell: { done(result) })
+                case .answerLost:
+                    _ = write()
+                    return Answer(tell: { done(.unknown(Self.lost)) })
+                case .requestLost: return Answer(tell: { done(.unknown(Self.lost)) }, later: { _ = write() })
+                }
+            }
+        }
+        return nil
+    }
+
+    func secret(done: @escaping Done<JournalSecret>) { ask(done) { [kept] in kept.secret(done: $0) } }
+
+    func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
+        ask(done) { [kept] in kept.create(session, credential: credential, done: $0) }
+    }
+
+    func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        ask(done) { [kept] in kept.change(change, done: $0) }
+    }
+
+    func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+        ask(done) { [kept] in kept.bury(token, until: until, done: $0) }
+    }
+
+    func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        ask(done) { [kept] in kept.remove(session, tombstoneUntil: tombstoneUntil, done: $0) }
+    }
+
+    func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
+        ask(done) { [kept] in kept.touch(touches, done: $0) }
+    }
+
+    func expire(
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        ask(done) { [kept] in
+            kept.expire(
+                lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: $0)
+        }
+    }
+
+    func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+        ask(done) { [kept] in kept.load(token, now: now, done: $0) }
+    }
+
+    func load(_ session: SessionKey, since head: SessionHead, done: @escaping Done<StoredSession?>) {
+        ask(done) { [kept] in kept.load(session, since: head, done: $0) }
+    }
+
+    func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
+        ask(done) { [kept] in kept.loadStores(features, of: session, done: $0) }
+    }
+
+    func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        ask(done) { [kept] in kept.find(query, limit: limit, done: $0) }
+    }
+
+    func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        ask(done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
+    }
+
+    func export(_ id: String, done: @escaping Done<SessionExport?>) {
+        ask(done) { [kept] in kept.export(id, done: $0) }
+    }
+
+    var trouble: StoreError? { nil }
+
+    func close() async {}
+
+    func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) { state.withLock { $0.heard = heard } }
+
+    func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
+        ask(done) { [kept] in kept.marks(of: sessions, done: $0) }
+    }
+
+    func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>) {
+        ask(done) { [kept] in kept.areKnown(tokens, done: $0) }
+    }
+
+    func join(_ node: NodeRecord, done: @escaping Done<Void>) {
+        ask(done) { [kept, log, life] in
+            log.joined(node.id, life: life)
+            kept.join(node, done: $0)
+        }
+    }
+
+    func renew(_ node: NodeRecord, done: @escaping Done<[NodeRecord]?>) {
+        ask(done) { [kept] in kept.renew(node, done: $0) }
+    }
+
+    func forget(_ node: NodeID, renewals: UInt64?, done: @escaping Done<Bool>) {
+        ask(done) { [kept, log] done in
+            kept.forget(node, renewals: renewals) { result in
+                if case .success(true) = result { log.forgot(node) }
+                done(result)
+            }
+        }
+    }
+
+    func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>) {
+        ask(done) { [kept] in kept.orphans(limit: limit, done: $0) }
+    }
+
+    func noteStreams(
+        _ count: Int, of session: SessionKey, on node: NodeID, limit: Int?, done: @escaping Done<Bool>
+    ) {
+        ask(done) { [kept] in kept.noteStreams(count, of: session, on: node, limit: limit, done: $0) }
+    }
+
+    func claimAlarms(
+        dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int,
+        done: @escaping Done<(due: [Alarm], next: Duration?)>
+    ) {
+        ask(done) { [kept] in kept.claimAlarms(dueAt: now, by: node, for: life, limit: limit, done: $0) }
+    }
+}
