@@ -79,7 +79,10 @@ extension Session: TurnQueueOwner {
         hasMoved { [self] result in
             switch result {
             case .success(false): ended((.committed, results))
-            case .failure(let error): ended((.failed(error), results))
+            // What was decided may be wrong by now: nobody is told that.
+            case .failure(let error):
+                for result in results { result.job.end(error) }
+                ended((.committed, []))
             case .success(true): readNews { [self] in ended(($0 ?? .conflict, results)) }
             }
         }

@@ -150,6 +150,22 @@ struct NodeAnswerTests {
         _ = try nodes.here.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == version + 1 }).get()
     }
 
+    @Test("refuse nothing for what may have changed meanwhile, where the journal cannot be asked")
+    func unconfirmed() throws {
+        let nodes = try NodePair()
+        nodes.cluster.lose(true)
+        let version = try nodes.here.send(#"{"type":"add","amount":1}"#).get().version
+        _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
+        let name = IntentRequest.Name.sequence(1, epoch: "e")
+        _ = try nodes.sendThere(#"{"type":"add","amount":1}"#, name: name).get()
+        nodes.hereJournal.cutOff(true)
+        let next = IntentRequest.Name.sequence(2, epoch: "e")
+        #expect(try nodes.here.send(#"{"type":"add","amount":1}"#, name: next).code == .unavailable)
+        #expect(try nodes.here.send(#"{"type":"add","amount":1}"#, ifMatch: { $0 == version + 2 }).code == .unavailable)
+        nodes.hereJournal.cutOff(false)
+        _ = try nodes.here.send(#"{"type":"add","amount":1}"#, name: next).get()
+    }
+
     @Test("to numbered intents keep their order, whichever node they come to")
     func sequences() throws {
         let nodes = try NodePair()
