@@ -178,7 +178,11 @@ extension Session {
     /// Calls `resume` once, when loads of the stores are over or have taken 5 s, which then count as failed until they
     /// are over; false, and no call, if none is under way.
     func awaitLoads(_ features: [FeatureID], _ resume: @escaping @Sendable () -> Void) -> Bool {
-        startLoads(features)
+        // What has failed is not loaded again before the others have come: two that fail in turn would go on for ever.
+        startLoads(
+            core.withLock { core in
+                core.stores.isLoading(features) ? features.filter { core.stores.failure(of: $0) == nil } : features
+            })
         let wait = Wait(number: 0) { [self] came in
             if !came { core.withLock { $0.stores.failLoads(features) } }
             resume()
