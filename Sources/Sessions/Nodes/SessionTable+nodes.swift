@@ -128,6 +128,10 @@ extension SessionTable {
     /// Gives a session away that another node asks for; false if it is not this node's.
     package func giveAway(_ token: TokenHash, _ done: @escaping @Sendable (Bool) -> Void) {
         guard let session = shard(token).withLock({ $0.sessions[token] }) else { return done(false) }
-        session.giveAway(done)
+        session.giveAway { [environment] isGiven in
+            // Should the other node not take it, one that lives does.
+            if isGiven { environment.lease?.noteOrphans() }
+            done(isGiven)
+        }
     }
 }

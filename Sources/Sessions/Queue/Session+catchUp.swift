@@ -126,8 +126,8 @@ extension Session {
         if shared.lease != nil, core.withLock({ !$0.ownsWork }) { shared.owned?.remove(self) }
         follow(applied)
         bringBack(unloaded)
-        // What its owner ran for watchers nobody runs now.
-        if let before, news.owner == nil, shared.lease?.isAnother(before.node) == false { lookAfterWork() }
+        // What its owner ran for watchers nobody runs now, or it never heard of those of this node.
+        if before != nil, news.owner == nil { lookAfterWork() }
     }
 
     /// What a stream shows is in memory, and its work runs.
@@ -238,6 +238,8 @@ extension SessionCore {
             // Streams show it when it is loaded; its labels wait for that.
             view = []
         }
+        // What it was to begin with is as old as the state that it was loaded with.
+        if stores[index].store != nil, !stores[index].isStarted { stores[index].start = .restored(view: nil) }
         stores[index].summary = summary
         stores[index].lost = adoption.lost
         guard version != summary.version else { return }

@@ -27,7 +27,7 @@ final class ErrandNodes {
     /// - Parameter builds: which build of the feature each node has.
     init(builds: [Int] = [1, 1]) throws {
         token = SessionToken(random: [UInt8](repeating: 7, count: 32))
-        features = ["errand:a", "errand:b"].compactMap { FeatureID($0) }
+        features = ["errand:a", "errand:b", "gauge"].compactMap { FeatureID($0) }
         for build in builds { try add(build: build) }
         let record = SessionRecord(
             id: "session", tokenHash: token.hash, epoch: "epoch", credential: .bearer,
@@ -47,7 +47,8 @@ final class ErrandNodes {
         (limits.passivateAfter, limits.evictAfter) = (.seconds(20), .seconds(30))
         let table = SessionTable(
             environment: SessionEnvironment(
-                features: try FeatureRegistry([errand]), limits: limits, journal: journal, time: time.source,
+                features: try FeatureRegistry([errand, FeatureDefinition(Gauge(runs: runs))]), limits: limits,
+                journal: journal, time: time.source,
                 clock: clock))
         table.listen()
         table.beat(at: "node-\(nodes.count):1")
