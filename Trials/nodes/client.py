@@ -23,7 +23,7 @@ class Notes:
         self.figures = figures
         self.waits, self.first_tries = [], []
         self.acknowledged = self.sent_again = self.replayed = self.lost_connections = 0
-        self.statuses = {}
+        self.statuses, self.problems = {}, {}
         self.streams = self.resumed = self.resumed_elsewhere = self.resets = self.labels = self.repeated = 0
         self.reset_reasons, self.goaways, self.gaps, self.delays = {}, {}, [], []
         self.epochs = 0
@@ -85,6 +85,8 @@ class Client:
             try:
                 answer = await self.link.ask(method, path, body, self.token, **fields)
                 self.notes.count(self.notes.statuses, answer.status)
+                if answer.status >= 400:
+                    self.notes.count(self.notes.problems, answer.problem() or f"{answer.status} of the proxy")
                 if answer.status in accept:
                     return answer, tries
                 if answer.status == 409 and answer.problem() == "intent-in-progress":
@@ -205,6 +207,8 @@ class Client:
             self._begin_stream(event, stream)
         if event.id is not None:
             epoch, _, number = event.id.rpartition(".")
+            if epoch != self.epoch:
+                self._begin_epoch(epoch)
             if self.cursor and epoch == self.cursor.rpartition(".")[0] and int(number) < int(self.cursor.rpartition(".")[2]):
                 notes.say(f"client {self.index}: id {event.id} after {self.cursor}")
             self.cursor = event.id
@@ -221,12 +225,8 @@ class Client:
     def _begin_stream(self, event, stream):
         notes = self.notes
         notes.streams += 1
-        if self.epoch is not None and event.data["epoch"] != self.epoch:
-            notes.epochs += 1
-            self.versions, self.shown, self.cursor = {}, -1, None
-            if not self.epoch_may_change:
-                notes.say(f"client {self.index}: another epoch")
-        self.epoch = event.data["epoch"]
+        if event.data["epoch"] != self.epoch:
+            self._begin_epoch(event.data["epoch"])
         if event.data["resumed"]:
             notes.resumed += 1
             notes.resumed_elsewhere += stream.node != self.last_node
@@ -236,6 +236,15 @@ class Client:
             notes.gaps.append(time.monotonic() - self.since)
         self.shown_on_this = -1
         self.live.set()
+
+    def _begin_epoch(self, epoch):
+        """The session has another past: versions may come again."""
+        if self.epoch is not None:
+            self.notes.epochs += 1
+            self.versions, self.shown, self.shown_on_this, self.cursor = {}, -1, -1, None
+            if not self.epoch_may_change:
+                self.notes.say(f"client {self.index}: another epoch")
+        self.epoch = epoch
 
     def _take_state(self, event):
         version, count = event.data["version"], event.data["state"]["count"]
@@ -379,7 +388,8 @@ async def judge(clients, notes, labels=True, resets_allowed=False, old_reads_all
     figures.show("intents, until acknowledged", milliseconds(notes.waits))
     figures.show("intents, answered at once", milliseconds(notes.first_tries))
     figures.show("intents, until shown", milliseconds(notes.delays))
-    figures.show("answers", f"{dict(sorted(notes.statuses.items()))}, {notes.lost_connections} requests without one")
+    figures.show("answers", f"{dict(sorted(notes.statuses.items()))}, {notes.problems or 'no problems'}, "
+                            f"{notes.lost_connections} requests without one")
     figures.show("reads", f"{notes.reads}, {notes.old_reads} of them older than an acknowledged intent, "
                           f"at most {notes.oldest_read:.2f} s after its answer")
     if notes.old_reads and not old_reads_allowed:

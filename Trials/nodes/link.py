@@ -127,9 +127,12 @@ class Stream:
             if status != 200 or "event-stream" not in fields.get("content-type", ""):
                 raise Lost(f"status {status}")
             text, is_chunked = b"", "chunked" in fields.get("transfer-encoding", "")
+            # The proxy's own answer while no node answers has a length; only it has.
+            left = int(fields.get("content-length", 2 ** 62))
             while True:
                 async with asyncio.timeout(self.silence):
-                    part = await (_chunk(reader) if is_chunked else reader.read(65536))
+                    part = await (_chunk(reader) if is_chunked else reader.read(min(left, 65536)))
+                left -= len(part)
                 if not part:
                     return
                 *blocks, text = (text + part).split(b"\n\n")
