@@ -84,8 +84,9 @@ class Process:
         return self.process.returncode
 
     async def kill(self):
+        """At once, with the processes that it started itself."""
         if self.lives():
-            self.process.kill()
+            os.killpg(self.process.pid, signal.SIGKILL)
             await self.ended()
 
     def said(self, lines=8):
