@@ -66,8 +66,8 @@ struct WorkTable {
             && watching.isAllOfBootstrap
     }
 
-    /// Whether work runs or waits, of which only this process knows how it goes on.
-    var isBusy: Bool { !running.isEmpty || queuedCount > 0 }
+    /// Whether work runs, waits or is registered, of which only this process knows how it goes on.
+    var isBusy: Bool { !running.isEmpty || queuedCount > 0 || !watching.isAllOfBootstrap }
 
     /// Whether work would run for watchers, if it were not paused.
     var isHeldBack: Bool { isPaused && watching.isWatched && watching.count > 0 }

@@ -14,6 +14,8 @@ struct Ownership: Sendable {
     /// How often others were first in a short time, and when that began.
     var collisions = 0
     var collidedSince: Duration = .zero
+    /// Whether stores in memory are not told yet that work of another process begins anew here, if it does.
+    var isUnrestored = false
     /// Stores that streams of other nodes show, and until when that is known.
     var watchers: [NodeID: (until: Duration, stores: [FeatureID: SessionStore])] = [:]
 
@@ -94,7 +96,8 @@ extension SessionCore {
         case .owned(let owner, let working):
             (new.owner, new.working) = (owner, working)
             new.isHere = owner.node != .nobody
-            if !new.isHere { new.working = [] }
+            // Given away: should it come back, its work begins anew.
+            if !new.isHere { (new.working, new.isUnrestored) = ([], true) }
         }
         ownership = new
     }
@@ -107,7 +110,8 @@ extension SessionCore {
         new.owner = owner
         ownership = new
         if isLost { return loseWork() }
-        if isOther, owner != nil { restoreStores() }
+        // Should that one go, its work begins anew here. One that let go had ended its work.
+        if isOther { ownership.isUnrestored = owner != nil }
         return []
     }
 
@@ -124,7 +128,8 @@ extension SessionCore {
 
     /// Work of another process begins: the stores in memory have to be told, before their next turn here, that they are
     /// restored.
-    private mutating func restoreStores() {
+    mutating func restoreStores() {
+        if keptOwnership != nil { ownership.isUnrestored = false }
         for index in stores.indices where stores[index].store != nil {
             if case .done = stores[index].start { stores[index].start = .restored(view: nil) }
         }

@@ -21,7 +21,11 @@ extension Session {
     var mayRun: Bool {
         guard let lease = shared.lease else { return true }
         let owner = core.withLock { $0.isElsewhere ? $0.ownership.owner : nil }
-        return owner.map { !lease.isAnother($0.node) } ?? true
+        guard let owner else { return true }
+        guard !lease.isAnother(owner.node) else { return false }
+        // Its owner is gone: what ran there begins anew with the first turn here.
+        core.withLock { core in if core.isElsewhere, core.ownership.isUnrestored { core.restoreStores() } }
+        return true
     }
 
     /// The other node that owns the session, as far as is known here; nil if none does that lives.

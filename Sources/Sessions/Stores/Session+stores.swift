@@ -56,8 +56,8 @@ extension Session {
         enqueue(
             FunctionJob(
                 .intents,
-                completion: { result in
-                    completion(result.flatMap { result in result.error.map { .failure($0) } ?? .success(result.isKept) })
+                completion: { end in
+                    completion(end.flatMap { result in result.error.map { .failure($0) } ?? .success(result.isKept) })
                 }
             ) { [self] job in
                 let mayRun = mayRun

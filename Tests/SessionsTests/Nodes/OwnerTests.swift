@@ -212,13 +212,13 @@ struct NodeWatcherTests {
         try nodes.count(nodes.here.session).contains(#""isWatched":true"#)
     }
 
-    @Test("runs where the stream is if nobody owns the session, and the node owns it then")
+    @Test("runs on the node whose turn registered it, which owns the session from then on")
     func owns() async throws {
         let nodes = try NodePair()
         try nodes.here.send(#"{"type":"watch"}"#)
-        #expect(try nodes.owner == nil)
-        let stream = try nodes.here.stream("tally")
+        // Only this node knows of it.
         #expect(try nodes.owner?.node == nodes.here.table.environment.lease?.id)
+        let stream = try nodes.here.stream("tally")
         await nodes.here.clock.sleepers(atLeast: 1)
         #expect(try isWatched(nodes))
         stream.stream.closed()
