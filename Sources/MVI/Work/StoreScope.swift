@@ -210,6 +210,9 @@ package final class StoreScope: Sendable {
     /// settle is told so.
     package func pause() { _ = change { $0.work.pause(&$1) } }
 
+    /// Starts no work until `resume`: any process may run the store's turns. What is registered for watchers stays.
+    package func hold() { _ = change { $0.work.hold(&$1) } }
+
     /// Lets work start, and starts what is registered for watchers if there are any.
     package func resume(on host: any StoreHost) {
         let started = change { state, change in if !state.isEnded { state.work.resume(&change) } }.started

@@ -241,10 +241,16 @@ struct WorkTable {
     /// The end of all work until `resume`. Who watches stays known; what is registered for them goes, since bootstrap
     /// registers it anew.
     mutating func pause(_ change: inout WorkChange) {
-        if isPaused { return }
+        if isPaused, watching.count == 0 { return }
         let (token, watchers) = (lastToken, watching.watchers)
         removeAll(&change)
         (lastToken, watching) = (token, Watching(watchers: watchers))
+        isPaused = true
+    }
+
+    /// No work starts until `resume`. Where some runs this is the end of it; else what is registered for watchers stays.
+    mutating func hold(_ change: inout WorkChange) {
+        if isBusy { return pause(&change) }
         isPaused = true
     }
 

@@ -96,10 +96,11 @@ extension SessionCore {
         case .owned(let owner, let working):
             (new.owner, new.working) = (owner, working)
             new.isHere = owner.node != .nobody
-            // Given away: should it come back, its work begins anew.
-            if !new.isHere { (new.working, new.isUnrestored) = ([], true) }
+            if !new.isHere { new.working = [] }
         }
         ownership = new
+        // Given away: also this node itself may take it over.
+        if new.owner?.node == .nobody { restoreStores() }
     }
 
     /// The journal has an owner, as another node left it. Returns the stores whose work ends here.

@@ -37,13 +37,16 @@ extension Session {
 
     /// A batch with a change of the owner was committed: work starts here, or ends.
     func ownerChanged() {
-        let (ownsWork, stores) = core.withLock { ($0.ownsWork, $0.storesInMemory) }
+        let (ownsWork, isReleased, stores) = core.withLock { core in
+            (core.ownsWork, core.ownership.owner == nil, core.storesInMemory)
+        }
         if ownsWork {
             shared.owned?.add(self)
             for store in stores { store.scope.resume(on: store) }
         } else {
             shared.owned?.remove(self)
-            for store in stores { store.scope.pause() }
+            forgetWatchers()
+            for store in stores { if isReleased { store.scope.hold() } else { store.scope.pause() } }
         }
     }
 
@@ -51,6 +54,7 @@ extension Session {
     func end(work stores: [SessionStore]) {
         guard !stores.isEmpty else { return }
         shared.owned?.remove(self)
+        forgetWatchers()
         for store in stores { store.scope.pause() }
     }
 

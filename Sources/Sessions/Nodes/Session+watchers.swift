@@ -21,7 +21,8 @@ extension Session {
 
     private func note(_ features: [FeatureID], by node: NodeID, until: Duration) {
         let (began, ended) = core.withLock { core -> ([SessionStore], [SessionStore]) in
-            guard core.isLive else { return ([], []) }
+            // Another node hears of it, or will.
+            guard core.isLive, core.ownsWork else { return ([], []) }
             let before = core.ownership.watchers[node]?.stores ?? [:]
             var stores: [FeatureID: SessionStore] = [:]
             for feature in features { stores[feature] = core.stores[feature]?.store }
@@ -36,11 +37,14 @@ extension Session {
         if !began.isEmpty { lookAfterWork() }
     }
 
-    /// Forgets nodes that say nothing any more.
-    func forgetWatchers(now: Duration) {
+    /// Forgets what other nodes said: the session's work runs here no more.
+    func forgetWatchers() { forgetWatchers(now: nil) }
+
+    /// Forgets nodes that say nothing any more, or all.
+    func forgetWatchers(now: Duration?) {
         let ended = core.withLock { core -> [SessionStore] in
             guard core.keptOwnership != nil else { return [] }
-            let over = core.ownership.watchers.filter { $0.value.until <= now }
+            let over = core.ownership.watchers.filter { watcher in now.map { watcher.value.until <= $0 } ?? true }
             for node in over.keys { core.ownership.watchers[node] = nil }
             return over.values.flatMap(\.stores.values)
         }

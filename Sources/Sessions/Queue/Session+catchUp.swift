@@ -123,7 +123,10 @@ extension Session {
         let now = Moment(shared.time)
         let before = core.withLock { $0.keptOwnership == nil ? nil : $0.ownership.owner }
         let (applied, unloaded) = core.withLock { $0.apply(news, adoptions, now: now, limits: shared.limits) }
-        if shared.lease != nil, core.withLock({ !$0.ownsWork }) { shared.owned?.remove(self) }
+        if before != nil, core.withLock({ !$0.ownsWork }) {
+            shared.owned?.remove(self)
+            forgetWatchers()
+        }
         follow(applied)
         bringBack(unloaded)
         // What its owner ran for watchers nobody runs now, or it never heard of those of this node.

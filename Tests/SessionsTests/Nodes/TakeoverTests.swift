@@ -107,4 +107,22 @@ struct TakeoverTests {
         nodes.pass(12)
         #expect(try nodes.owner() != nil)
     }
+
+    @Test("for watchers begins again on the node that released the session")
+    func watchersAgain() throws {
+        let nodes = try ErrandNodes()
+        let gauge = nodes.features[2]
+        _ = try nodes.send(#"{"type":"enter","value":1}"#, to: 2, on: 0).get()
+        _ = try nodes.send(#"{"type":"work","value":2}"#, to: 0, on: 0).get()
+        #expect(try nodes.session(on: 0).removed(nodes.features[0]))
+        nodes.pass(4)
+        #expect(nodes.kept.ownedSessions.isEmpty)
+        // What another node says is too late.
+        let other = try #require(nodes.nodes[1].id)
+        nodes.nodes[0].table.watched([(nodes.token.hash, [gauge])], by: other)
+        let session = try nodes.session(on: 0)
+        #expect(session.core.withLock { $0.stores[gauge]?.store?.scope.isWatched } == false)
+        _ = try session.opened(.features([gauge]), from: .now)
+        #expect(try nodes.owner() == 0)
+    }
 }
