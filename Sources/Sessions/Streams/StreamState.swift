@@ -72,7 +72,12 @@ struct StreamState {
     }
 
     mutating func markDirty(_ feature: FeatureID, since: UInt64) {
-        if !leftOut.isEmpty { leftOut.removeAll { $0 == feature } }
+        var since = since
+        if leftOut.contains(feature) {
+            leftOut.removeAll { $0 == feature }
+            // Nothing of it was shown: its earlier labels wait as well.
+            since = 0
+        }
         if !dirty.contains(where: { $0.feature == feature }) { dirty.append(Dirty(feature: feature, since: since)) }
     }
 
