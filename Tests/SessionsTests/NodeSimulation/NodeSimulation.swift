@@ -39,7 +39,6 @@ final class NodeSimulation {
     private let isSlow: Bool
     private let isForgetful: Bool
     private var isHealing = false
-    private var isRestless = false
     /// What happened, for whom a seed is printed.
     private(set) var story: [String] = []
 
@@ -118,6 +117,7 @@ final class NodeSimulation {
             if !faults.isEmpty { break }
         }
         if faults.isEmpty { finish() }
+        if !faults.isEmpty { story += nodes.flatMap { ["\(now)"] + $0.condition } }
         return Findings(faults: faults, steps: log.counts.steps, takeovers: log.counts.takeovers)
     }
 
@@ -156,14 +156,18 @@ final class NodeSimulation {
         }
     }
 
-    private func deliver() {
+    /// A request from one node to another arrives; false if none can.
+    @discardableResult
+    private func deliver() -> Bool {
         let nodes = nodes
         let next = network.take(&random) { address in nodes.first { $0.address == address }?.isStopped != true }
-        guard let (address, call) = next else { return }
-        guard let node = nodes.first(where: { $0.address == address }) else {
-            return call.answer(.failure(StoreError(.unavailable, "The node is gone.")))
+        guard let (address, call) = next else { return false }
+        if let node = nodes.first(where: { $0.address == address }) {
+            node.take(call)
+        } else {
+            call.answer(.failure(StoreError(.unavailable, "The node is gone.")))
         }
-        node.take(call)
+        return true
     }
 
     /// Time passes; nothing else happens.
@@ -200,20 +204,27 @@ final class NodeSimulation {
         }
     }
 
+    /// Lets all that is under way come to where it waits.
     private func settle() {
-        for _ in 0..<3_000 {
-            var isBusy = false
-            for node in nodes { while node.step(&random) { isBusy = true } }
-            while network.take(&random, where: { address in nodes.first { $0.address == address }?.isStopped != true })
-                .map({
-                    next in
-                    nodes.first { $0.address == next.address }?.take(next.call)
-                }) != nil
-            { isBusy = true }
+        var count = 0
+        var isBusy = true
+        while isBusy {
+            isBusy = false
+            for node in nodes {
+                while node.step(&random) {
+                    isBusy = true
+                    count += 1
+                    guard count < 20_000 else { return isNeverIdle(node) }
+                }
+            }
+            if deliver() { isBusy = true }
             for client in clients { client.receive() }
-            if !isBusy { return }
         }
-        isRestless = true
+    }
+
+    private func isNeverIdle(_ node: NodeProcess) {
+        let calls = node.way.calls.sorted { $0.value > $1.value }.prefix(3).map { "\($0.value) of \($0.key)" }
+        log.note(fault: "something is tried again and again on \(node.address), which asked the journal for \(calls)")
     }
 
     // MARK: Faults
@@ -349,7 +360,6 @@ final class NodeSimulation {
 
     /// Nobody does anything any more, and no session has an owner.
     private func checkRest() {
-        if isRestless { log.note(fault: "something is tried again for ever") }
         for orphan in kept.ownedSessions {
             log.note(fault: "a session has the owner \(orphan.owner), working: \(orphan.working)")
         }

@@ -28,6 +28,8 @@ final class NodeWay: SharedJournal {
         var heard: (@Sendable (JournalNews) -> Void)?
         var isCrashed = false
         var troubles = 0
+        /// How often each thing was asked for.
+        var calls: [String: Int] = [:]
     }
 
     private enum Fate { case well, requestLost, answerLost }
@@ -54,6 +56,9 @@ final class NodeWay: SharedJournal {
     private static let lost = StoreError(.unavailable, "The simulation lost it.")
 
     // MARK: What the simulation does
+
+    /// How often each thing was asked for.
+    var calls: [String: Int] { state.withLock { $0.calls } }
 
     /// How often something was lost.
     var troubles: Int { state.withLock { $0.troubles } }
@@ -154,10 +159,12 @@ final class NodeWay: SharedJournal {
     // MARK: What the node asks for
 
     private func ask<Value: Sendable>(
-        _ done: @escaping Done<Value>, _ operation: @escaping @Sendable (@escaping Done<Value>) -> Void
+        _ done: @escaping Done<Value>, name: String = #function,
+        _ operation: @escaping @Sendable (@escaping Done<Value>) -> Void
     ) {
         state.withLock { state in
             guard !state.isCrashed else { return }
+            state.calls[name, default: 0] += 1
             state.asked.append { fate in
                 let failed = Answer(tell: { done(.failure(Self.lost)) })
                 if fate == .requestLost { return failed }
