@@ -21,6 +21,9 @@ package protocol TurnQueueOwner: AnyObject, Sendable {
     var queue: TurnQueue { get }
     /// Its clock, its executor and its bounds.
     var environment: StoreEnvironment { get }
+    /// Whether other processes may have been first, of which nothing is known here until a commit: then nobody is told what
+    /// was decided where a commit fails.
+    var hasOtherWriters: Bool { get }
     /// Commits what the batch's jobs left. Called by the queue's runner, under no lock.
     ///
     /// Returns the end if it is at hand; else returns nil and calls `ended` later, once, from any thread that may run
@@ -29,6 +32,8 @@ package protocol TurnQueueOwner: AnyObject, Sendable {
 }
 
 extension TurnQueueOwner {
+    package var hasOtherWriters: Bool { false }
+
     /// Takes a job. If the queue is idle this thread runs it, and what comes meanwhile.
     package func enqueue(_ job: any QueueJob) {
         if queue.enterIdle() { return drive(JobBatch(first: job)) }
@@ -159,7 +164,7 @@ extension TurnQueueOwner {
     private func failed(_ results: ShortList<JobResult>, _ error: StoreError, isRetried: Bool) {
         var over: [(result: JobResult, isDecided: Bool)] = []
         var parked: [any QueueJob] = []
-        var isVoid = false
+        var isVoid = hasOtherWriters
         var isDecided = true
         for result in results {
             // The turn of a failure comes again with what threw, or is as good as never asked for.

@@ -88,19 +88,17 @@ extension SessionCore {
         return (.owned(SessionOwner(node: node, fence: head), working: features + others), false)
     }
 
-    /// The journal has the batch's owner.
-    mutating func take(_ change: OwnerChange) {
+    /// The journal has the batch's owner: this node, unless its lease has ended meanwhile.
+    mutating func take(_ change: OwnerChange, _ node: NodeID?) {
         var new = ownership
         switch change {
         case .released: (new.owner, new.isHere, new.working) = (nil, false, [])
         case .owned(let owner, let working):
             (new.owner, new.working) = (owner, working)
-            new.isHere = owner.node != .nobody
+            new.isHere = owner.node == node
             if !new.isHere { new.working = [] }
         }
         ownership = new
-        // Given away: also this node itself may take it over.
-        if new.owner?.node == .nobody { restoreStores() }
     }
 
     /// The journal has an owner, as another node left it. Returns the stores whose work ends here.

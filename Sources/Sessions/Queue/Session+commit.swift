@@ -4,6 +4,7 @@ import SessionJournal
 
 extension Session: TurnQueueOwner {
     package var environment: StoreEnvironment { shared.stores }
+    package var hasOtherWriters: Bool { shared.lease != nil }
 
     /// Makes the batch's turns permanent, then visible: head, versions, outbox, receipts and the streams' sets of
     /// features to show change in one step under the lock; streams are written to after it.
@@ -114,7 +115,8 @@ extension Session: TurnQueueOwner {
         for store in pending.stores { store.store?.erased.commit() }
         let hasTimes = !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty
         let now = hasTimes ? Moment(shared.time) : nil
-        follow(core.withLock { $0.apply(pending, now: now, limits: shared.limits) })
+        let node = shared.lease?.id
+        follow(core.withLock { $0.apply(pending, now: now, limits: shared.limits, node: node) })
         for case .set(let reminder) in pending.batch.reminders { shared.reminderClock.note(due: reminder.due) }
         defer { if pending.batch.expectedOwner != nil { restoreWork(after: pending.batch) } }
         if pending.batch.ownerChange != nil { return ownerChanged() }
@@ -172,12 +174,14 @@ extension SessionCore {
         var wakers: ShortList<any StreamWaker> = []
     }
 
-    /// - Parameter now: nil where the batch has neither labels nor receipts.
-    mutating func apply(_ pending: PendingCommit, now: Moment?, limits: SessionLimits) -> Applied {
+    /// - Parameters:
+    ///   - now: nil where the batch has neither labels nor receipts.
+    ///   - node: this one's id; nil if its lease has ended.
+    mutating func apply(_ pending: PendingCommit, now: Moment?, limits: SessionLimits, node: NodeID?) -> Applied {
         let first = head.number + 1
         head = pending.batch.head
         if pending.batch.epoch == epoch { epochIsNews = false }
-        if let change = pending.batch.ownerChange { take(change) }
+        if let change = pending.batch.ownerChange { take(change, node) }
         outbox.told(first: pending.batch.firstLabel, lost: pending.batch.lostLabels)
         receipts.told(forgotten: pending.batch.forgottenReceipts.count)
         var applied = Applied()
@@ -189,6 +193,8 @@ extension SessionCore {
             publish(pending.batch.labels, now: now, limits: limits, &applied)
             for receipt in pending.batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
         }
+        // Given away, or the lease has ended meanwhile: what began here begins with the next owner.
+        if isElsewhere, pending.isOwners || pending.batch.ownerChange != nil { restoreStores() }
         applied.wakers = streams.takeWakers()
         return applied
     }

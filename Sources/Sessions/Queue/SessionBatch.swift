@@ -75,10 +75,14 @@ final class PendingCommit: Sendable {
     let results: ShortList<JobResult>
     /// Whether the journal has the session already.
     let isKept: Bool
+    /// Whether the session's work ran here.
+    let isOwners: Bool
 
     init(
-        _ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch, isKept: Bool
+        _ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch, isKept: Bool,
+        isOwners: Bool
     ) {
+        self.isOwners = isOwners
         self.session = session
         self.batch = batch
         stores = working.stores
@@ -91,6 +95,7 @@ final class PendingCommit: Sendable {
         var batch = first.batch
         batch.session = key
         (self.batch, session, stores, results, isKept) = (batch, first.session, first.stores, first.results, true)
+        isOwners = first.isOwners
     }
 
     func end(_ outcome: CommitOutcome) -> CommitEnd { (outcome, results) }

@@ -42,6 +42,9 @@ extension SessionCore {
             (journal.ownerChange, needsNode) = ownerChange(
                 working, beginning, head: journal.head, by: node, now: session.shared.time.monotonic())
         }
-        return (PendingCommit(session, journal, working, isKept: key != nil), [], needsNode ? .lease : .nothing)
+        return (
+            PendingCommit(session, journal, working, isKept: key != nil, isOwners: ownsWork), [],
+            needsNode ? .lease : .nothing
+        )
     }
 }
