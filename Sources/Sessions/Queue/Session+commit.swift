@@ -79,7 +79,13 @@ extension Session: TurnQueueOwner {
     private func confirm(_ results: ShortList<JobResult>) {
         hasMoved { [self] result in
             switch result {
-            case .success(false): ended((.committed, results))
+            case .success(false):
+                core.withLock { core in
+                    for case let store as SessionStore in results.lazy.filter(\.isBootstrap).map(\.host) {
+                        core.started(store.feature)
+                    }
+                }
+                ended((.committed, results))
             // What was decided may be wrong by now: nobody is told that.
             case .failure(let error):
                 for result in results { result.job.end(error) }
@@ -185,7 +191,7 @@ extension SessionCore {
         outbox.told(first: pending.batch.firstLabel, lost: pending.batch.lostLabels)
         receipts.told(forgotten: pending.batch.forgottenReceipts.count)
         var applied = Applied()
-        for store in pending.stores where store.hasStarted { started(store) }
+        for store in pending.stores where store.hasStarted { started(store.feature) }
         if !pending.batch.reminders.isEmpty { reminders = reminders.applying(pending.batch.reminders) }
         let changes = pending.batch.stores
         for place in changes.indices { apply(changes, place, pending, since: first, &applied) }
@@ -264,8 +270,8 @@ extension SessionCore {
     }
 
     /// What a store had yet to do is done.
-    mutating func started(_ store: SessionBatch.Store) {
-        if let index = stores.index(of: store.feature) { stores[index].start = .done }
+    mutating func started(_ feature: FeatureID) {
+        if let index = stores.index(of: feature) { stores[index].start = .done }
     }
 }
 

@@ -23,9 +23,10 @@ extension SessionCore {
         // The journal is told of the owner with a turn.
         if working.count == 0, !ownsWork, !beginning.isEmpty { working.count = 1 }
         guard working.count > 0 else {
+            if isShared, working.isAnswer { return (nil, working.results, .confirmation) }
             // Turns without a number change nothing; what bootstrap had to do is done.
-            for store in working.stores where store.hasStarted { started(store) }
-            return (nil, working.results, working.isAnswer ? .confirmation : .nothing)
+            for store in working.stores where store.hasStarted { started(store.feature) }
+            return (nil, working.results, .nothing)
         }
         var journal = JournalBatch(
             // One that is not kept yet gets its key before this is appended.
