@@ -32,20 +32,22 @@ extension SessionTable {
     private func deliver(
         _ delivery: Delivery, to feature: FeatureID, in session: Session, once: String?, makesStore: Bool
     ) async -> IntentResult {
-        for count in 0... {
+        var count = 0
+        while true {
             let result = await withCheckedContinuation { continuation in
                 session.deliver(delivery, to: feature, once: once, makesStore: makesStore) {
                     continuation.resume(returning: $0)
                 }
             }
             // It cannot be sent on: the node that owns the session gives it away.
-            guard case .failure(let error) = result, error.code == .elsewhere else { return result }
-            guard count < Self.tries else { return .failure(.noOwner) }
+            guard environment.lease != nil, case .failure(let error) = result, error.code == .elsewhere,
+                count < Self.tries
+            else { return result }
             await environment.ask(for: session)
             if count > 0 { try? await environment.clock.sleep(for: .milliseconds(250)) }
             await withCheckedContinuation { continuation in session.catchUp { continuation.resume() } }
+            count += 1
         }
-        return .failure(.noOwner)
     }
 
     /// Ends a session.
@@ -60,9 +62,4 @@ extension SessionTable {
     package func recheck(_ subject: Subject) {
         for session in sessions where session.info.subject == subject { session.recheck { _ in true } }
     }
-}
-
-extension StoreError {
-    fileprivate static let noOwner = StoreError(
-        .unavailable, "The node that runs the session's work cannot be reached.", retryAfter: .seconds(5))
 }
