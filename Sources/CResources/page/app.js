@@ -228,10 +228,19 @@ function watch(card) {
     const text = labelTexts[label.type]?.(label) ?? JSON.stringify(label);
     toast(text, { note: replay ? `${store.id} · while you were away` : store.id });
   })];
-  card.unwatch = () => ends.forEach((end) => end());
+  card.unwatch = () => {
+    clearTimeout(card.later);
+    ends.forEach((end) => end());
+  };
 }
 
 function show(card, store) {
+  clearTimeout(card.later);
+  // What is pressed stays until it is released: a click needs the same element under both.
+  if (card.view.matches(":active")) {
+    card.later = setTimeout(() => show(card, store), 50);
+    return;
+  }
   card.element.querySelector(".version").textContent = store.version === undefined ? "–" : `v${store.version}`;
   if (store.status === "ready") {
     render(card.view, views[card.name](store.state));

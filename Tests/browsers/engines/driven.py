@@ -55,6 +55,11 @@ class DrivenTab:
                 ElementNotInteractableException) as reason:
             raise NotYet(reason.msg) from reason
 
+    def hold(self, element, seconds):
+        """Presses the pointer on the element, and releases it after this time."""
+        self._front()
+        ActionChains(self.driver, duration=0).click_and_hold(element).pause(seconds).release().perform()
+
     def press(self, *keys):
         """Presses keys by name, or types a text letter by letter."""
         self._front()
@@ -105,6 +110,7 @@ class DrivenBrowser:
     """What the browsers of WebDrivers share. `driver` is made by the subclass."""
 
     driver = None
+    can_hold = True
     # Roles by element that a browser names in its own way, and what they mean.
     said_roles = {}
 

@@ -16,6 +16,8 @@ class WebKit(DrivenBrowser):
 
     name = "webkit"
     says_offline = False
+    # Its driver never answers a pointer that is pressed and released later.
+    can_hold = False
     # A choice is a button that opens a menu, in GTK.
     said_roles = {("select", "button"): "combobox"}
 
