@@ -46,6 +46,20 @@
     alerts: () => [...document.querySelectorAll("[role=alert]")].filter(isShown).map((alert) => tidy(alert.innerText)),
     described: (element) => ({ role: role(element), name: name(element) }),
 
+    /** Notes whether the next click meets the element, or what the page has drawn in its place: see `wasMet`. */
+    awaitClick(element) {
+      const [wantedRole, wantedName] = [role(element), name(element)];
+      const isWanted = (met) => met === element
+        || (met instanceof Element && role(met) === wantedRole && name(met) === wantedName);
+      const labels = [...(element.labels ?? [])];
+      window.clickMet = false;
+      addEventListener("click", (event) => {
+        window.clickMet = event.composedPath().some((met) => isWanted(met) || labels.includes(met));
+      }, { capture: true, once: true });
+    },
+
+    wasMet: () => window.clickMet,
+
     /** Whether a pointer at the middle of the element would meet it; brings it into view first. */
     isReachable(element) {
       element.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });

@@ -90,7 +90,7 @@ class Relay:
                     read = end.recv(65536)
                     if not read:
                         return
-                    pair.is_stream = pair.is_stream or (end is pair.server and b"text/event-stream" in read)
+                    pair.is_stream = pair.is_stream or (end is pair.server and _begins_stream(read))
                     other[end].sendall(read)
         except (OSError, ValueError):
             pass
@@ -100,6 +100,12 @@ class Relay:
             for end in pair:
                 _shut(end)
                 end.close()
+
+
+def _begins_stream(read):
+    """Whether an answer with events begins here. The client's source, which flows too, has the type in its text."""
+    head = read.split(b"\r\n\r\n", 1)[0].lower()
+    return head.startswith(b"http/1.1 200") and b"\ncontent-type: text/event-stream" in head
 
 
 class _Pair:

@@ -104,7 +104,11 @@ class Screen:
             element = self.element(role, name, card)
             if not self.tab.run("(element) => !element.disabled && look.isReachable(element)", element):
                 raise NotYet("disabled, or something lies on it")
+            self.tab.run("(element) => look.awaitClick(element)", element)
             self.tab.click(element)
+            # Browsers drop a click right after another tab was closed, and what moves on the page may take it.
+            if self.tab.run("() => look.wasMet()") is False:
+                raise NotYet("the click did not meet it")
             return True
         until(f"{role} {name!r} can be clicked", clicked)
         return self
