@@ -61,7 +61,7 @@ struct CustomEndpointTests {
         "what cannot be kept is a problem",
         arguments: [
             (StoreError.Code.unavailable, ProblemType.journalUnavailable), (.full, .storageFull),
-            (.elsewhere, .ownerUnreachable),
+            (.elsewhere, .ownerUnreachable), (.newerState, .newerState),
         ])
     func unkept(code: StoreError.Code, problem: ProblemType) async throws {
         try await TestServer.run(.memory, content: Self.hooks) { server in
@@ -76,7 +76,7 @@ struct CustomEndpointTests {
 
     @Test("the problems of openapi.yaml are those that these tests met")
     func declared() {
-        let met = Set(Self.ways.map(\.problem) + [.journalUnavailable, .ownerUnreachable, .storageFull])
+        let met = Set(Self.ways.map(\.problem) + [.journalUnavailable, .ownerUnreachable, .newerState, .storageFull])
         #expect(met == Set(Declared.CustomEndpoints.problems))
     }
 

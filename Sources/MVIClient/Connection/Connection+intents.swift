@@ -168,7 +168,6 @@ extension Connection {
         case (408, _), (409, "intent-in-progress"?), (502, _), (503, _), (504, _), (507, "storage-full"?):
             intents.queue[0].mayHaveRun = true
             tryIntentLater(answer.retryAfter)
-        case (500, "state-unavailable"?) where answer.retryAfter != nil: tryIntentLater(answer.retryAfter)
         default: refuse(problem)
         }
     }

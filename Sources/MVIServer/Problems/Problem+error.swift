@@ -48,7 +48,7 @@ extension Problem {
                 retryAfter: .seconds(1))
         case .newerState:
             ErrorAnswer(
-                .journalUnavailable,
+                .newerState,
                 .about { "The state of \"\($0)\" was written by a newer version of this server; try again later." },
                 retryAfter: .seconds(10))
         case .full: ErrorAnswer(.storageFull, "The journal has no room left.")

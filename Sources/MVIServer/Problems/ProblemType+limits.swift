@@ -59,12 +59,18 @@ extension ProblemType {
 
     static let journalUnavailable = ProblemType(
         "journal-unavailable", 503, "What sessions are kept in cannot be used now",
-        meaning: "A session or a store could not be read, perhaps as a newer version of the server wrote it, or a "
-            + "change not be written. Nothing is lost that was answered before; an intent that gets this did not "
-            + "run, or it is not known whether it did.",
+        meaning: "A session or a store could not be read, or a change not be written. Nothing is lost that was "
+            + "answered before; an intent that gets this did not run, or it is not known whether it did.",
         remedy:
             "Wait as long as `Retry-After` says and repeat the request: an intent with the same `Idempotency-Key` or "
             + "`Intent-Seq`, so that it runs once in either case.")
+
+    static let newerState = ProblemType(
+        "newer-state", 503, "A newer version of the server wrote this state",
+        meaning: "This server's version of the feature is older than the one that wrote the state of the store. It "
+            + "leaves the state as it is; the request did not run.",
+        remedy: "Wait as long as `Retry-After` says and repeat the request: behind a load balancer a newer server may "
+            + "answer. Where none is there any more, start the newer version again.")
 
     static let storageFull = ProblemType(
         "storage-full", 507, "The server's disk is full",

@@ -44,7 +44,7 @@ extension ProblemType {
         tooManyRequests, tooManyConnections, tooManyStores, tooManyReceipts,
         tooManyWaits, headTooLarge, intentFailed, stateUnavailable, endpointFailed,
         unknownTransferCoding, tooManySessions, tooManyStreams, busy, draining, notReady, checkTimeout,
-        identityUnavailable, journalUnavailable, ownerUnreachable,
+        identityUnavailable, journalUnavailable, ownerUnreachable, newerState,
         storageFull, stateTooLarge,
     ]
 }

@@ -21,7 +21,7 @@ extension Declared {
         problems: [
             .badRequest, .unauthorized, .sessionNotFound, .crossSite, .forbidden, .featureNotFound, .notAcceptable,
             .tooManyStores, .stateUnavailable, .tooManyStreams, .tooManyConnections, .tooManySessions, .draining,
-            .ownerUnreachable,
+            .ownerUnreachable, .newerState,
         ] + notSignedIn + notKept,
         responseFields: ofSession + ["Content-Type", "X-Accel-Buffering", "Connection", "Preference-Applied"])
 
@@ -66,7 +66,7 @@ extension Declared {
             requestFields: whoAsks + ["If-None-Match", "Prefer"], successes: [200, 304],
             problems: sessionGone + notSignedIn + [
                 .crossSite, .forbidden, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable,
-                .ownerUnreachable,
+                .ownerUnreachable, .newerState,
             ],
             responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied"]),
         Declared(
@@ -88,7 +88,8 @@ extension Declared {
                 .outOfSequence, .receiptExpired, .intentConflict, .storeDisposed, .preconditionFailed, .bodyTooLarge,
                 .unsupportedMediaType, .invalidIntent,
                 .idempotencyKeyReused, .intentRefused, .tooManyRequests, .tooManyStores, .tooManyReceipts,
-                .intentFailed, .stateUnavailable, .busy, .draining, .ownerUnreachable, .checkTimeout, .stateTooLarge,
+                .intentFailed, .stateUnavailable, .busy, .draining, .ownerUnreachable, .newerState,
+                .checkTimeout, .stateTooLarge,
             ],
             responseFields: ofSession + [
                 "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Expected-Seq", "RateLimit",
@@ -129,7 +130,7 @@ extension Declared {
         let isStream = operation == .streamFeature || operation == .streamSession
         let isState = operation == .readState
         let needsPlace: Set<ProblemType> = [
-            .tooManyStores, .tooManyStreams, .tooManyConnections, .tooManyWaits, .ownerUnreachable,
+            .tooManyStores, .tooManyStreams, .tooManyConnections, .tooManyWaits, .ownerUnreachable, .newerState,
         ]
         let ofWaiting: Set<String> = ["Prefer", "Preference-Applied", "Last-Event-ID"]
         var head = self

@@ -48,7 +48,8 @@ struct Declared: Sendable {
     enum CustomEndpoints {
         static let problems: [ProblemType] = [
             .invalidJSON, .forbidden, .featureNotFound, .targetNotFound, .sessionEnded, .intentConflict, .invalidBody,
-            .intentRefused, .tooManyRequests, .endpointFailed, .journalUnavailable, .ownerUnreachable, .storageFull,
+            .intentRefused, .tooManyRequests, .endpointFailed, .journalUnavailable, .ownerUnreachable,
+            .newerState, .storageFull,
         ]
     }
 }
