@@ -53,6 +53,9 @@ struct StoreTests {
     @Test func `labels that nobody heard wait for the first reader, and each reader gets what comes then`() async {
         let (_, transport, store, watching) = await Self.live()
         await transport.request(1).label("l1", #"{"type":"toast","text":"a"}"#)
+        // The label has come when the state behind it has.
+        await transport.request(1).state(2, #"{"count":2}"#)
+        for await state in store.states where state == Count(count: 2) { break }
         var first = store.labels.makeAsyncIterator()
         var second = store.labels.makeAsyncIterator()
         await transport.request(1).label("l2", #"{"type":"toast","text":"b"}"#)
