@@ -34,6 +34,11 @@ struct HealthEndpoints: Sendable {
         guard sessions.environment.journal.trouble == nil else {
             throw Problem(.notReady, "What sessions are kept in cannot be written now.", retryAfter: .seconds(5))
         }
+        guard sessions.mayRunWork else {
+            throw Problem(
+                .notReady, "The server is not among those that share the journal: it has just begun, or lost the journal.",
+                retryAfter: .seconds(2))
+        }
         if let silent = monitor?.silent, !silent.isEmpty {
             throw Problem(
                 .notReady, "There is no answer from \(silent.joined(separator: " and ")).", retryAfter: .seconds(5))

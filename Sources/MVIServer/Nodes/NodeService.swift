@@ -6,6 +6,7 @@ import Sessions
 /// its streams show. Where there is one server only, it does nothing.
 struct NodeService: Service {
     private static let interval: Duration = .seconds(1)
+    private static let pause: Duration = .milliseconds(10)
     /// How often what was heard of is compared with what there is, and others are told again what they know.
     private static let beatsBetweenComparisons = 3
 
@@ -18,10 +19,10 @@ struct NodeService: Service {
         connect()
         sessions.listen()
         await cancelWhenGracefulShutdown {
-            var count = 0
             // It is no node before it can be reached.
+            while !assembly.isListening { guard (try? await Task.sleep(for: Self.pause)) != nil else { return } }
+            var count = 0
             repeat {
-                guard assembly.isListening else { continue }
                 sessions.beat(at: assembly.nodeAddress)
                 count += 1
                 if count.isMultiple(of: Self.beatsBetweenComparisons) {

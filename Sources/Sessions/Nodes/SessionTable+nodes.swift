@@ -19,6 +19,10 @@ extension SessionTable {
         renew(lease, address)
     }
 
+    /// Whether launched work may run here: where several servers share a journal, not before this one is among them, and not
+    /// when it has not reached the journal for too long.
+    package var mayRunWork: Bool { environment.lease.map { $0.holder != nil } ?? true }
+
     /// Work that ran on this node ends, and the others are told: they take it over.
     private func endWorkIfLeaseIsOver() {
         guard let lease = environment.lease, let id = lease.end() else { return }

@@ -40,6 +40,28 @@ struct OwnerTests {
         _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
     }
 
+    @Test("can only be a node that is among the others, and reaches the journal")
+    func mayRunWork() throws {
+        let (cluster, kept) = (NodeJournal.Cluster(), MemoryJournal())
+        let journal = NodeJournal(kept, cluster)
+        let node = try Fixture(journal: journal)
+        #expect(!node.table.mayRunWork)
+        node.table.beat(at: "here:1")
+        #expect(node.table.mayRunWork)
+        journal.cutOff(true)
+        for _ in 0..<10 {
+            node.time.advance(by: .seconds(1))
+            node.table.beat(at: "here:1")
+        }
+        #expect(!node.table.mayRunWork)
+        journal.cutOff(false)
+        node.time.advance(by: .seconds(3))
+        node.table.beat(at: "here:1")
+        node.time.advance(by: .seconds(3))
+        node.table.beat(at: "here:1")
+        #expect(node.table.mayRunWork)
+    }
+
     @Test("keeps its work where others would be in the way: a store shown there does not begin")
     func onlyShown() async throws {
         let nodes = try NodePair()
