@@ -17,6 +17,10 @@ public protocol SharedJournal: Journal {
     /// Which of the sessions are kept that began with these tokens, or were ended.
     func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>)
 
+    /// Tells the others that this process loses against one of them again and again where it appends to a session. A hint:
+    /// nothing is kept.
+    func tellContention(of session: SessionKey)
+
     // MARK: Nodes
 
     /// Enters a node among the others: before it owns sessions, and again when it was forgotten, under another id.
@@ -70,6 +74,8 @@ public enum JournalNews: Sendable {
     case changed([SessionKey])
     /// Sessions that were not kept are now, or were ended: those that began with these tokens.
     case known([TokenHash])
+    /// Another process loses again and again where it appends to a session.
+    case contended(SessionKey)
     /// A node came, went or began to drain.
     case nodes
     /// News may have been lost: the connection to where they come from is new.

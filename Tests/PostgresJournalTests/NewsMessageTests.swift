@@ -31,10 +31,12 @@ import Testing
         for (key, head) in heads { news.append(key, head) }
         for key in changed { news.change(key) }
         for token in tokens { news.know(token) }
+        for key in changed.prefix(2) { news.contend(key) }
         news.changeNodes()
         let messages = news.messages(from: 7)
         var (heardHeads, heardChanged, heardTokens): ([SessionKey: SessionHead], Set<SessionKey>, Set<TokenHash>) =
             ([:], [], [])
+        var contended: Set<SessionKey> = []
         var nodes = 0
         for message in messages {
             #expect(message.text.utf8.count < 8_000)
@@ -43,11 +45,13 @@ import Testing
             case .appended(let heads): heardHeads.merge(heads) { $1 }
             case .changed(let sessions): heardChanged.formUnion(sessions)
             case .known(let tokens): heardTokens.formUnion(tokens)
+            case .contended(let session): contended.insert(session)
             case .nodes: nodes += 1
             case .interrupted: Issue.record("an interruption was told")
             }
         }
         #expect(heardHeads == heads && heardChanged == changed && heardTokens == tokens && nodes == 1)
+        #expect(contended == Set(changed.prefix(2)))
         // A group's heads, of a journal with some millions of sessions, are one message.
         var group = OutgoingNews()
         for index in 0..<256 { group.append(SessionKey(1_000_000 + Int64(index)), SessionHead(number: 900, nonce: 1)) }

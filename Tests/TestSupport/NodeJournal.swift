@@ -69,6 +69,10 @@ public final class NodeJournal: SharedJournal {
         cluster.listeners.withLock { $0.append((ObjectIdentifier(self), heard)) }
     }
 
+    public func tellContention(of session: SessionKey) {
+        if !isCutOff.withLock({ $0 }) { cluster.tell(.contended(session), from: self) }
+    }
+
     public func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
         reach(done) {
             var marks: [SessionKey: SessionMark] = [:]

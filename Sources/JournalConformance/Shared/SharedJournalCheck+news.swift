@@ -60,6 +60,12 @@ extension SharedJournalCheck {
             _ = try await one.journal.remove(removed.key, tombstoneUntil: Sample.later).get()
             try await other.hear { $0.names(removed.key) }
         },
+        SharedJournalCheck("that another process loses again and again is heard") { one, other in
+            let log = try await one.journal.newLog()
+            try await other.listen(to: one)
+            one.tellContention(of: log.key)
+            try await other.hear { $0.isContention(of: log.key) }
+        },
         SharedJournalCheck("nodes that come, drain and go are heard, and plain renewals are not") { one, other in
             try await other.listen(to: one)
             func count() -> Int { other.heard.count(where: \.isOfNodes) }

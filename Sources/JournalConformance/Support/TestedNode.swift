@@ -106,6 +106,8 @@ final class TestedNode: Sendable {
         }
     }
 
+    func tellContention(of session: SessionKey) { shared.tellContention(of: session) }
+
     /// All that it heard.
     var heard: [JournalNews] { hearing.withLock { $0.news } }
 
@@ -142,6 +144,10 @@ extension JournalNews {
 
     func names(_ session: SessionKey, at head: SessionHead) -> Bool {
         if case .appended(let heads) = self { heads[session] == head } else { false }
+    }
+
+    func isContention(of session: SessionKey) -> Bool {
+        if case .contended(session) = self { true } else { false }
     }
 
     var isOfNodes: Bool { if case .nodes = self { true } else { false } }

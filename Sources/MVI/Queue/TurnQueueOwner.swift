@@ -29,10 +29,15 @@ package protocol TurnQueueOwner: AnyObject, Sendable {
     /// Returns the end if it is at hand; else returns nil and calls `ended` later, once, from any thread that may run
     /// handlers.
     func commit() -> CommitEnd?
+    /// Reads what other writers appended during a wait, then calls `done`: what runs again on what was known before it would
+    /// lose against a writer that does not pause.
+    func readWhatIsNewer(_ done: @escaping @Sendable () -> Void)
 }
 
 extension TurnQueueOwner {
     package var hasOtherWriters: Bool { false }
+
+    package func readWhatIsNewer(_ done: @escaping @Sendable () -> Void) { done() }
 
     /// Takes a job. If the queue is idle this thread runs it, and what comes meanwhile.
     package func enqueue(_ job: any QueueJob) {
@@ -148,11 +153,11 @@ extension TurnQueueOwner {
         guard let first = jobs.first else { return true }
         guard putBack(JobBatch(first: first, others: jobs.dropFirst())), conflicts > 1 else { return true }
         // Two writers that lose against each other in step would go on so.
-        let time = Duration.milliseconds(Int.random(in: 1...(10 << conflicts)))
+        let time = Duration.milliseconds(Int.random(in: 1...(10 << min(conflicts, 3))))
         Task(executorPreference: environment.executor) { [self, clock = environment.clock] in
             // Nothing cancels it.
             try? await clock.sleep(for: time)
-            drive()
+            readWhatIsNewer { [self] in drive() }
         }
         return false
     }

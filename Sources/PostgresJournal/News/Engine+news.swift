@@ -38,12 +38,15 @@ extension Engine {
     }
 
     /// Sends a heartbeat to this process's listener, by a connection that does not listen.
-    func beat() {
+    func beat() { tell(.heartbeat) { $0.beat() } }
+
+    /// Tells news of what is not in the database.
+    func tell(_ key: ChainKey, _ add: @escaping @Sendable (inout OutgoingNews) -> Void) {
         let write = Write(
             work: .steps { transaction in
-                transaction.news.beat()
+                add(&transaction.news)
                 return .other {}
-            }, keys: [.heartbeat], bytes: 50, fail: { _, _ in .other {} })
-        _ = add(write)
+            }, keys: [key], bytes: 50, fail: { _, _ in .other {} })
+        _ = self.add(write)
     }
 }

@@ -11,6 +11,8 @@ struct NewsMessage: Hashable, Sendable {
         case known = 3
         /// One byte, so that there is an entry.
         case nodes = 4
+        /// A session's key.
+        case contended = 5
     }
 
     /// PostgreSQL takes payloads of less than 8,000 bytes: https://www.postgresql.org/docs/15/sql-notify.html
@@ -92,6 +94,7 @@ struct NewsMessage: Hashable, Sendable {
             }
             return .known(tokens)
         case .nodes: return .nodes
+        case .contended: return reader.varint().map { .contended(SessionKey(Int64(bitPattern: $0))) }
         }
     }
 

@@ -5,17 +5,20 @@ struct OutgoingNews {
     private(set) var heads: [SessionKey: SessionHead] = [:]
     private(set) var changed: Set<SessionKey> = []
     private(set) var known: Set<TokenHash> = []
+    private(set) var contended: Set<SessionKey> = []
     private(set) var hasNodes = false
     /// Whether the sender is to hear itself.
     private(set) var hasBeat = false
 
-    var isEmpty: Bool { heads.isEmpty && changed.isEmpty && known.isEmpty && !hasNodes && !hasBeat }
+    var isEmpty: Bool { heads.isEmpty && changed.isEmpty && known.isEmpty && contended.isEmpty && !hasNodes && !hasBeat }
 
     mutating func append(_ session: SessionKey, _ head: SessionHead) { heads[session] = head }
 
     mutating func change(_ session: SessionKey) { changed.insert(session) }
 
     mutating func know(_ token: TokenHash) { known.insert(token) }
+
+    mutating func contend(_ session: SessionKey) { contended.insert(session) }
 
     mutating func changeNodes() { hasNodes = true }
 
@@ -25,6 +28,7 @@ struct OutgoingNews {
         heads.merge(other.heads) { $1 }
         changed.formUnion(other.changed)
         known.formUnion(other.known)
+        contended.formUnion(other.contended)
         hasNodes = hasNodes || other.hasNodes
         hasBeat = hasBeat || other.hasBeat
     }
@@ -47,6 +51,10 @@ struct OutgoingNews {
         for session in changed { add(NewsMessage.bytes(session)) }
         begin(.known)
         for token in known { add(token.bytes) }
+        for session in contended {
+            begin(.contended)
+            add(NewsMessage.bytes(session))
+        }
         begin(.nodes)
         if hasNodes { add([0]) }
         if let last = builder.end() { messages.append(last) }

@@ -27,6 +27,8 @@ extension PostgresJournal {
         }
     }
 
+    public func tellContention(of session: SessionKey) { engine.tell(.contention) { $0.contend(session) } }
+
     // MARK: Nodes
 
     public func join(_ node: NodeRecord, done: @escaping Done<Void>) {

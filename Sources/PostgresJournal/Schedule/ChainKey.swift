@@ -15,11 +15,12 @@ enum ChainKey: Hashable, Sendable {
     case streams(SessionKey)
     case alarms
     case heartbeat
+    case contention
 
     /// Whether it is about nodes: such requests do not wait for the connections that write sessions.
     var isOfNodes: Bool {
         switch self {
-        case .node, .streams, .alarms, .heartbeat: true
+        case .node, .streams, .alarms, .heartbeat, .contention: true
         case .session, .token, .id, .shared: false
         }
     }

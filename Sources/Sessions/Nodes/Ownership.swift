@@ -24,12 +24,17 @@ struct Ownership: Sendable {
     private static let collisionTime: Duration = .seconds(1)
     static let holdTime: Duration = .seconds(5)
 
-    /// Another node was first.
-    mutating func collide(now: Duration) {
+    /// Another node was first. Returns whether the others are to be told: one of them had better become the owner.
+    mutating func collide(now: Duration) -> Bool {
         if now - collidedSince > Self.collisionTime { (collisions, collidedSince) = (0, now) }
         collisions += 1
-        if collisions >= Self.collisionLimit, owner == nil { heldUntil = now + Self.holdTime }
+        guard collisions >= Self.collisionLimit, owner == nil else { return false }
+        hold(now: now)
+        return collisions == Self.collisionLimit
     }
+
+    /// The node's next append makes it the owner for a while.
+    mutating func hold(now: Duration) { if owner == nil { heldUntil = now + Self.holdTime } }
 }
 
 extension SessionBatch {

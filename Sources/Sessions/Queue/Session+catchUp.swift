@@ -52,12 +52,19 @@ extension Session {
         }
     }
 
-    /// Another node was first. Where that is so again and again this node becomes the owner for a while: the others pass their
-    /// requests on then.
+    /// Another node was first. Where that is so again and again whichever of the two is first next becomes the owner for a
+    /// while: the other passes its requests on then. The one that loses says so, since it may go on losing.
     private func noteCollision() {
-        guard shared.lease != nil else { return }
+        guard let journal = shared.sharedJournal else { return }
         let now = shared.time.monotonic()
-        core.withLock { $0.ownership.collide(now: now) }
+        let contended = core.withLock { $0.ownership.collide(now: now) ? $0.key : nil }
+        if let contended { journal.tellContention(of: contended) }
+    }
+
+    /// Another node loses against this one, or did a moment ago.
+    func isWantedElsewhere() {
+        let now = shared.time.monotonic()
+        core.withLock { $0.ownership.hold(now: now) }
     }
 
     /// Loads what is newer than the head, as often as it takes; nil if the session is gone.

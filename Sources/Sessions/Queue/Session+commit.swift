@@ -108,6 +108,11 @@ extension Session: TurnQueueOwner {
         }
     }
 
+    package func readWhatIsNewer(_ done: @escaping @Sendable () -> Void) {
+        guard shared.lease != nil else { return done() }
+        readNews { _ in done() }
+    }
+
     /// Nothing of the batch is kept: its stores are back at their heads, those that it made are gone.
     func discard(_ pending: PendingCommit) {
         for store in pending.stores {

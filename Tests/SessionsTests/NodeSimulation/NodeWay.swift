@@ -261,6 +261,13 @@ final class NodeWay: SharedJournal {
 
     func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) { state.withLock { $0.heard = heard } }
 
+    func tellContention(of session: SessionKey) {
+        ask({ _ in }) { [kept] (done: @escaping Done<Void>) in
+            kept.tellContention(of: session)
+            done(.success(()))
+        }
+    }
+
     func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
         ask(done) { [kept] in kept.marks(of: sessions, done: $0) }
     }
