@@ -68,6 +68,8 @@ package final class SessionEnvironment: Sendable {
     let reminderClock = ReminderClock()
     let streamPlaces: Places
     let waitPlaces: Places
+    /// When the journal last said where sessions are, on the monotonic clock.
+    let lastAnswer = Lock<Duration>(.seconds(-60))
     private let lastNumber = Lock<UInt64>(0)
     /// Names of features of which a state with unread members was reported.
     private let reportedLosses = Lock<Set<String>>([])

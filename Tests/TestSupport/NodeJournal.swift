@@ -50,6 +50,8 @@ public final class NodeJournal: SharedJournal {
     /// Time of the journal itself: since some fixed point.
     private let now: @Sendable () -> Duration
     private let isCutOff = Lock(false)
+    /// Of one session it is not said where it is, as long as that is set: what is asked waits.
+    private let heldMarks = Lock<(session: SessionKey?, asked: [@Sendable () -> Void])>((nil, []))
 
     public init(
         _ kept: MemoryJournal, _ cluster: Cluster, now: @escaping @Sendable () -> Duration = { .zero }
@@ -69,11 +71,27 @@ public final class NodeJournal: SharedJournal {
         cluster.listeners.withLock { $0.append((ObjectIdentifier(self), heard)) }
     }
 
+    /// Does not say where a session is until this is called with nil.
+    public func holdMarks(of session: SessionKey?) {
+        let asked = heldMarks.withLock { held in
+            let asked = session == nil ? held.asked : []
+            held = (session, session == nil ? [] : held.asked)
+            return asked
+        }
+        for ask in asked { ask() }
+    }
+
     public func tellContention(of session: SessionKey) {
         if !isCutOff.withLock({ $0 }) { cluster.tell(.contended(session), from: self) }
     }
 
     public func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
+        let isHeld = heldMarks.withLock { held in
+            guard let session = held.session, sessions.contains(session) else { return false }
+            held.asked.append { [self] in self.marks(of: sessions, done: done) }
+            return true
+        }
+        if isHeld { return }
         reach(done) {
             var marks: [SessionKey: SessionMark] = [:]
             for key in sessions { marks[key] = kept.mark(of: key) }

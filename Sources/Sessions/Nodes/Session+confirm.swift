@@ -9,12 +9,14 @@ extension Session {
         let asked = shared.time.monotonic()
         guard let key = core.withLock({ $0.key }) else {
             return journal.areKnown([tokenHash]) { [self] result in
+                noteAnswer(result)
                 let hasMoved = result.map { $0.contains(tokenHash) }
                 if case .success(false) = hasMoved { confirmed(at: asked) }
                 done(hasMoved)
             }
         }
         journal.marks(of: [key]) { [self] result in
+            noteAnswer(result)
             done(
                 core.withLock { core in
                     result.map { marks in
@@ -25,7 +27,13 @@ extension Session {
         }
     }
 
-    /// The same for a request that only reads: a journal that does not answer soon counts as one that cannot be reached.
+    /// The journal is there, even if it is slow.
+    private func noteAnswer<Value>(_ result: Result<Value, StoreError>) {
+        if case .success = result { shared.lastAnswer.withLock { $0 = shared.time.monotonic() } }
+    }
+
+    /// The same for a request that only reads: a journal that has been silent to all for two seconds counts as one that cannot
+    /// be reached. One that answers others is waited for: what is known here may be old.
     func hasMovedSoon(_ done: @escaping Done<Bool>) {
         guard shared.sharedJournal != nil else { return done(.success(false)) }
         let answer = Lock<Result<Bool, StoreError>>(.failure(.silentJournal))
@@ -35,14 +43,21 @@ extension Session {
             wait.end(true)
         }
         wait.start(
-            Task(executorPreference: shared.executor) { [clock = shared.clock] in
-                // Cancelled if the answer comes first.
-                if (try? await clock.sleep(for: Self.patience)) != nil { wait.end(false) }
+            Task(executorPreference: shared.executor) { [shared] in
+                var waited = Duration.zero
+                repeat {
+                    // Cancelled if the answer comes first.
+                    guard (try? await shared.clock.sleep(for: Self.patience)) != nil else { return }
+                    waited += Self.patience
+                } while waited < Self.longestPatience
+                    && shared.time.monotonic() - shared.lastAnswer.withLock { $0 } < Self.patience
+                wait.end(false)
             })
     }
 
-    /// How long readers wait for a journal that is silent.
+    /// How long readers wait for a journal that is silent, and for one that is slow.
     private static var patience: Duration { .seconds(2) }
+    private static var longestPatience: Duration { .seconds(10) }
 
     /// No other node had changed it when that was asked.
     func confirmed(at asked: Duration) { core.withLock { $0.confirmed = max($0.confirmed, asked) } }

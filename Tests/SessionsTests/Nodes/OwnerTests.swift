@@ -40,38 +40,6 @@ struct OwnerTests {
         _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
     }
 
-    @Test("is for some seconds a node that lost again and again")
-    func collisions() throws {
-        let nodes = try NodePair()
-        nodes.cluster.lose(true)
-        for number in 1...4 {
-            _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
-            #expect(try nodes.owner == nil)
-            #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#).get().version == UInt64(2 * number + 1))
-        }
-        #expect(try nodes.owner?.node == nodes.there.table.environment.lease?.id)
-        let outcome = try nodes.here.send(#"{"type":"add","amount":1}"#)
-        #expect(outcome.code == .elsewhere)
-        nodes.cluster.lose(false)
-        nodes.pass(9)
-        #expect(try nodes.owner == nil)
-        _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
-    }
-
-    @Test("is for some seconds a node against which another one lost again and again")
-    func contention() throws {
-        let nodes = try NodePair()
-        try nodes.here.send(#"{"type":"add","amount":1}"#)
-        nodes.thereJournal.tellContention(of: try #require(nodes.here.session.core.withLock { $0.key }))
-        #expect(try nodes.owner == nil)
-        try nodes.here.send(#"{"type":"add","amount":1}"#)
-        #expect(try nodes.owner?.node == nodes.here.table.environment.lease?.id)
-        #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#).code == .elsewhere)
-        nodes.pass(9)
-        #expect(try nodes.owner == nil)
-        _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
-    }
-
     @Test("can only be a node that is among the others, and reaches the journal")
     func mayRunWork() throws {
         let (cluster, kept) = (NodeJournal.Cluster(), MemoryJournal())

@@ -1,0 +1,72 @@
+import MVI
+import MVITesting
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+@Suite("Of two nodes that use one session at the same time", .timeLimit(.minutes(10)))
+struct ContentionTests {
+    @Test("the one that lost again and again owns the session for some seconds")
+    func collisions() throws {
+        let nodes = try NodePair()
+        nodes.cluster.lose(true)
+        for number in 1...4 {
+            _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
+            #expect(try nodes.owner == nil)
+            #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#).get().version == UInt64(2 * number + 1))
+        }
+        #expect(try nodes.owner?.node == nodes.there.table.environment.lease?.id)
+        let outcome = try nodes.here.send(#"{"type":"add","amount":1}"#)
+        #expect(outcome.code == .elsewhere)
+        nodes.cluster.lose(false)
+        nodes.pass(9)
+        #expect(try nodes.owner == nil)
+        _ = try nodes.here.send(#"{"type":"add","amount":1}"#).get()
+    }
+
+    @Test("the one against which another lost again and again owns the session for some seconds")
+    func contention() throws {
+        let nodes = try NodePair()
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        nodes.thereJournal.tellContention(of: try #require(nodes.here.session.core.withLock { $0.key }))
+        #expect(try nodes.owner == nil)
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        #expect(try nodes.owner?.node == nodes.here.table.environment.lease?.id)
+        #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#).code == .elsewhere)
+        nodes.pass(9)
+        #expect(try nodes.owner == nil)
+        _ = try nodes.sendThere(#"{"type":"add","amount":1}"#).get()
+    }
+
+    @Test("a reader waits for a slow journal that answers others, and two seconds for one that is silent")
+    func slowJournal() async throws {
+        let nodes = try NodePair()
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        let (there, key) = (nodes.there, try #require(nodes.here.session.core.withLock { $0.key }))
+        let (second, _) = try there.table.made(.bearer)
+        nodes.cluster.lose(true)
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        nodes.thereJournal.holdMarks(of: key)
+        let count = Box<String>()
+        nodes.other.confirm { count.set((try? nodes.count(nodes.other)) ?? "") }
+        for _ in 0..<2 {
+            await there.clock.sleepers()
+            there.time.advance(by: .seconds(2))
+            second.confirm {}
+            there.clock.advance(by: .seconds(2))
+        }
+        await there.clock.sleepers()
+        #expect(count.value == nil)
+        nodes.thereJournal.holdMarks(of: nil)
+        #expect(try #require(count.value).contains(#""count":2"#))
+        nodes.thereJournal.holdMarks(of: key)
+        let confirmed = Gate()
+        nodes.other.confirm { confirmed.open() }
+        await there.clock.sleepers()
+        there.time.advance(by: .seconds(2))
+        there.clock.advance(by: .seconds(2))
+        try await confirmed.wait()
+    }
+}
