@@ -91,7 +91,7 @@ public final class HTTPPeerTransport: PeerTransport {
         switch error {
         // No such host, or none of its addresses answers.
         case is NIOConnectionError, ChannelError.connectTimeout: return false
-        // Nobody listens. A connection that was there has other errors.
+        // No process listens at the address. A connection that was there has other errors.
         case let error as IOError: return error.errnoCode != ECONNREFUSED
         case let error as HTTPClientError:
             let before: [HTTPClientError] = [

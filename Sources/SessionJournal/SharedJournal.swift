@@ -17,8 +17,8 @@ public protocol SharedJournal: Journal {
     /// Which of the sessions are kept that began with these tokens, or were ended.
     func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>)
 
-    /// Tells the others that this process loses against one of them again and again where it appends to a session. A hint:
-    /// nothing is kept.
+    /// Tells the other processes that appends of this one to a session conflict with theirs again and again. A hint: nothing
+    /// is kept.
     func tellContention(of session: SessionKey)
 
     // MARK: Nodes
@@ -44,7 +44,7 @@ public protocol SharedJournal: Journal {
     func noteStreams(
         _ count: Int, of session: SessionKey, on node: NodeID, limit: Int?, done: @escaping Done<Bool>)
 
-    /// Reminders that are due, for one node alone: nobody is given the same ones again until a time has passed. Those of
+    /// Reminders that are due, for one node alone: no node gets the same ones again until a time has passed. Those of
     /// sessions that another living node owns are left to that one.
     ///
     /// - Parameters:
@@ -74,7 +74,7 @@ public enum JournalNews: Sendable {
     case changed([SessionKey])
     /// Sessions that were not kept are now, or were ended: those that began with these tokens.
     case known([TokenHash])
-    /// Another process loses again and again where it appends to a session.
+    /// Appends of another process to a session conflict again and again.
     case contended(SessionKey)
     /// A node came, went or began to drain.
     case nodes

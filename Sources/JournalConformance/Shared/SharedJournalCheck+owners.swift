@@ -119,7 +119,7 @@ extension SharedJournalCheck {
                 #expect(try await other.journal.stored(logs[index].log).owner == logs[index].owner)
             }
         },
-        SharedJournalCheck("a receipt that is there already is told whoever owns the session") { one, other in
+        SharedJournalCheck("a receipt that is there already is told, whichever node owns the session") { one, other in
             var log = try await one.journal.newLogWithStore()
             let receipt = Sample.receipt("key")
             try await one.journal.commit(log.batch(receipts: [receipt]), to: &log)

@@ -21,23 +21,23 @@ package protocol TurnQueueOwner: AnyObject, Sendable {
     var queue: TurnQueue { get }
     /// Its clock, its executor and its bounds.
     var environment: StoreEnvironment { get }
-    /// Whether other processes may have been first, of which nothing is known here until a commit: then nobody is told what
-    /// was decided where a commit fails.
+    /// Whether other processes append to the same log. What the batch decided may then be out of date when its commit fails,
+    /// and is not answered.
     var hasOtherWriters: Bool { get }
     /// Commits what the batch's jobs left. Called by the queue's runner, under no lock.
     ///
     /// Returns the end if it is at hand; else returns nil and calls `ended` later, once, from any thread that may run
     /// handlers.
     func commit() -> CommitEnd?
-    /// Reads what other writers appended during a wait, then calls `done`: what runs again on what was known before it would
-    /// lose against a writer that does not pause.
-    func readWhatIsNewer(_ done: @escaping @Sendable () -> Void)
+    /// Loads the appends of other writers, then calls `done`. Called after the wait that follows a conflict: a batch that ran
+    /// on the state of before the wait would conflict again with a writer that does not wait.
+    func loadNewer(_ done: @escaping @Sendable () -> Void)
 }
 
 extension TurnQueueOwner {
     package var hasOtherWriters: Bool { false }
 
-    package func readWhatIsNewer(_ done: @escaping @Sendable () -> Void) { done() }
+    package func loadNewer(_ done: @escaping @Sendable () -> Void) { done() }
 
     /// Takes a job. If the queue is idle this thread runs it, and what comes meanwhile.
     package func enqueue(_ job: any QueueJob) {
@@ -157,7 +157,7 @@ extension TurnQueueOwner {
         Task(executorPreference: environment.executor) { [self, clock = environment.clock] in
             // Nothing cancels it.
             try? await clock.sleep(for: time)
-            readWhatIsNewer { [self] in drive() }
+            loadNewer { [self] in drive() }
         }
         return false
     }

@@ -10,7 +10,7 @@ extension TurnRunner {
         PendingCheck { [self] call in await judge(intent, call) }
     }
 
-    /// Interceptors come before the check: what they refuse asks nobody.
+    /// Interceptors come before the check: an intent that they refuse is not checked.
     private func judge(_ intent: F.Intent, _ call: CheckCall) async -> JudgedTurn {
         var intent = intent
         let context = TurnContext(call.intentID, call.scope, earlier: [], principal: call.principal)

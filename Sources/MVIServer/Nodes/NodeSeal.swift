@@ -4,7 +4,7 @@ import SessionJournal
 
 /// Proves to a node that a request comes from another node of the same journal.
 ///
-/// The key follows from the journal's secret (HKDF, RFC 5869), which all its nodes have and nobody else: nothing has to be
+/// The key follows from the journal's secret (HKDF, RFC 5869), which only its nodes have: nothing has to be
 /// set. The proof is an HMAC (RFC 2104) over the stamp, method, target and fields; the stamp has a hash of the body.
 struct NodeSeal: Sendable {
     /// How old a stamp may be, and how far ahead of this node's clock.

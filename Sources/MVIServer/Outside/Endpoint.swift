@@ -13,7 +13,7 @@ import WireJSON
 /// }
 /// ```
 ///
-/// It reads no cookies and knows no session of the caller's: whoever calls has to prove itself by what the handler
+/// It reads no cookies and knows no session of the caller's: the caller has to prove who it is by what the handler
 /// checks, such as a signature over the body's bytes.
 public struct Endpoint: Sendable {
     /// The methods that an endpoint may have.

@@ -9,7 +9,7 @@ extension ProblemType {
 
     static let tooManyConnections = ProblemType(
         "too-many-connections", 429, "Too many connections of one address",
-        meaning: "The client's address has as many connections, or streams, as one address may have.",
+        meaning: "The client's address has too many connections, or streams.",
         remedy: "Close those that are not used. If a proxy is in front, the server has to be told: `--trusted-proxy`.")
 
     static let tooManyStores = ProblemType(
@@ -25,7 +25,7 @@ extension ProblemType {
 
     static let tooManyWaits = ProblemType(
         "too-many-waits", 429, "Too many requests are waiting",
-        meaning: "As many requests as may wait for a change of state do so already.",
+        meaning: "Too many requests are already waiting for a change of state.",
         remedy: "Let the earlier ones end first, or use a stream.")
 
     static let tooManySessions = ProblemType(

@@ -119,7 +119,7 @@ extension SessionCore {
         return []
     }
 
-    /// The session's work is another node's, or nobody's: what is in memory is as if it had just been loaded.
+    /// Another node runs the session's work, or none does: the stores in memory are as if they had just been loaded.
     mutating func loseWork() -> [SessionStore] {
         var new = ownership
         (new.isHere, new.working, new.heldUntil) = (false, [], .zero)

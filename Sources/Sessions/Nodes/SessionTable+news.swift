@@ -17,7 +17,7 @@ extension SessionTable {
             for key in keys { session(key)?.catchUp() }
         case .known(let tokens):
             for token in tokens { session(token)?.heardOfIt() }
-        case .contended(let key): session(key)?.isWantedElsewhere()
+        case .contended(let key): session(key)?.heardOfContention()
         case .nodes: break
         case .interrupted: compareMarks()
         }

@@ -62,7 +62,7 @@ extension Session {
     }
 
     /// Another node loses against this one, or did a moment ago.
-    func isWantedElsewhere() {
+    func heardOfContention() {
         let now = shared.time.monotonic()
         core.withLock { $0.ownership.hold(now: now) }
     }
@@ -136,7 +136,7 @@ extension Session {
         }
         follow(applied)
         bringBack(unloaded)
-        // What its owner ran for watchers nobody runs now, or it never heard of those of this node.
+        // No node runs the work for watchers now, or the owner never heard of the watchers of this node.
         if before != nil, news.owner == nil { lookAfterWork() }
     }
 

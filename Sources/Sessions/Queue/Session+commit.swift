@@ -86,7 +86,7 @@ extension Session: TurnQueueOwner {
                     }
                 }
                 ended((.committed, results))
-            // What was decided may be wrong by now: nobody is told that.
+            // The results may be out of date: they are not answered.
             case .failure(let error):
                 for result in results { result.job.end(error) }
                 ended((.committed, []))
@@ -108,7 +108,7 @@ extension Session: TurnQueueOwner {
         }
     }
 
-    package func readWhatIsNewer(_ done: @escaping @Sendable () -> Void) {
+    package func loadNewer(_ done: @escaping @Sendable () -> Void) {
         guard shared.lease != nil else { return done() }
         readNews { _ in done() }
     }
