@@ -39,6 +39,8 @@ final class Engine: Sendable {
         var schedule = Schedule<Request>()
         var lanes: [Lane]
         var reads: Deque<Ready<Read>> = []
+        /// What others are to be told of the writers' commits.
+        var news = OutgoingNews()
         var waitingBytes = 0
         var waitingReads = 0
         var isClosing = false
@@ -185,27 +187,6 @@ final class Engine: Sendable {
 
     // MARK: Writers
 
-    /// What a writer does next.
-    enum Task {
-        case group([Ready<Write>])
-        case statements([Ready<Write>])
-        case steps(Ready<Write>)
-        case streams([Ready<Write>])
-
-        /// The task with a group's appends in the order in which their rows are locked: see `AppendGroup`.
-        var inOrder: Task {
-            guard case .group(let writes) = self else { return self }
-            return .group(writes.sorted { $0.value.order < $1.value.order })
-        }
-
-        var writes: [Ready<Write>] {
-            switch self {
-            case .group(let writes), .statements(let writes), .streams(let writes): writes
-            case .steps(let write): [write]
-            }
-        }
-    }
-
     /// The next task of a lane, kinds in turn; nil if there is none.
     func nextTask(_ index: Int, after last: inout Int) -> Task? {
         state.withLock { state in
@@ -250,10 +231,10 @@ final class Engine: Sendable {
         }
     }
 
-    /// Waits until something is ready in a lane, for a time at most.
+    /// Waits until something is ready in a lane, or news for the lane that tells them, for a time at most.
     func waitForTask(_ index: Int, atMost time: Duration) {
         let sleeps = state.withLock { state in
-            if !state.lanes[index].isEmpty || state.isOver { return false }
+            if !state.lanes[index].isEmpty || state.isOver || index == nodeLane && !state.news.isEmpty { return false }
             state.lanes[index].isAsleep = true
             return true
         }
@@ -262,7 +243,28 @@ final class Engine: Sendable {
         state.withLock { $0.lanes[index].isAsleep = false }
     }
 
-    func hasTask(_ index: Int) -> Bool { state.withLock { !$0.lanes[index].isEmpty } }
+    func hasTask(_ index: Int) -> Bool {
+        state.withLock { !$0.lanes[index].isEmpty || index == nodeLane && !$0.news.isEmpty }
+    }
+
+    /// Leaves news to the lane that tells them. A writer would wait for the answer before its next group: a pooler takes no
+    /// statement before that.
+    func leave(_ news: OutgoingNews) {
+        let wakes = state.withLock { state in
+            state.news.add(news)
+            defer { state.lanes[nodeLane].isAsleep = false }
+            return state.lanes[nodeLane].isAsleep
+        }
+        if wakes { writers[nodeLane].signal() }
+    }
+
+    /// All news that were left.
+    func takeNews() -> OutgoingNews {
+        state.withLock { state in
+            defer { state.news = OutgoingNews() }
+            return state.news
+        }
+    }
 
     var isClosing: Bool { state.withLock { $0.isClosing } }
 

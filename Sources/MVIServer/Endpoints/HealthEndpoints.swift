@@ -36,7 +36,7 @@ struct HealthEndpoints: Sendable {
         }
         guard sessions.mayRunWork else {
             throw Problem(
-                .notReady, "The server is not among those that share the journal: it has just begun, or lost the journal.",
+                .notReady, "The server is not among those that share the journal: it has just begun, or lost it.",
                 retryAfter: .seconds(2))
         }
         if let silent = monitor?.silent, !silent.isEmpty {

@@ -10,7 +10,9 @@ struct OutgoingNews {
     /// Whether the sender is to hear itself.
     private(set) var hasBeat = false
 
-    var isEmpty: Bool { heads.isEmpty && changed.isEmpty && known.isEmpty && contended.isEmpty && !hasNodes && !hasBeat }
+    var isEmpty: Bool {
+        heads.isEmpty && changed.isEmpty && known.isEmpty && contended.isEmpty && !hasNodes && !hasBeat
+    }
 
     mutating func append(_ session: SessionKey, _ head: SessionHead) { heads[session] = head }
 

@@ -117,6 +117,8 @@ extension WriteLane {
 
     /// Refuses all that is ready.
     func refuseAll() {
+        // Others find it when they compare what they show with the database.
+        if index == engine.nodeLane { (_, news) = (engine.takeNews(), OutgoingNews()) }
         let trouble = engine.laneTrouble(index) ?? .journalClosed
         let writes = engine.takeAll(index)
         guard !writes.isEmpty else { return }

@@ -6,9 +6,15 @@ import SessionJournal
 /// What other processes are told, and what is noted of streams.
 extension WriteLane {
     /// Tells others what was committed: outside the transaction, since a `NOTIFY` in it would let only one commit at a time,
-    /// and without a wait for the answer.
+    /// by the lane for nodes, and without a wait for the answer.
     func tellNews() {
+        if index == engine.nodeLane { news.add(engine.takeNews()) }
         guard let connection, !news.isEmpty else { return }
+        guard index == engine.nodeLane else {
+            engine.leave(news)
+            news = OutgoingNews()
+            return
+        }
         let (channels, notify) = (engine.channels, engine.statements.notify)
         var statements = news.messages(from: channels.sender).map {
             PostgresStatement(notify, [.text(channels.news), .text($0.text)])

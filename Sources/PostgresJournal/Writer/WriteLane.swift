@@ -53,6 +53,7 @@ final class WriteLane {
                 continue
             }
             guard let task = engine.nextTask(index, after: &lastKind) else {
+                tellNews()
                 if engine.isOver { break }
                 probeIfDue()
                 if connection != nil { engine.waitForTask(index, atMost: nextProbe - .now) }
@@ -77,8 +78,9 @@ final class WriteLane {
         case .steps(let write): completions = [commit(write.value)]
         case .streams(let writes): completions = commit(streams: writes.map(\.value)[...])
         }
+        if index != engine.nodeLane { tellNews() }
         answer(task.writes, with: completions)
-        tellNews()
+        if index == engine.nodeLane { tellNews() }
     }
 
     func answer(_ writes: [Engine.Ready<Write>], with completions: [Completion]) {
