@@ -249,7 +249,7 @@ final class Engine: Sendable {
 
     /// Leaves news to the lane that tells them. A writer would wait for the answer before its next group: a pooler takes no
     /// statement before that.
-    func leave(_ news: OutgoingNews) {
+    func leaveNews(_ news: OutgoingNews) {
         let wakes = state.withLock { state in
             state.news.add(news)
             defer { state.lanes[nodeLane].isAsleep = false }

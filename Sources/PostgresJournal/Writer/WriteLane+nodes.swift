@@ -11,7 +11,7 @@ extension WriteLane {
         if index == engine.nodeLane { news.add(engine.takeNews()) }
         guard let connection, !news.isEmpty else { return }
         guard index == engine.nodeLane else {
-            engine.leave(news)
+            engine.leaveNews(news)
             news = OutgoingNews()
             return
         }

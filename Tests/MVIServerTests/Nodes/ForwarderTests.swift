@@ -223,7 +223,7 @@ struct ForwarderTests {
         #expect(try await here.forward(isRepeatable: true).status == 202)
     }
 
-    @Test("an owner that hangs is not asked for ever, and nobody says that the request was not served")
+    @Test("an owner that hangs is not asked for ever, and no answer says that the request was not served")
     func hanging() async throws {
         let again = try Trial([], then: { _ in .lost })
         let answer = try await again.forward(isRepeatable: true)
@@ -249,7 +249,7 @@ struct ForwarderTests {
         #expect(try await trial.forward().problem == "journal-unavailable")
     }
 
-    @Test("what another node sent on goes no further, whoever says that it owns the session")
+    @Test("what another node sent on goes no further, whichever node owns the session")
     func loop() async throws {
         let proven = try Trial([{ _ in .answer(200) }], triesThatFail: 0)
         #expect(try await proven.forward(sender: .node).status == 421)
