@@ -29,7 +29,9 @@ extension Session {
 
     /// The journal is there, even if it is slow.
     private func noteAnswer<Value>(_ result: Result<Value, StoreError>) {
-        if case .success = result { shared.lastAnswer.withLock { $0 = shared.time.monotonic() } }
+        guard case .success = result else { return }
+        let now = shared.time.monotonic()
+        shared.lastAnswer.withLock { $0 = now }
     }
 
     /// The same for a request that only reads: a journal that has been silent to all for two seconds counts as one that cannot
