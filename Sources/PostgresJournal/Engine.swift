@@ -171,7 +171,7 @@ final class Engine: Sendable {
             switch write.keys.first {
             case .session(let session): Int(truncatingIfNeeded: session.number)
             case .token(let token): token.shard
-            case .id, .shared, .node, .streams, .alarms, .heartbeat, .contention, nil: 0
+            case .id, .shared, .node, .streams, .alarms, nil: 0
             }
         return Int(UInt(bitPattern: place) % UInt(options.writers))
     }

@@ -38,15 +38,15 @@ extension Engine {
     }
 
     /// Sends a heartbeat to this process's listener, by a connection that does not listen.
-    func beat() { tell(.heartbeat) { $0.beat() } }
+    func beat() {
+        var news = OutgoingNews()
+        news.beat()
+        leaveNews(news)
+    }
 
-    /// Tells news of what is not in the database.
-    func tell(_ key: ChainKey, _ add: @escaping @Sendable (inout OutgoingNews) -> Void) {
-        let write = Write(
-            work: .steps { transaction in
-                add(&transaction.news)
-                return .other {}
-            }, keys: [key], bytes: 50, fail: { _, _ in .other {} })
-        _ = self.add(write)
+    func tellContention(of session: SessionKey) {
+        var news = OutgoingNews()
+        news.contend(session)
+        leaveNews(news)
     }
 }

@@ -27,7 +27,7 @@ extension PostgresJournal {
         }
     }
 
-    public func tellContention(of session: SessionKey) { engine.tell(.contention) { $0.contend(session) } }
+    public func tellContention(of session: SessionKey) { engine.tellContention(of: session) }
 
     // MARK: Nodes
 

@@ -14,13 +14,11 @@ enum ChainKey: Hashable, Sendable {
     /// How many streams of a session are open.
     case streams(SessionKey)
     case alarms
-    case heartbeat
-    case contention
 
     /// Whether it is about nodes: such requests do not wait for the connections that write sessions.
     var isOfNodes: Bool {
         switch self {
-        case .node, .streams, .alarms, .heartbeat, .contention: true
+        case .node, .streams, .alarms: true
         case .session, .token, .id, .shared: false
         }
     }
