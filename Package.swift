@@ -19,6 +19,7 @@ let package = Package(
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
         .library(name: "PostgresJournal", targets: ["PostgresJournal"]),
         .library(name: "JournalConformance", targets: ["JournalConformance"]),
+        .library(name: "PrometheusMetrics", targets: ["PrometheusMetrics"]),
         .library(name: "NodeTransport", targets: ["NodeTransport"]),
         .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
@@ -29,7 +30,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
@@ -42,7 +45,11 @@ let package = Package(
 
         // Pure code: no I/O, no HTTP.
         .target(
-            name: "MVI", dependencies: ["Locking", .product(name: "DequeModule", package: "swift-collections")],
+            name: "MVI",
+            dependencies: [
+                "Locking", .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
             swiftSettings: settings),
         .target(name: "MVITesting", dependencies: ["MVI", "WireJSON", "Locking"], swiftSettings: settings),
         .target(name: "WireJSON", swiftSettings: settings),
@@ -50,6 +57,10 @@ let package = Package(
         // What types look like on the wire, for clients in other languages.
         .target(name: "Schema", dependencies: ["WireJSON"], swiftSettings: settings),
         .target(name: "EventStream", swiftSettings: settings),
+        .target(
+            name: "PrometheusMetrics",
+            dependencies: ["Locking", .product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: settings),
         // For apps: nothing of the server's, no C library.
         .target(
             name: "MVIClient",
@@ -71,9 +82,11 @@ let package = Package(
             name: "Sessions",
             dependencies: [
                 "MVI", "WireJSON", "JSONDelta", "EventStream", "SessionJournal", "Locking",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: settings),
 
@@ -113,11 +126,13 @@ let package = Package(
             name: "MVIServer",
             dependencies: [
                 "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking",
-                "CResources", "Schema",
+                "CResources", "PrometheusMetrics", "Schema",
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: settings),
         // Of its own, so that only servers that share a journal build an HTTP client.
@@ -149,8 +164,9 @@ let package = Package(
         .executableTarget(
             name: "mvi-server",
             dependencies: [
-                "DemoFeatures", "JWTAuthentication", "MVIServer", "NodeTransport", "PostgresJournal", "SQLiteJournal",
-                "SessionJournal",
+                "DemoFeatures", "JWTAuthentication", "MVIServer", "NodeTransport", "PostgresJournal",
+                "PrometheusMetrics", "SQLiteJournal", "SessionJournal",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -235,6 +251,10 @@ let package = Package(
             name: "JSONDeltaTests", dependencies: ["JSONDelta", "WireJSON"], swiftSettings: settings),
         .testTarget(
             name: "SchemaTests", dependencies: ["Schema", "MVI", "WireJSON"], swiftSettings: settings),
+        .testTarget(
+            name: "PrometheusMetricsTests",
+            dependencies: ["PrometheusMetrics", .product(name: "Metrics", package: "swift-metrics")],
+            swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
         .testTarget(
             name: "SessionJournalTests",
@@ -278,7 +298,9 @@ let package = Package(
                 "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream",
                 "JSONDelta", "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "NodeTransport", "SessionJournal",
                 "Sessions", "WireJSON",
+                "PrometheusMetrics",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
