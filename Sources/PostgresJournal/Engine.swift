@@ -63,6 +63,7 @@ final class Engine: Sendable {
     let statements: Statements
     let logger: Logger
     let completions: CompletionThreads
+    let meter = Lock<(any JournalMeter)?>(nil)
     private let state: Lock<State>
     private let writers: [DispatchSemaphore]
     private let reader = DispatchSemaphore(value: 0)

@@ -237,6 +237,8 @@ public final class PostgresJournal: SharedJournal {
     /// What it did so far.
     public var statistics: PostgresStatistics { engine.statistics }
 
+    public func measure(by meter: any JournalMeter) { engine.meter.withLock { $0 = meter } }
+
     public func close() async {
         engine.close()
         await engine.waitForEnd()

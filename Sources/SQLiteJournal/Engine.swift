@@ -61,6 +61,7 @@ final class Engine: Sendable {
     let options: JournalOptions
     let logger: Logger
     let completions: CompletionThreads
+    let meter = Lock<(any JournalMeter)?>(nil)
     private let state = Lock(State())
     private let writer = DispatchSemaphore(value: 0)
     private let reader = DispatchSemaphore(value: 0)

@@ -166,6 +166,8 @@ public final class SQLiteJournal: Journal {
         return statistics
     }
 
+    public func measure(by meter: any JournalMeter) { engine.meter.withLock { $0 = meter } }
+
     public func close() async {
         engine.close()
         await engine.waitForEnd()

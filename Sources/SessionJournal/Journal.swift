@@ -92,11 +92,16 @@ public protocol Journal: Sendable {
     /// Why an append would probably fail now; nil if it would succeed. A server whose journal is in trouble is not ready.
     var trouble: StoreError? { get }
 
+    /// Has a meter told of each transaction from now on. A journal without transactions tells it nothing.
+    func measure(by meter: any JournalMeter)
+
     /// Does what it was asked for already, then lets go of its files. What comes later fails.
     func close() async
 }
 
 extension Journal {
+    public func measure(by meter: any JournalMeter) {}
+
     /// Keeps a new session that is anonymous.
     public func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
         create(session, credential: nil, done: done)

@@ -121,6 +121,7 @@ final class WriteLane {
                 return try batches.count == 1 ? [judge(writes[writes.startIndex], batches[0])] : split(writes)
             }
             let sql = engine.statements
+            let begun = ContinuousClock.now
             let transaction = try begin()
             let refusals = group.refusals(sql)
             let results = try transaction.commit([group.headUpdate(sql)] + refusals + group.writes(sql))
@@ -131,6 +132,7 @@ final class WriteLane {
                 statistics.appends += committed.count
                 statistics.largestGroup = max(statistics.largestGroup, committed.count)
             }
+            engine.meter.withLock { $0 }?.committed(appends: committed.count, in: .now - begun)
             for batch in batches where committed.contains(batch.session.number) {
                 news.append(batch.session, batch.head)
             }
@@ -151,6 +153,7 @@ final class WriteLane {
     private func judge(_ write: Write, _ batch: JournalBatch) throws -> Completion {
         guard case .append(_, let done) = write.work else { preconditionFailure("only an append can be judged") }
         let (sql, group) = (engine.statements, AppendGroup([batch]))
+        let begun = ContinuousClock.now
         let transaction = try begin()
         let lookUps = group.lookUps(sql)
         let results = try transaction.run(lookUps + [PostgresStatement(sql.storeNames, [.key(batch.session)])])
@@ -168,6 +171,7 @@ final class WriteLane {
             statistics.transactions += 1
             statistics.appends += 1
         }
+        engine.meter.withLock { $0 }?.committed(appends: 1, in: .now - begun)
         news.append(batch.session, batch.head)
         return .append(.committed, done)
     }

@@ -172,6 +172,7 @@ final class Writer {
         if writes.isEmpty, !database.hasGarbage { return [] }
         var phase = Phase.writing
         do {
+            let begun = ContinuousClock.now
             try database.begin.run()
             let completions = try writes.map { try $0.run(database) }
             if database.hasGarbage {
@@ -181,9 +182,12 @@ final class Writer {
             phase = .committing
             let start = ContinuousClock.now
             try database.commit.run()
-            lastCommit = (ContinuousClock.now - start, writes.count)
+            let now = ContinuousClock.now
+            lastCommit = (now - start, writes.count)
             statistics.transactions += 1
-            statistics.appends += completions.count { if case .append(.committed, _) = $0 { true } else { false } }
+            let appends = completions.count { if case .append(.committed, _) = $0 { true } else { false } }
+            statistics.appends += appends
+            engine.meter.withLock { $0 }?.committed(appends: appends, in: now - begun)
             return completions
         } catch {
             database.rollback()
