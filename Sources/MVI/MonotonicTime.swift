@@ -9,7 +9,7 @@
 /// Nanoseconds since some fixed point, for how long something took. `ContinuousClock` costs ten times as much, and this
 /// is read twice a turn.
 @usableFromInline
-func monotonicNanoseconds() -> UInt64 {
+package func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)

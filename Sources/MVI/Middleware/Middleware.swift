@@ -1,3 +1,5 @@
+import Tracing
+
 /// What stands beside a feature: observers, who see everything and change nothing, and interceptors, who may refuse or
 /// rewrite an intent before it is executed.
 public struct Middleware<F: Feature>: Sendable {
@@ -51,6 +53,8 @@ public struct Interception<F: Feature>: Sendable {
     public let session: SessionInfo
     /// Who sent the intent; nil for somebody who is not signed in.
     public let principal: Principal?
+    /// The span that the intent came in, of the tracer of swift-distributed-tracing; nil where nothing is traced.
+    public let trace: ServiceContext?
 }
 
 /// Something that happened in a store, as observers are told it after the commit: once each, in causal order.
@@ -85,4 +89,6 @@ public struct StoreObservation<F: Feature>: Sendable {
     public let session: SessionInfo
     /// Who sent the intent; nil for somebody who is not signed in, and for what no intent led to.
     public let principal: Principal?
+    /// The span of the turn; nil where nothing is traced.
+    public let trace: ServiceContext?
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Locking
+import Tracing
 
 /// Hands a store's observations to its observers, in order, on threads that nothing else runs on: a store never waits
 /// for its observers, and one that blocks delays other observers only.
@@ -28,11 +29,12 @@ final class ObserverQueue<F: Feature>: Sendable {
     @usableFromInline
     func append(
         _ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ instance: String, _ session: SessionInfo,
-        _ principal: Principal?
+        _ principal: Principal?, _ trace: ServiceContext?
     ) {
         let observations = events.map {
             StoreObservation(
-                event: $0, intentID: intentID, instance: instance, session: session, principal: principal)
+                event: $0, intentID: intentID, instance: instance, session: session, principal: principal,
+                trace: trace)
         }
         let isFirst = state.withLock { state -> Bool in
             let room = max(0, Self.limit - state.waiting.count)

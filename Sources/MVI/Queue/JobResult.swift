@@ -1,3 +1,5 @@
+import Tracing
+
 /// A finished job. A class, since it is handed on several times.
 package final class JobResult: Sendable {
     package let job: any QueueJob
@@ -156,14 +158,24 @@ package struct TurnContext: Sendable {
 
     package init(
         _ intentID: IntentID, _ scope: StoreScope, earlier: [Effect], principal: Principal? = nil,
-        inputs: TurnInputs? = nil, siblings: (any Siblings)? = nil
+        inputs: TurnInputs? = nil, siblings: (any Siblings)? = nil, trace: ServiceContext? = nil
     ) {
         self.intentID = intentID
         self.scope = scope
         self.earlier = earlier
-        let isPlain = principal == nil && inputs == nil && siblings == nil
-        extras = isPlain ? nil : TurnExtras(principal, inputs, siblings)
+        let isPlain = principal == nil && inputs == nil && siblings == nil && trace == nil
+        extras = isPlain ? nil : TurnExtras(principal, inputs, siblings, trace)
     }
+
+    /// The same in a span of its own.
+    func with(trace: ServiceContext) -> TurnContext {
+        TurnContext(
+            intentID, scope, earlier: earlier, principal: principal, inputs: extras?.inputs,
+            siblings: extras?.siblings, trace: trace)
+    }
+
+    /// The span that the turn runs in; nil where nothing is traced.
+    @usableFromInline var trace: ServiceContext? { extras?.trace }
 
     /// Who sent the intent that led to the turn.
     @inlinable var principal: Principal? { extras?.principal }
@@ -180,8 +192,11 @@ package final class TurnExtras: Sendable {
     let inputs: TurnInputs?
     /// The other stores of the session, where they are others than the store's scope says.
     let siblings: (any Siblings)?
+    let trace: ServiceContext?
 
-    init(_ principal: Principal?, _ inputs: TurnInputs?, _ siblings: (any Siblings)?) {
-        (self.principal, self.inputs, self.siblings) = (principal, inputs, siblings)
+    init(
+        _ principal: Principal?, _ inputs: TurnInputs?, _ siblings: (any Siblings)?, _ trace: ServiceContext?
+    ) {
+        (self.principal, self.inputs, self.siblings, self.trace) = (principal, inputs, siblings, trace)
     }
 }

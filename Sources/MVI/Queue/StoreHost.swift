@@ -1,3 +1,5 @@
+import Tracing
+
 /// Where a store lives: a session's place for it, or the store on its own.
 package protocol StoreHost: AnyObject, Sendable {
     var scope: StoreScope { get }
@@ -49,9 +51,12 @@ package protocol TurnJob: QueueJob {
     /// What it got of time and chance when it ran before.
     var inputs: TurnInputs? { get }
     var runTurn: RunTurn { get }
+    /// The span that it belongs to; nil where nothing is traced.
+    var trace: ServiceContext? { get }
 }
 
 extension TurnJob {
+    package var trace: ServiceContext? { nil }
     package var lane: JobLane { .steps }
     package func run() -> Bool { host.run(self) }
     package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { host.whenReady(resume) }
@@ -65,12 +70,13 @@ final class StepJob: TurnJob {
     let principal: Principal?
     let inputs: TurnInputs?
     let runTurn: RunTurn
+    let trace: ServiceContext?
     private let context: WorkContext
     /// Called once: with what the step threw, or nil when it is committed or dropped.
     private let completion: @Sendable ((any Error)?) -> Void
 
     init(
-        _ context: WorkContext, inputs: TurnInputs? = nil, runTurn: @escaping RunTurn,
+        _ context: WorkContext, inputs: TurnInputs? = nil, runTurn: @escaping RunTurn, trace: ServiceContext?,
         completion: @escaping @Sendable ((any Error)?) -> Void
     ) {
         self.context = context
@@ -79,13 +85,13 @@ final class StepJob: TurnJob {
         token = context.token
         principal = context.origin.principal
         self.inputs = inputs
-        self.runTurn = runTurn
+        (self.runTurn, self.trace) = (runTurn, trace)
         self.completion = completion
     }
 
     func again(after result: JobResult) -> any QueueJob {
         guard let inputs = result.turn?.inputs else { return self }
-        return StepJob(context, inputs: inputs, runTurn: runTurn, completion: completion)
+        return StepJob(context, inputs: inputs, runTurn: runTurn, trace: trace, completion: completion)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) { completion(result.turn?.trouble?.stepError) }
@@ -106,6 +112,7 @@ package final class FailureJob: TurnJob {
     package let principal: Principal?
     package let inputs: TurnInputs?
     package let runTurn: RunTurn
+    package var trace: ServiceContext? { work?.origin.trace }
     private let work: WorkContext?
     package var isFailureTurn: Bool { true }
     private let failure: Failure

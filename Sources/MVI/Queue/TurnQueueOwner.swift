@@ -183,7 +183,7 @@ extension TurnQueueOwner {
             }
         }
         if let first = results.first(where: { $0.isKept }) {
-            environment.report(.commitFailed(error, instance: first.host?.scope.environment.instance ?? ""))
+            environment.report(.commitFailed(error, in: first.host?.scope.environment.place ?? StorePlace(instance: "")))
         }
         park(parked)
         for (result, _) in over where !result.isKept { result.tell() }

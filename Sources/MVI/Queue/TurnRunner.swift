@@ -1,4 +1,5 @@
 import Locking
+import Tracing
 
 /// Runs the turns of one store on a working copy of its state. It alone knows the feature's type; all that leads here
 /// from a feature's definition is `@inlinable`, so that the type is known in the module of the feature's author, too.
@@ -23,6 +24,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// Whether turns keep what happens in them.
     @usableFromInline let isObserved: Bool
     @usableFromInline let slowTurnNanoseconds: UInt64
+    @usableFromInline let meter: (any StoreMeter)?
+    @usableFromInline let tracer: StoreTracer?
     /// Whether its host keeps reminders.
     @usableFromInline let keepsReminders: Bool
     @usableFromInline let copies: Lock<Copies>
@@ -65,6 +68,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         observers = all.observers.isEmpty ? nil : ObserverQueue(all.observers)
         isObserved = observers != nil || environment.isRecording
         slowTurnNanoseconds = environment.slowTurn.nanoseconds
+        (meter, tracer) = (environment.meter, environment.tracer)
         copies = Lock(Copies(head: (state, feature.view(state))))
     }
 
@@ -141,14 +145,30 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         { [self] context in run(context, stage: .execute) { $0.send(action) } }
     }
 
-    /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say. Observers are told of
-    /// `cause` first, also if the turn throws. `intent` is that of the cause; `origin` is that of the launched work which
-    /// led to the turn.
+    /// One turn, in a span of its own where turns are traced; see `runUntraced`.
     @inlinable
     func run(
         _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event? = nil, intent: F.Intent? = nil,
         since: UInt64? = nil, judged: JudgedTurn? = nil, origin: WorkOrigin? = nil,
         _ body: (inout Turn<F>) throws -> Void
+    ) -> TurnResult {
+        guard let tracer else {
+            return runUntraced(
+                context, stage: stage, cause: cause, intent: intent, since: since, judged: judged, origin: origin, body)
+        }
+        return tracer.trace(context, in: environment, stage) { context in
+            runUntraced(
+                context, stage: stage, cause: cause, intent: intent, since: since, judged: judged, origin: origin, body)
+        }
+    }
+
+    /// One turn. `stage` says where a throw came from; nil if that is for the job's owner to say. Observers are told of
+    /// `cause` first, also if the turn throws. `intent` is that of the cause; `origin` is that of the launched work which
+    /// led to the turn.
+    @inlinable
+    func runUntraced(
+        _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event?, intent: F.Intent?,
+        since: UInt64?, judged: JudgedTurn?, origin: WorkOrigin?, _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
         let before = copies.withLock { $0.working ?? $0.head }
@@ -292,7 +312,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     func intercept(_ intent: inout F.Intent, _ context: TurnContext) -> TurnResult? {
         let interception = Interception<F>(
             state: copies.withLock { ($0.working ?? $0.head).state }, intentID: context.intentID,
-            instance: environment.instance, session: environment.session, principal: context.principal)
+            instance: environment.instance, session: environment.session, principal: context.principal,
+            trace: context.trace)
         for interceptor in middleware.interceptors {
             do {
                 intent = try interceptor(intent, interception)
@@ -321,21 +342,23 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @inlinable
     func checkDuration(since start: UInt64, _ context: TurnContext) {
         let duration = monotonicNanoseconds() &- start
+        meter?.turnTook(duration)
         if duration > slowTurnNanoseconds { context.scope.tookLong(duration, context.intentID) }
     }
 
     @inlinable
     func telling(_ events: [StoreObservation<F>.Event], _ context: TurnContext) -> (@Sendable () -> Void)? {
-        telling(events, context.intentID, context.principal)
+        telling(events, context.intentID, context.principal, context.trace)
     }
 
-    @inlinable
+    @usableFromInline
     func telling(
-        _ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ principal: Principal?
+        _ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ principal: Principal?,
+        _ trace: ServiceContext? = nil
     ) -> (@Sendable () -> Void)? {
         guard let observers, !events.isEmpty else { return nil }
         return { [environment] in
-            observers.append(events, intentID, environment.instance, environment.session, principal)
+            observers.append(events, intentID, environment.instance, environment.session, principal, trace)
         }
     }
 

@@ -7,6 +7,10 @@ public struct StoreEnvironment: Sendable {
     public var instance: String
     /// Whose store it is.
     public var session: SessionInfo
+    /// Measures what the store does; nil for nobody.
+    @usableFromInline package var meter: (any StoreMeter)?
+    /// Traces its turns and launched work; nil for nobody.
+    @usableFromInline package var tracer: StoreTracer?
     private var shared: Shared
 
     private final class Shared: Sendable {
@@ -59,6 +63,9 @@ public struct StoreEnvironment: Sendable {
                 jitter: jitter, report: report))
     }
 
+    /// Where reports say that the store is.
+    var place: StorePlace { StorePlace(instance: instance, session: session.id) }
+
     /// One of the settings.
     public subscript<Value>(dynamicMember setting: WritableKeyPath<Settings, Value>) -> Value {
         get { shared.settings[keyPath: setting] }
@@ -73,16 +80,16 @@ public struct StoreEnvironment: Sendable {
 /// What a store reports beside its states and labels.
 public enum StoreReport: Sendable {
     /// An author's code threw.
-    case failure(Failure, instance: String)
+    case failure(Failure, in: StorePlace)
     /// A handler kept its thread too long.
-    case slowTurn(Duration, IntentID, instance: String)
+    case slowTurn(Duration, IntentID, in: StorePlace)
     /// Labels were given up because no stream came for them and the bound was reached.
-    case undelivered(count: Int, instance: String)
+    case undelivered(count: Int, in: StorePlace)
     /// Turns could not be committed. Intents were refused; launched work and bootstrap are tried again, unless the turn
     /// itself is at fault.
-    case commitFailed(StoreError, instance: String)
+    case commitFailed(StoreError, in: StorePlace)
     /// A state that was kept could not be read; it was set aside, and the store began anew.
-    case stateSetAside(reason: String, instance: String)
+    case stateSetAside(reason: String, in: StorePlace)
     /// A state that was kept under the present schema version has members, given as JSON Pointers, that the feature's
     /// `State` neither reads nor writes. The state as it was is set aside before another one takes its place. Reported
     /// once for each feature of a process.
@@ -90,6 +97,16 @@ public enum StoreReport: Sendable {
     /// Turns are to be recorded, and messages or actions of this feature are not `Codable`: its recordings say so
     /// instead.
     case unrecordable(feature: String)
+}
+
+/// Which store a report is about.
+public struct StorePlace: Sendable, Hashable {
+    /// The feature instance, such as `counter` or `order-detail:42`.
+    public let instance: String
+    /// The session's public id, which is not its token; empty for a store on its own.
+    public let session: String
+
+    public init(instance: String, session: String = "") { (self.instance, self.session) = (instance, session) }
 }
 
 /// What a store can tell of its own condition.

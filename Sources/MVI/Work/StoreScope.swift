@@ -93,8 +93,16 @@ package final class StoreScope: Sendable {
         let task = Task(executorPreference: environment.executor) { [self] in
             // Cancelled before it began: it must not begin.
             guard isLive(start.token) else { return ended(context) }
+            environment.meter?.workBegan()
+            defer { environment.meter?.workEnded() }
             do {
-                try await operation(context)
+                if let tracer = environment.tracer {
+                    try await tracer.trace(context.origin, start.request.id, in: environment) {
+                        try await operation(context)
+                    }
+                } else {
+                    try await operation(context)
+                }
             } catch {
                 return workFailed(context, error: error) { [self] in ended(context) }
             }
@@ -244,14 +252,14 @@ package final class StoreScope: Sendable {
             $0.failures += 1
             if failure.stage == .bootstrap { $0.bootstrapFailure = failure }
         }
-        environment.report(.failure(failure, instance: environment.instance))
+        environment.report(.failure(failure, in: environment.place))
     }
 
     @usableFromInline
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {
         note { $0.slowTurns += 1 }
         environment.report(
-            .slowTurn(.nanoseconds(Int64(clamping: nanoseconds)), intentID, instance: environment.instance))
+            .slowTurn(.nanoseconds(Int64(clamping: nanoseconds)), intentID, in: environment.place))
     }
 
     var isEnded: Bool { state.withLock { $0.isEnded } }

@@ -1,3 +1,5 @@
+import Tracing
+
 /// Launched work's way back to its store.
 @usableFromInline
 package struct WorkContext: Sendable {
@@ -70,9 +72,11 @@ public struct Work<F: Feature>: Sendable {
     private func step(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async -> (any Error)? {
         // Cancelled work does not wait for its turn to be told so.
         guard context.host.scope.acceptsStep(of: context.token) else { return nil }
+        // As the work's own code has it now.
+        let trace = context.host.scope.environment.tracer == nil ? nil : ServiceContext.current
         let run: RunTurn = { [runner, origin = context.origin] in runner.run($0, stage: nil, origin: origin, body) }
         return await withCheckedContinuation { continuation in
-            context.host.enqueue(StepJob(context, runTurn: run) { continuation.resume(returning: $0) })
+            context.host.enqueue(StepJob(context, runTurn: run, trace: trace) { continuation.resume(returning: $0) })
         }
     }
 }

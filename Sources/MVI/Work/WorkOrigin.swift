@@ -1,3 +1,5 @@
+import Tracing
+
 /// Where launched work comes from. What the work leads to, further work included, has the same origin.
 @usableFromInline
 package final class WorkOrigin: Sendable {
@@ -6,10 +8,16 @@ package final class WorkOrigin: Sendable {
     let intent: (any Sendable)?
     /// Who sent the intent; nil for somebody who is not signed in.
     let principal: Principal?
+    /// The span of the turn that launched it; nil where nothing is traced.
+    let trace: ServiceContext?
     /// Whether an intent is settled only after this work. Once false, it is false for all that follows.
     let isCounted: Bool
 
-    init(_ intentID: IntentID, _ intent: (any Sendable)?, _ principal: Principal?, isCounted: Bool) {
+    init(
+        _ intentID: IntentID, _ intent: (any Sendable)?, _ principal: Principal?, isCounted: Bool,
+        trace: ServiceContext? = nil
+    ) {
+        self.trace = trace
         self.principal = principal
         self.intentID = intentID
         self.intent = intent
@@ -17,5 +25,5 @@ package final class WorkOrigin: Sendable {
     }
 
     /// The same for work that is not counted.
-    var uncounted: WorkOrigin { WorkOrigin(intentID, intent, principal, isCounted: false) }
+    var uncounted: WorkOrigin { WorkOrigin(intentID, intent, principal, isCounted: false, trace: trace) }
 }

@@ -1,0 +1,67 @@
+import Tracing
+
+/// Where a store's turns and launched work are traced. A class, so that a store without one has one empty reference.
+@usableFromInline
+package final class StoreTracer: Sendable {
+    private let tracer: any Tracer
+
+    package init(_ tracer: any Tracer) { self.tracer = tracer }
+
+    /// Runs a turn in a span of its own, which is the current one meanwhile.
+    @usableFromInline
+    func trace(
+        _ context: TurnContext, in environment: StoreEnvironment, _ stage: Failure.Stage?,
+        _ turn: (TurnContext) -> TurnResult
+    ) -> TurnResult {
+        let span = tracer.startAnySpan("turn \(environment.feature)", context: context.trace ?? .topLevel)
+        defer { span.end() }
+        span.attributes["mvi.feature"] = environment.instance
+        span.attributes["mvi.session"] = environment.session.id
+        span.attributes["mvi.intent"] = context.intentID.text
+        if let stage { span.attributes["mvi.stage"] = stage.name }
+        let result = ServiceContext.$current.withValue(span.context) { turn(context.with(trace: span.context)) }
+        if let failure = result.trouble?.failure {
+            span.recordError(failure.error)
+            span.setStatus(SpanStatus(code: .error))
+        }
+        return result
+    }
+
+    /// Runs launched work in a span of its own, which is the current one meanwhile.
+    func trace(
+        _ origin: WorkOrigin, _ id: WorkID?, in environment: StoreEnvironment, _ work: () async throws -> Void
+    ) async throws {
+        let span = tracer.startAnySpan("work \(environment.feature)", context: origin.trace ?? .topLevel)
+        defer { span.end() }
+        span.attributes["mvi.feature"] = environment.instance
+        span.attributes["mvi.session"] = environment.session.id
+        span.attributes["mvi.intent"] = origin.intentID.text
+        if let id { span.attributes["mvi.work"] = id.description }
+        do {
+            try await ServiceContext.$current.withValue(span.context) { try await work() }
+        } catch {
+            if !(error is CancellationError) {
+                span.recordError(error)
+                span.setStatus(SpanStatus(code: .error))
+            }
+            throw error
+        }
+    }
+}
+
+extension StoreEnvironment {
+    /// The feature's name: an instance without its key, so that spans of one kind have one name.
+    fileprivate var feature: String { String(instance.prefix { $0 != ":" }) }
+}
+
+extension Failure.Stage {
+    fileprivate var name: String {
+        switch self {
+        case .bootstrap: "bootstrap"
+        case .signIn: "signIn"
+        case .check: "check"
+        case .execute: "execute"
+        case .work: "work"
+        }
+    }
+}
