@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import SessionJournal
+import Tracing
 
 /// The time, so that a test can set it.
 package struct TimeSource: Sendable {
@@ -66,6 +67,11 @@ package final class SessionEnvironment: Sendable {
 
     /// When reminders are due.
     let reminderClock = ReminderClock()
+    /// What is counted and measured.
+    package let metrics: SessionMetrics
+    /// Where turns, appends and launched work are traced; nil for nobody.
+    let tracer: StoreTracer?
+    let appendTracer: (any Tracer)?
     let streamPlaces: Places
     let waitPlaces: Places
     /// When the journal last said where sessions are, on the monotonic clock.
@@ -82,11 +88,14 @@ package final class SessionEnvironment: Sendable {
         features: FeatureRegistry, limits: SessionLimits = SessionLimits(), journal: any Journal = MemoryJournal(),
         time: TimeSource = .system, clock: any Clock<Duration> = ContinuousClock(),
         executor: (any TaskExecutor)? = nil, middleware: [any CommonMiddleware] = [], heartbeat: Int = 20,
+        metrics: SessionMetrics = SessionMetrics(), tracer: (any Tracer)? = nil,
         report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) {
         (self.features, self.limits, self.journal, self.time) = (features, limits, journal, time)
         (self.clock, self.executor, self.middleware) = (clock, executor, middleware)
-        (self.heartbeat, self.report) = (heartbeat, report)
+        (self.heartbeat, self.report, self.metrics) = (heartbeat, report, metrics)
+        self.tracer = tracer.map { StoreTracer($0) }
+        appendTracer = tracer
         sharedJournal = journal as? any SharedJournal
         lease = sharedJournal.map { _ in NodeLease(time: time) }
         owned = sharedJournal.map { _ in OwnedSessions() }

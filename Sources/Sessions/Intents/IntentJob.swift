@@ -148,15 +148,16 @@ final class IntentJob: QueueJob {
         defer { if isChecked { session.checkEnded(receipt) } }
         if let error = result.error ?? result.turn?.trouble?.error {
             release()
-            return completion(.failure(error))
+            return fail(error)
         }
         guard let turn = result.turn, turn.trouble == nil else {
             release()
             let found = receipt.flatMap { receipt in session.core.withLock { $0.receipts[receipt.key] } }
             if let found { return session.replay(found, request, feature, completion) }
             // The store was gone when its turn came.
-            return completion(.failure(.storeDisposed))
+            return fail(.storeDisposed)
         }
+        (result.host as? SessionStore)?.metrics?.count(.committed)
         var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
         if request.wantsState { outcome.state = result.state }
         guard let wait = request.wait, let host = result.host else { return completion(.success(outcome)) }
@@ -166,8 +167,13 @@ final class IntentJob: QueueJob {
 
     func end(_ error: StoreError) {
         release()
-        completion(.failure(error))
+        fail(error)
         if isChecked { session.checkEnded(receipt) }
+    }
+
+    private func fail(_ error: StoreError) {
+        session.count(.failure(error), feature)
+        completion(.failure(error))
     }
 
     private func release() {

@@ -1,6 +1,7 @@
 import Crypto
 import MVI
 import SessionJournal
+import Tracing
 import WireJSON
 
 /// What a client asks for with an intent.
@@ -26,13 +27,16 @@ package struct IntentRequest: Sendable {
     /// Who sends it, and with which credential; nil for somebody who is not signed in.
     package var principal: Principal?
     package var credential: Credential?
+    /// The span that it came in; nil where nothing is traced.
+    package var trace: ServiceContext?
 
     /// A request with a body.
     package init(
         body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
-        wantsState: Bool = true, principal: Principal? = nil, credential: Credential? = nil
+        wantsState: Bool = true, principal: Principal? = nil, credential: Credential? = nil,
+        trace: ServiceContext? = nil
     ) {
-        (self.principal, self.credential) = (principal, credential)
+        (self.principal, self.credential, self.trace) = (principal, credential, trace)
         (self.body, self.name, self.ifMatch, self.wait, self.wantsState) = (body, name, ifMatch, wait, wantsState)
     }
 

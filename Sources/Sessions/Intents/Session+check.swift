@@ -1,5 +1,6 @@
 import Locking
 import MVI
+import Tracing
 
 /// Asynchronous checks: they run while other jobs of the session go on.
 extension Session {
@@ -18,7 +19,8 @@ extension Session {
             enqueue(job.checked(judged ?? { _ in { _ in .refused(.checkTimeOut) } }))
         }
         let task = Task(executorPreference: shared.executor) {
-            let judged = await check.run(call)
+            let trace = job.request.trace ?? .topLevel
+            let judged = await ServiceContext.$current.withValue(trace) { await check.run(call) }
             judgement.withLock { $0 = judged }
             wait.end(true)
         }

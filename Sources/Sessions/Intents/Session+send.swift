@@ -41,7 +41,7 @@ extension Session {
             // Order of checks: whether the instance exists comes before what is wanted of it.
             if fault != nil, !isKept {
                 do throws(StoreError) { _ = try initialState(of: feature, for: request.principal) } catch {
-                    return completion(.failure(error))
+                    return fail(error, feature, completion)
                 }
             }
             if isKept { startLoads([feature]) }
@@ -52,7 +52,7 @@ extension Session {
         if let receipt, !reserve(receipt, request, feature, fault, completion) { return }
         if let fault, !receipt.usesNumber {
             if let receipt { core.withLock { $0.receipts.release(receipt.key) } }
-            return completion(.failure(refusal(of: fault, request, feature)))
+            return fail(refusal(of: fault, request, feature), feature, completion)
         }
         let job = IntentJob(
             self, request, feature, id, receipt: receipt, decoded: decoded, record: record, completion: completion)
@@ -67,15 +67,22 @@ extension Session {
     ) -> Bool {
         // Order of checks: not JSON comes before a key.
         if case .malformed? = fault, case .key = name.key {
-            completion(.failure(refusal(of: fault ?? .mismatch([]), request, feature)))
+            fail(refusal(of: fault ?? .mismatch([]), request, feature), feature, completion)
             return false
         }
         switch reserve(name) {
         case .reserved: return true
         case .done(let receipt): replay(receipt, request, feature, completion)
-        case .refused(let error): completion(.failure(error))
+        case .refused(let error): fail(error, feature, completion)
         }
         return false
+    }
+
+    private func fail(
+        _ error: StoreError, _ feature: FeatureID, _ completion: @escaping @Sendable (IntentResult) -> Void
+    ) {
+        count(.failure(error), feature)
+        completion(.failure(error))
     }
 
     private func refusal(of fault: WireDecodingError, _ request: IntentRequest, _ feature: FeatureID) -> StoreError {
@@ -94,6 +101,7 @@ extension Session {
         _ receipt: StoredReceipt, _ request: IntentRequest, _ feature: FeatureID,
         _ completion: @escaping @Sendable (IntentResult) -> Void
     ) {
+        shared.metrics.of(feature.name)?.count(.repeated)
         let version: UInt64
         switch receipt.outcome {
         case .ran(let after): version = after

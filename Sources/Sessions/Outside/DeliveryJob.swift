@@ -79,14 +79,19 @@ final class DeliveryJob: QueueJob {
             release()
             var outcome = IntentOutcome(id: intentID, version: version, isSettled: true)
             outcome.isReplayed = true
-            return completion(.success(outcome))
+            return complete(.success(outcome))
         }
-        completion(.success(IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)))
+        complete(.success(IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)))
     }
 
     func end(_ error: StoreError) {
         release()
-        completion(.failure(error))
+        complete(.failure(error))
+    }
+
+    private func complete(_ result: IntentResult) {
+        session.count(result, feature)
+        completion(result)
     }
 
     private func release() {

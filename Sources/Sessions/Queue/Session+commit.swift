@@ -12,6 +12,7 @@ extension Session: TurnQueueOwner {
         let now = shared.time.sinceEpoch()
         let node = shared.lease?.holder
         let (pending, results, needs) = core.withLock { $0.takeBatch(self, now: now, node: node) }
+        shared.metrics.queueLength.record((pending?.results ?? results).count)
         guard let pending else {
             guard shared.lease != nil, case .confirmation = needs else { return (.committed, results) }
             confirm(results)
@@ -48,6 +49,9 @@ extension Session: TurnQueueOwner {
 
     /// Takes the journal's result; nil if `ended` will be called later.
     fileprivate func finish(_ pending: PendingCommit, _ result: AppendResult) -> CommitEnd? {
+        let ending = AppendEnding(result)
+        shared.metrics.appended(ending, nanoseconds: monotonicNanoseconds() - pending.begun)
+        pending.endSpan(ending)
         switch result {
         case .committed:
             apply(pending)
@@ -124,6 +128,7 @@ extension Session: TurnQueueOwner {
     /// Applies a committed batch.
     func apply(_ pending: PendingCommit) {
         for store in pending.stores { store.store?.erased.commit() }
+        countTurns(pending)
         let hasTimes = !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty
         let now = hasTimes ? Moment(shared.time) : nil
         let node = shared.lease?.id
@@ -146,7 +151,7 @@ extension Session: TurnQueueOwner {
                 if shared.lease != nil, !streams.isEmpty { claimHeldBack() }
             case .stopped(let store): store.scope.pause()
             case .undelivered(let count, let feature):
-                shared.report(.undelivered(count: count, instance: feature.text))
+                shared.report(.undelivered(count: count, in: place(of: feature)))
             case .news: break
             }
         }

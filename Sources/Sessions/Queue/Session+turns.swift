@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import SessionJournal
+import Tracing
 
 /// A turn that is to be run on a store in memory.
 struct TurnCall {
@@ -18,11 +19,14 @@ struct TurnCall {
     var start: StoreSlot.Start?
     /// Whether it is the turn of a failure of the turn before.
     var follows = false
+    /// The span that it belongs to; nil where nothing is traced.
+    var trace: ServiceContext?
 
     /// - Parameter siblings: others than the session's stores as they are; nil for these.
     func context(after effects: [Effect], _ siblings: (any Siblings)? = nil) -> TurnContext {
         TurnContext(
-            intentID, store.scope, earlier: effects, principal: principal, inputs: inputs, siblings: siblings)
+            intentID, store.scope, earlier: effects, principal: principal, inputs: inputs, siblings: siblings,
+            trace: trace)
     }
 }
 
@@ -56,7 +60,7 @@ extension Session {
             return run(
                 TurnCall(
                     job: job, store: store, intentID: job.intentID, principal: job.principal, inputs: job.inputs,
-                    run: job.runTurn),
+                    run: job.runTurn, trace: job.trace),
                 after: effects)
         }
         return true
@@ -68,7 +72,7 @@ extension Session {
     func run(_ job: IntentJob, _ intent: @escaping RunTurn, on store: SessionStore, after effects: [Effect]?) -> Bool {
         let call = TurnCall(
             job: job, store: store, intentID: job.intentID, principal: job.request.principal, inputs: job.inputs,
-            run: intent, receipt: job.receipt)
+            run: intent, receipt: job.receipt, trace: job.request.trace)
         if let effects { return run(call, after: effects) }
         return run(call)
     }

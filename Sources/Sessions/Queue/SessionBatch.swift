@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import SessionJournal
+import Tracing
 
 /// The turns that ran since the last commit: the working copies of what they change, and the rows that will be appended.
 struct SessionBatch {
@@ -77,6 +78,10 @@ final class PendingCommit: Sendable {
     let isKept: Bool
     /// Whether the session's work ran here.
     let isOwners: Bool
+    /// When it was taken to be appended; see `monotonicNanoseconds`.
+    let begun = monotonicNanoseconds()
+    /// Of the append; nil where nothing is traced.
+    let span: (any Span)?
 
     init(
         _ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch, isKept: Bool,
@@ -88,6 +93,9 @@ final class PendingCommit: Sendable {
         stores = working.stores
         results = working.results
         self.isKept = isKept
+        span = session.shared.appendTracer.map { [batch, results = working.results] in
+            Self.span($0, session, batch, results)
+        }
     }
 
     /// The same for a session that is kept by now.
@@ -95,6 +103,7 @@ final class PendingCommit: Sendable {
         var batch = first.batch
         batch.session = key
         (self.batch, session, stores, results, isKept) = (batch, first.session, first.stores, first.results, true)
+        span = first.span
         isOwners = first.isOwners
     }
 

@@ -45,7 +45,7 @@ final class ReminderJob: QueueJob {
                         run: try store.erased.action(reminder.action), reminder: reminder))
             } catch {
                 // It is kept for a build that can read it.
-                session.shared.report(.failure(unreadable(error), instance: reminder.feature.text))
+                session.shared.report(.failure(unreadable(error), in: session.place(of: reminder.feature)))
                 session.core.withLock { $0.suspend(reminder) }
                 return nothing()
             }

@@ -94,12 +94,14 @@ extension Session {
         var environment = shared.stores
         environment.instance = feature.text
         environment.session = info
+        let metrics = shared.metrics.of(definition.name)
+        (environment.meter, environment.tracer) = (metrics, shared.tracer)
         let seed = ErasedStore.Seed(
             environment: environment, middleware: shared.middleware, stored: stored,
             stateLimit: shared.limits.stateBytes, outboxLimit: shared.limits.outboxBytes, principal: principal)
         do {
             guard let erased = try definition.make(feature.key, seed) else { throw StoreError.featureNotFound }
-            let store = SessionStore(self, feature, erased, environment)
+            let store = SessionStore(self, feature, erased, environment, metrics)
             // Until the journal has this node for the session's owner.
             if shared.lease != nil { store.scope.pause() }
             return store
@@ -109,10 +111,13 @@ extension Session {
             throw .refusedInstance(refusal)
         } catch {
             let failure = Failure(stage: .bootstrap, intentID: .bootstrap, error: error)
-            shared.report(.failure(failure, instance: feature.text))
+            shared.report(.failure(failure, in: place(of: feature)))
             throw StoreError(.notMade, "The store of \"\(feature)\" could not be made.")
         }
     }
+
+    /// Where reports say that a store of the session's is.
+    func place(of feature: FeatureID) -> StorePlace { StorePlace(instance: feature.text, session: id) }
 
     /// Begins to load those of the stores that are kept and not in memory, all at once.
     func startLoads(_ features: [FeatureID]) {
@@ -157,7 +162,7 @@ extension Session {
         }
         for (stored, store) in stores {
             if let reason = store.erased.setsAside {
-                shared.report(.stateSetAside(reason: reason, instance: stored.summary.feature.text))
+                shared.report(.stateSetAside(reason: reason, in: place(of: stored.summary.feature)))
             }
             shared.note(lost: store.erased.lost, of: stored.summary.feature)
         }

@@ -157,14 +157,22 @@ final class SessionStore: StoreHost {
     let session: Session
     let feature: FeatureID
     let erased: ErasedStore
+    let metrics: FeatureMetrics?
     let scope: StoreScope
 
-    init(_ session: Session, _ feature: FeatureID, _ erased: ErasedStore, _ environment: StoreEnvironment) {
+    init(
+        _ session: Session, _ feature: FeatureID, _ erased: ErasedStore, _ environment: StoreEnvironment,
+        _ metrics: FeatureMetrics?
+    ) {
+        self.metrics = metrics
         self.session = session
         self.feature = feature
         self.erased = erased
         scope = StoreScope(environment, siblings: session)
+        session.shared.metrics.stores.wrappingAdd(1, ordering: .relaxed)
     }
+
+    deinit { session.shared.metrics.stores.wrappingSubtract(1, ordering: .relaxed) }
 
     var runner: any StoreRunner { erased.runner }
 

@@ -96,6 +96,7 @@ extension Session {
         for waker in opened.superseded { waker.wake() }
         for store in opened.stores { store.scope.beginWatching(on: store) }
         if shared.lease != nil { lookAfterWork() }
+        shared.metrics.streamsOpened.increment()
         return .success(
             SessionStream(
                 session: self, number: number, credential: credential, showsChanges: delta != nil, place: place))

@@ -42,9 +42,15 @@ package final class SessionStream: Sendable {
         // Asked outside the lock: a rule is an author's code.
         let denied = features.ruled.isEmpty ? [] : features.denied(to: credential?.principal)
         guard showsChanges else {
-            return session.core.withLock { $0.nextStep(of: number, now: now, without: denied) }
+            let (step, tally) = session.core.withLock {
+                ($0.nextStep(of: number, now: now, without: denied), $0.streams.takeTally())
+            }
+            session.shared.metrics.count(tally)
+            return step
         }
-        return nextStepOfChanges(now: now, without: denied)
+        let step = nextStepOfChanges(now: now, without: denied)
+        session.shared.metrics.count(session.core.withLock { $0.streams.takeTally() })
+        return step
     }
 
     /// Patches are made outside the session's lock. Whatever changes meanwhile asks for other ones; after a few of them
@@ -68,6 +74,7 @@ package final class SessionStream: Sendable {
     /// Something that shows the client that the connection lives.
     package func ping() -> [UInt8] {
         let now = session.shared.time.sinceEpoch().components
+        session.shared.metrics.events.pings.increment()
         return StreamEvents.ping(
             milliseconds: UInt64(now.seconds) * 1_000 + UInt64(now.attoseconds / 1_000_000_000_000_000))
     }
@@ -83,7 +90,9 @@ package final class SessionStream: Sendable {
     }
 
     /// The connection is gone, or never came. A second call does nothing.
-    package func closed() {
+    ///
+    /// - Parameter ending: what became of the connection.
+    package func closed(_ ending: StreamEnding = .cut) {
         let now = session.shared.time.monotonic()
         let removed = session.core.withLock { core -> StreamState? in
             let removed = core.streams.remove(number)
@@ -91,6 +100,7 @@ package final class SessionStream: Sendable {
             return removed
         }
         guard let removed else { return }
+        session.shared.metrics.ended(removed.goAway.map { .told($0) } ?? ending)
         session.shared.streamPlaces.leave()
         for store in removed.watched { store.scope.endWatching() }
         session.noteStreamClosed()
@@ -111,6 +121,7 @@ extension SessionCore {
         if let shared = sharedStep(index, now: now) { return step(shared, index) }
 
         var bytes = streams[index].opening
+        if !bytes.isEmpty { streams.tally.others += 1 }
         streams[index].opening = []
         if !streams[index].isAtRest { appendControl(index, into: &bytes) }
         appendBatch(index, now: now, patches, into: &bytes)
@@ -118,6 +129,7 @@ extension SessionCore {
         if let reason = streams[index].goAway, !streams[index].isWaitingForSocket, !hasMore(index) {
             streams[index].isOver = true
             bytes.append(contentsOf: StreamEvents.goAway(reason))
+            streams.tally.others += 1
             return .finish(bytes)
         }
         return bytes.isEmpty ? .wait : step(bytes, index)
@@ -167,18 +179,23 @@ extension SessionCore {
     private mutating func appendControl(_ index: Int, into bytes: inout [UInt8]) {
         if let reset = streams[index].reset {
             StreamEvents.reset(reset.reason, labelsLost: reset.labelsLost, into: &bytes)
+            streams.tally.reset = reset.reason
+            streams.tally.others += 1
             streams[index].handedOutLoss = reset.labelsLost
             streams[index].reset = nil
         }
         for feature in streams[index].newlyDenied { StreamEvents.denied(feature, into: &bytes) }
+        streams.tally.others += UInt32(streams[index].newlyDenied.count)
         streams[index].newlyDenied = []
         let denied = streams[index].denied
         for feature in streams[index].ended where !denied.contains(feature.name) {
             StreamEvents.end(feature, into: &bytes)
+            streams.tally.others += 1
         }
         streams[index].ended = []
         if let notice = streams[index].identityNotice, !notice.isTold {
             StreamEvents.identity(expiresIn: notice.seconds, into: &bytes)
+            streams.tally.others += 1
             streams[index].identityNotice?.isTold = true
         }
     }
@@ -188,6 +205,7 @@ extension SessionCore {
     private mutating func appendBatch(
         _ index: Int, now: Duration, _ patches: [StatePatch], into bytes: inout [UInt8]
     ) {
+        let before = streams.tally
         let place = streams.count > 1 && streams[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
         // Many large states take several steps, so that what waits for a socket is bounded.
         let states = takeStates(index)
@@ -210,9 +228,13 @@ extension SessionCore {
                 number <= streams[index].replayThrough
                 && (streams[index].startedResumed || entry.isWritten(to: streams[index].credential))
             StreamEvents.label(entry.label, epoch: epoch, isReplay: isReplay, into: &bytes)
+            streams.tally.labels += 1
+            if isReplay { streams.tally.replayed += 1 }
         }
         streams[index].handedOut = labels
-        if let place, isCaughtUp, !bytes.isEmpty { share(bytes, labels, of: place, with: streams[index]) }
+        if let place, isCaughtUp, !bytes.isEmpty { 
+            share(bytes, labels, of: place, with: streams[index], streams.tally.told(since: before))
+        }
     }
 
     private func appendID(_ number: UInt64, _ index: Int, into bytes: inout [UInt8]) {

@@ -39,10 +39,15 @@ final class SharedStep: Sendable {
     let firstLabel: UInt64
     /// When the first of them is past its time.
     let expiry: Duration
+    /// The states and labels in it.
+    let tally: EventTally
 
-    init(_ place: StreamPlace, _ bytes: [UInt8], labels: [UInt64], firstLabel: UInt64, expiry: Duration) {
+    init(
+        _ place: StreamPlace, _ bytes: [UInt8], labels: [UInt64], firstLabel: UInt64, expiry: Duration,
+        tally: EventTally
+    ) {
         (self.place, self.bytes, self.labels) = (place, bytes, labels)
-        (self.firstLabel, self.expiry) = (firstLabel, expiry)
+        (self.firstLabel, self.expiry, self.tally) = (firstLabel, expiry, tally)
     }
 }
 
@@ -58,15 +63,19 @@ extension SessionCore {
         streams[index].dirty = []
         streams[index].nextLabel = outbox.endPlace
         streams[index].handedOut = step.labels
+        streams.tally.add(step.tally)
         return step.bytes
     }
 
     /// Keeps what a stream was told, unless it is told others in another way: what is new to one may be a repetition to
     /// another.
-    mutating func share(_ bytes: [UInt8], _ labels: [UInt64], of place: StreamPlace, with stream: StreamState) {
+    mutating func share(
+        _ bytes: [UInt8], _ labels: [UInt64], of place: StreamPlace, with stream: StreamState, _ tally: EventTally
+    ) {
         let first = labels.first.map { outbox[$0].label.id.number } ?? .max
         guard stream.replayThrough < first, stream.leftOut.isEmpty else { return }
         let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
-        streams.lastStep = SharedStep(place, bytes, labels: labels, firstLabel: first, expiry: expiry)
+        streams.lastStep = SharedStep(
+            place, bytes, labels: labels, firstLabel: first, expiry: expiry, tally: tally)
     }
 }

@@ -124,6 +124,7 @@ extension SessionCore {
     /// else the whole.
     mutating func appendState(_ store: Int, _ index: Int, _ patches: [StatePatch], into bytes: inout [UInt8]) {
         guard let delta = streams[index].delta else {
+            streams.tally.states += 1
             return StreamEvents.state(
                 stores[store].feature, version: stores[store].version, intent: stores[store].intent,
                 stores[store].view, into: &bytes)
@@ -131,9 +132,11 @@ extension SessionCore {
         let slot = stores[store]
         let name = patchName(slot.feature, delta, to: slot.version)
         if let name, let patch = patches.first(where: { $0.name == name })?.bytes {
+            streams.tally.patches += 1
             StreamEvents.patch(
                 slot.feature, from: name.from, to: name.to, intent: slot.intent, patch, into: &bytes)
         } else {
+            streams.tally.states += 1
             StreamEvents.state(
                 slot.feature, version: slot.version, intent: slot.intent, slot.view, into: &bytes)
         }

@@ -71,14 +71,18 @@ struct StreamState {
         if !leftOut.contains(feature) { leftOut.append(feature) }
     }
 
-    mutating func markDirty(_ feature: FeatureID, since: UInt64) {
+    /// False if it had an older state of the feature to show, which it will not show now.
+    @discardableResult
+    mutating func markDirty(_ feature: FeatureID, since: UInt64) -> Bool {
         var since = since
         if leftOut.contains(feature) {
             leftOut.removeAll { $0 == feature }
             // Nothing of it was shown: its earlier labels wait as well.
             since = 0
         }
-        if !dirty.contains(where: { $0.feature == feature }) { dirty.append(Dirty(feature: feature, since: since)) }
+        guard !dirty.contains(where: { $0.feature == feature }) else { return false }
+        dirty.append(Dirty(feature: feature, since: since))
+        return true
     }
 
     mutating func watches(_ store: SessionStore) {

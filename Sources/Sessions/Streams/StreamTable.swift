@@ -37,6 +37,9 @@ struct StreamTable {
     /// The patches to the newest view states, each made once.
     private(set) var patches: [SharedPatch] = []
 
+    /// What streams were told since it was taken last.
+    var tally = EventTally()
+
     var count: Int { streams.count }
     var isEmpty: Bool { streams.isEmpty }
     var indices: Range<Int> { streams.indices }
@@ -82,7 +85,15 @@ struct StreamTable {
     mutating func markDirty(_ feature: FeatureID, since: UInt64) {
         lastStep = nil
         if !patches.isEmpty { patches.removeAll { $0.name.feature == feature } }
-        change(showing: feature) { $0.markDirty(feature, since: since) }
+        var conflated: UInt32 = 0
+        change(showing: feature) { if !$0.markDirty(feature, since: since) { conflated += 1 } }
+        tally.conflated &+= conflated
+    }
+
+    mutating func takeTally() -> EventTally {
+        var taken = EventTally()
+        swap(&taken, &tally)
+        return taken
     }
 
     /// The patch of that name, which may still have to be made.

@@ -1,0 +1,69 @@
+import MVI
+import Locking
+import SessionJournal
+import Tracing
+
+/// How a session's intents, turns and appends are counted: where their results are known, each once.
+extension Session {
+    /// An intent that was answered without a turn, or whose store is not at hand.
+    func count(_ result: IntentResult, _ feature: FeatureID) {
+        guard let ending = FeatureMetrics.IntentEnding(result) else { return }
+        shared.metrics.of(feature.name)?.count(ending)
+    }
+
+    /// The turns of a batch that is committed.
+    func countTurns(_ pending: PendingCommit) {
+        for result in pending.results where result.isKept {
+            guard let store = result.host as? SessionStore else { continue }
+            store.metrics?.count(result.kind)
+            for case let link as SessionStore in result.links ?? [] { link.metrics?.count(.other) }
+        }
+    }
+}
+
+extension PendingCommit {
+    /// The span of an append: a child of the first intent's in it; the others' are linked.
+    static func span(
+        _ tracer: any Tracer, _ session: Session, _ batch: JournalBatch, _ results: ShortList<JobResult>
+    ) -> any Span {
+        var traces: [ServiceContext] = []
+        for result in results {
+            let trace = (result.job as? IntentJob)?.request.trace ?? (result.job as? any TurnJob)?.trace
+            if let trace { traces.append(trace) }
+        }
+        let span = tracer.startAnySpan("append", context: traces.first ?? .topLevel, ofKind: .client)
+        for trace in traces.dropFirst() { span.addLink(SpanLink(context: trace, attributes: [:])) }
+        span.attributes["mvi.session"] = session.id
+        span.attributes["mvi.head"] = Int64(clamping: batch.head.number)
+        span.attributes["mvi.turns"] = Int64(results.count)
+        return span
+    }
+
+    /// The journal has answered.
+    func endSpan(_ ending: AppendEnding) {
+        guard let span else { return }
+        span.attributes["mvi.append"] = ending.rawValue
+        if ending == .failed || ending == .unknown { span.setStatus(SpanStatus(code: .error)) }
+        span.end()
+    }
+}
+
+extension JobResult {
+    fileprivate var kind: FeatureMetrics.TurnKind {
+        if isBootstrap { return .bootstrap }
+        if job is IntentJob { return .intent }
+        return job.lane == .steps ? .work : .other
+    }
+}
+
+extension AppendEnding {
+    init(_ result: AppendResult) {
+        switch result {
+        case .committed: self = .committed
+        case .conflict: self = .conflict
+        case .duplicate: self = .duplicate
+        case .failed: self = .failed
+        case .unknown: self = .unknown
+        }
+    }
+}

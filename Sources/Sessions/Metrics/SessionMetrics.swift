@@ -1,0 +1,99 @@
+import CoreMetrics
+import MVI
+import Synchronization
+
+/// What all sessions of a server count and measure, in the words of swift-metrics. `docs/observation.md` has their
+/// meaning.
+///
+/// Each is made once, so that to count takes no look-up: a few atomic additions an intent.
+package final class SessionMetrics: Sendable {
+    /// Of each feature, by its name.
+    let features: [String: FeatureMetrics]
+    let streamsOpened: Counter
+    private let streamsEnded: [StreamEnding: Counter]
+    let events: EventCounters
+    let conflations: Counter
+    let labelsReplayed: Counter
+    private let resets: [ResetReason: Counter]
+    /// How many jobs of a session were run and committed together.
+    let queueLength: Recorder
+    let appendTime: Timer
+    private let appends: [AppendEnding: Counter]
+    /// Sessions that left memory before their time since there was no room.
+    let evictions: Counter
+    /// How many stores are in memory.
+    let stores = Atomic<Int>(0)
+
+    /// Counters of a factory's; the default's do nothing.
+    package init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance, features: [String] = []) {
+        func counter(_ name: String, _ dimensions: (String, String)...) -> Counter {
+            Counter(label: name, dimensions: dimensions, factory: factory)
+        }
+        self.features = Dictionary(
+            uniqueKeysWithValues: features.map { ($0, FeatureMetrics($0, factory)) })
+        streamsOpened = counter("mvi_streams_opened_total")
+        streamsEnded = Dictionary(
+            uniqueKeysWithValues: StreamEnding.all.map { ($0, counter("mvi_streams_ended_total", ("reason", $0.name))) })
+        events = EventCounters(factory)
+        conflations = counter("mvi_conflations_total")
+        labelsReplayed = counter("mvi_labels_replayed_total")
+        resets = Dictionary(
+            uniqueKeysWithValues: ResetReason.allCases.map {
+                ($0, counter("mvi_stream_resets_total", ("reason", $0.rawValue)))
+            })
+        queueLength = Recorder(label: "mvi_queue_length", dimensions: [], aggregate: true, factory: factory)
+        appendTime = Timer(label: "mvi_journal_append_duration_seconds", dimensions: [], factory: factory)
+        appends = Dictionary(
+            uniqueKeysWithValues: AppendEnding.allCases.map {
+                ($0, counter("mvi_journal_appends_total", ("result", $0.rawValue)))
+            })
+        evictions = counter("mvi_limits_reached_total", ("limit", "sessions-in-memory"))
+    }
+
+    package func of(_ feature: String) -> FeatureMetrics? { features[feature] }
+
+    /// How many stores are in memory.
+    package var storesInMemory: Int { stores.load(ordering: .relaxed) }
+
+    func count(_ tally: EventTally) {
+        guard !tally.isEmpty else { return }
+        events.count(tally)
+        if tally.replayed > 0 { labelsReplayed.increment(by: tally.replayed) }
+        if tally.conflated > 0 { conflations.increment(by: tally.conflated) }
+        if let reason = tally.reset { resets[reason]?.increment() }
+    }
+
+    func ended(_ ending: StreamEnding) { streamsEnded[ending]?.increment() }
+
+    func appended(_ ending: AppendEnding, nanoseconds: UInt64) {
+        appends[ending]?.increment()
+        appendTime.recordNanoseconds(Int64(clamping: nanoseconds))
+    }
+}
+
+/// What became of an append.
+enum AppendEnding: String, CaseIterable {
+    case committed, conflict, duplicate, failed, unknown
+}
+
+/// Why a stream is over: the server's reason if it gave one, else what became of its connection.
+package enum StreamEnding: Hashable, Sendable {
+    case told(GoAwayReason)
+    /// The client left.
+    case left
+    /// The client took nothing for too long.
+    case slow
+    /// The socket failed, or the server stopped before the stream had ended.
+    case cut
+
+    static let all: [StreamEnding] = GoAwayReason.allCases.map { .told($0) } + [.left, .slow, .cut]
+
+    var name: String {
+        switch self {
+        case .told(let reason): reason.rawValue
+        case .left: "client-left"
+        case .slow: "slow"
+        case .cut: "cut"
+        }
+    }
+}
