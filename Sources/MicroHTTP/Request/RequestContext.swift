@@ -22,6 +22,8 @@ final class RequestContext {
 
     private let core: ServerCore
     private let watch: ConnectionWatch?
+    /// When its line was there.
+    private let begun = monotonicNow()
     private let target: RequestTarget?
     @exclusivity(unchecked) private var stage = Stage.head
     @exclusivity(unchecked) private var head: RequestHead?
@@ -118,7 +120,7 @@ final class RequestContext {
 
     /// The library takes no response while a body arrives, and an endless one has no end to wait for.
     private func cutBody(_ fault: RequestFault) -> MHD_Result {
-        lastWords = LastWords.bytes(core.response(to: fault, head: head))
+        lastWords = core.lastWords(core.response(to: fault, head: head), head: head, since: begun)
         stage = .over
         return .NO
     }
@@ -160,6 +162,7 @@ final class RequestContext {
     private func answer(_ response: Response, _ connection: OpaquePointer) -> MHD_Result {
         stage = .over
         watch?.enter(.writing)
+        core.handler.answered(RequestAnswer(response, head: head, nanoseconds: monotonicNow() - begun))
         var stream: RequestContext?
         if case .stream(let source) = response.body {
             // `HEAD` of a stream would get chunks after its head.
@@ -206,7 +209,7 @@ final class RequestContext {
                 watch?.hasExpired == true
                 ? RequestFault(.requestTimeout, "The body did not arrive in time.")
                 : RequestFault(.bodyCutShort, "The body ended before its length was reached.")
-            lastWords = LastWords.bytes(core.response(to: fault, head: head))
+            lastWords = core.lastWords(core.response(to: fault, head: head), head: head, since: begun)
         } else if case .refused(let response) = stage {
             response.discard(.peerClosed)
         }

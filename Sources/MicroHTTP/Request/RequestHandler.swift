@@ -10,6 +10,39 @@ package protocol RequestHandler: Sendable {
     /// The fault's status is sent whatever the response says. `head` is the request's if it was well-formed and has
     /// arrived; a fault that meets a whole connection, or many requests at once, has none.
     func response(to fault: RequestFault, head: RequestHead?) -> Response
+
+    /// Told of each answer once, when it is handed to the connection: the handler's own and those to faults. Not of
+    /// answers whose client had left before. On any thread of this layer; must not block.
+    func answered(_ answer: RequestAnswer)
+}
+
+extension RequestHandler {
+    package func answered(_ answer: RequestAnswer) {}
+}
+
+/// An answer on its way to its client.
+package struct RequestAnswer: Sendable {
+    /// The request's; nil where it was not well-formed, or a whole connection was refused.
+    package let head: RequestHead?
+    package let status: Int
+    /// What the handler wrote on its response.
+    package let mark: UInt16
+    package let note: (any AnyObject & Sendable)?
+    /// Bytes of the body, 0 for a stream.
+    package let bodyBytes: Int
+    package let isStream: Bool
+    /// From the request's line to its answer; 0 where a connection was refused.
+    package let nanoseconds: UInt64
+
+    package init(_ response: Response, head: RequestHead?, nanoseconds: UInt64) {
+        (self.head, self.nanoseconds) = (head, nanoseconds)
+        (status, mark, note) = (response.status, response.mark, response.note)
+        switch response.body {
+        case .empty: (bodyBytes, isStream) = (0, false)
+        case .bytes(let bytes): (bodyBytes, isStream) = (bytes.count, false)
+        case .stream: (bodyBytes, isStream) = (0, true)
+        }
+    }
 }
 
 /// What `RequestHandler.receive` decides.

@@ -25,6 +25,10 @@ package struct Response: Sendable {
     /// The body. With 304 give the one that 200 would have: its length is sent, it is not.
     package var body: Body
 
+    /// A number, and an object, by which its handler knows it again in `RequestHandler.answered`. They are not sent.
+    package var mark: UInt16 = 0
+    package var note: (any AnyObject & Sendable)?
+
     /// A response from its parts.
     package init(status: Int, fields: [ResponseField] = [], body: Body = .empty) {
         self.status = status

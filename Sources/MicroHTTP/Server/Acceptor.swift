@@ -115,7 +115,7 @@ final class Acceptor: ReactorMember {
             "An address has as many connections as it may: more are refused. A proxy must be a --trusted-proxy.",
             metadata: ["address": "\(peer)"])
         let fault = RequestFault(.tooManyConnections, "Your address has too many connections to this server open.")
-        core.farewell(descriptor, LastWords.bytes(core.response(to: fault)))
+        core.farewell(descriptor, core.lastWords(core.response(to: fault), head: nil))
     }
 
     /// Whether to try again at once.

@@ -107,6 +107,13 @@ final class ServerCore: Sendable {
         return response
     }
 
+    /// Tells the handler of an answer, and gives what is sent of it where libmicrohttpd cannot send it any more.
+    func lastWords(_ response: Response, head: RequestHead?, since start: UInt64? = nil) -> [UInt8] {
+        handler.answered(
+            RequestAnswer(response, head: head, nanoseconds: start.map { monotonicNow() - $0 } ?? 0))
+        return LastWords.bytes(response)
+    }
+
     var statistics: HTTPServerStatistics {
         var statistics = HTTPServerStatistics()
         statistics.openConnections = connections.count
