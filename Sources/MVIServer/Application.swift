@@ -1,3 +1,4 @@
+import CoreMetrics
 import Logging
 import MicroHTTP
 import SessionJournal
@@ -13,16 +14,19 @@ package final class Application: RequestHandler {
     private let identity: IdentityRule
     let quotas: AddressQuotas
     private let link: NodeLink?
+    private let observer: RequestObserver
 
     /// - Parameters:
-    ///   - isAdmin: whether it serves the admin port, which has health checks only.
+    ///   - isAdmin: whether it serves the admin port, which has health checks and metrics.
     ///   - link: the way to other nodes; nil for a server without others.
     ///   - owner: which other node runs a session's turns.
-    package init(
+    ///   - observation: where metrics and traces go.
+    ///   - accessLog: gets a line of each answer; nil for none.
+    init(
         _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false,
         endpoints: [Endpoint] = [], authenticator: (any Authenticator)? = nil, monitor: PartsMonitor? = nil,
         link: NodeLink? = nil, owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
-        logger: Logger? = nil
+        observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil, logger: Logger? = nil
     ) throws {
         let crossSite = CrossSiteRule(publicURL: settings.publicURL, allowedOrigins: settings.allowedOrigins)
         let cookies = CookiePolicy(
@@ -40,11 +44,15 @@ package final class Application: RequestHandler {
                 link, quotas.addresses, owner: owner, clock: sessions.environment.clock,
                 executor: sessions.environment.executor, longestAnswer: settings.maxStateBytes + 65_536, logger: logger)
         }
-        let health = HealthEndpoints(sessions: sessions, monitor: monitor).all
+        let health = HealthEndpoints(sessions: sessions, readiness: Readiness(sessions: sessions, monitor: monitor)).all
+        let metrics = observation.registry.map { MetricsEndpoint(registry: $0).all } ?? []
+        // What the operator's own probes ask is not the clients'.
+        let factory = isAdmin ? NOOPMetricsHandler.instance : observation.factory
+        let limits = LimitMetrics(factory)
         // What is asked for most comes first.
         let own =
             isAdmin
-            ? health
+            ? health + metrics
             : IntentEndpoint(
                 sessions, credentials, crossSite, identity, bodyLimit: settings.bodyLimit, forwarder: forwarder
             ).all
@@ -53,7 +61,7 @@ package final class Application: RequestHandler {
                 ).all
                 + StreamEndpoints(
                     sessions: sessions, credentials: credentials, crossSite: crossSite, quotas: quotas,
-                    forwarder: forwarder
+                    forwarder: forwarder, limits: limits
                 ).all
                 + SessionEndpoints(
                     sessions: sessions, credentials: credentials, crossSite: crossSite,
@@ -70,7 +78,11 @@ package final class Application: RequestHandler {
         self.identity = identity
         self.quotas = quotas
         self.link = link
+        observer = RequestObserver(
+            RequestMetrics(factory, limits, router), tracer: isAdmin ? nil : observation.tracer, accessLog: accessLog.map { AccessLog($0, quotas.addresses) })
     }
+
+    package func answered(_ answer: RequestAnswer) { observer.answered(answer) }
 
     package func receive(_ head: RequestHead) -> HeadVerdict {
         guard let link, head.fields.contains(NodeStamp.field) else { return receive(head, from: .client) }
@@ -81,8 +93,10 @@ package final class Application: RequestHandler {
         var terms = terms(of: head)
         do throws(Problem) {
             switch router.route(method: head.method, path: head.path) {
-            case .found(let endpoint, let parameter):
+            case .found(let endpoint, let parameter, let number):
                 terms.vary = endpoint.refusalsVary
+                terms.route = number
+                terms.note = observer.begin(head, endpoint)
                 return try accept(Incoming(head: head, parameter: parameter, sender: sender), endpoint, &terms)
             case .options(let endpoint, let parameter, let allow):
                 try endpoint.checkPath?(Incoming(head: head, parameter: parameter))
@@ -108,8 +122,9 @@ package final class Application: RequestHandler {
         guard let head else { return Problem(fault).response(instance: nil) }
         var terms = terms(of: head)
         var problem = Problem(fault)
-        if case .found(let endpoint, let parameter) = router.route(method: head.method, path: head.path) {
+        if case .found(let endpoint, let parameter, let number) = router.route(method: head.method, path: head.path) {
             terms.vary = endpoint.refusalsVary
+            terms.route = number
             if let cutOff = endpoint.cutOff, problem.type == .bodyTooLarge {
                 problem = cutOff(Incoming(head: head, parameter: parameter), problem)
             }
@@ -133,6 +148,7 @@ package final class Application: RequestHandler {
             do throws(Problem) {
                 switch try credentials.caller(incoming.fields) {
                 case .known(let caller):
+                    terms.note?.note { $0.session = caller.session.id }
                     try identity.check(caller, incoming, endpoint)
                     terms.cookie = caller.refresh
                     answer = try judge(incoming, caller)
@@ -165,6 +181,7 @@ package final class Application: RequestHandler {
         do throws(Problem) {
             do throws(Problem) {
                 let caller = try credentials.caller(found, pending.token, isByCookie: pending.isByCookie)
+                terms.note?.note { $0.session = caller.session.id }
                 try identity.check(caller, incoming, endpoint)
                 terms.cookie = caller.refresh
                 Reply.Request(terms, try judge(incoming, caller)).handle(body, reply.send)

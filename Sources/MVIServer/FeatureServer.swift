@@ -1,5 +1,7 @@
+import CoreMetrics
 import Logging
 import MVI
+import PrometheusMetrics
 import ServiceLifecycle
 import SQLiteJournal
 import SessionJournal
@@ -23,6 +25,7 @@ public struct FeatureServer: Sendable {
     private let services: [any Service]
     private let journal: (any Journal)?
     private let peers: (any PeerTransport)?
+    private let metrics: any MetricsFactory
 
     /// A server that does not run yet.
     ///
@@ -37,11 +40,14 @@ public struct FeatureServer: Sendable {
     ///     after the last was answered.
     ///   - peers: how other servers with the same journal are reached, which has to be a `SharedJournal`: `NodeTransport` has
     ///     one. Nil for one server. The server closes it.
+    ///   - metrics: where metrics go: with a `PrometheusRegistry`, as by default, they are read at `/metrics` on the admin
+    ///     port; give the same to `MetricsSystem.bootstrap` to have those of features among them.
     ///   - content: what is served.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
+        metrics: any MetricsFactory = PrometheusRegistry(),
         @FeatureBuilder content: () throws -> ServerContent
     ) rethrows {
         self.authenticator = authenticator
@@ -51,7 +57,7 @@ public struct FeatureServer: Sendable {
         self.page = page
         self.journal = journal
         self.services = services
-        self.peers = peers
+        (self.peers, self.metrics) = (peers, metrics)
         self.content = try content()
         directory = SessionDirectory()
     }
@@ -69,6 +75,7 @@ public struct FeatureServer: Sendable {
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
+        metrics: any MetricsFactory = PrometheusRegistry(),
         @FeatureBuilder content: (_ sessions: SessionDirectory) throws -> ServerContent
     ) rethrows {
         self.authenticator = authenticator
@@ -78,7 +85,7 @@ public struct FeatureServer: Sendable {
         self.page = page
         self.journal = journal
         self.services = services
-        self.peers = peers
+        (self.peers, self.metrics) = (peers, metrics)
         directory = SessionDirectory()
         self.content = try content(directory)
     }
@@ -93,12 +100,15 @@ public struct FeatureServer: Sendable {
     public func run() async throws {
         let settings: ServerSettings
         if let given = self.settings { settings = given } else { settings = try await ServerSettings.load() }
-        let logger = Self.bounded(self.logger ?? Self.logger(settings))
+        let own = self.logger ?? Self.logger(settings)
+        let logger = Self.bounded(own)
         let journal = try await openJournal(settings, logger)
         let assembly = try Assembly(
             content, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
             authenticator: authenticator, directory: directory,
-            peers: journal is any SharedJournal ? peers : nil)
+            peers: journal is any SharedJournal ? peers : nil,
+            observation: ServerObservation(metrics, tracer: ServerObservation.tracer),
+            accessLog: settings.accessLog ? Self.unbounded(own) : nil)
         let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }
         var configuration = ServiceGroupConfiguration(
             services: services.map { .init(service: watchdog.watched($0, "\(type(of: $0))")) } + [
@@ -149,8 +159,15 @@ public struct FeatureServer: Sendable {
         return Logger(label: logger.label) { _ in BoundedLogHandler(logger.handler) { clock.now - start } }
     }
 
+    /// For the access log: all its lines are wanted.
+    private static func unbounded(_ logger: Logger) -> Logger {
+        var logger = Logger(label: "\(logger.label).access") { _ in BoundedLogHandler(unbounded: logger.handler) }
+        logger.logLevel = .info
+        return logger
+    }
+
     private static func logger(_ settings: ServerSettings) -> Logger {
-        var logger = Logger(label: "mvi-server")
+        var logger = Logger(label: "mvi-server") { settings.logFormat.handler(label: $0) }
         logger.logLevel = settings.logLevel
         return logger
     }

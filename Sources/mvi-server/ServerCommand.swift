@@ -1,10 +1,12 @@
 import ArgumentParser
 import DemoFeatures
 import JWTAuthentication
+import CoreMetrics
 import Logging
 import MVIServer
 import NodeTransport
 import PostgresJournal
+import PrometheusMetrics
 import SessionJournal
 
 /// `mvi-server`: serves the demo features.
@@ -39,11 +41,13 @@ struct ServerCommand: AsyncParsableCommand {
         } catch let error as SettingError {
             throw ValidationError("\(error)")
         }
-        LoggingSystem.bootstrap { StreamLogHandler.standardOutput(label: $0) }
+        LoggingSystem.bootstrap { settings.logFormat.handler(label: $0) }
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
         var logger = Logger(label: "mvi-server")
         logger.logLevel = settings.logLevel
         do {
-            try await serve(settings, demo, jwt, logger)
+            try await serve(settings, demo, jwt, logger, registry)
         } catch {
             StandardError.say("cannot serve: \(error)")
             throw ExitCode(1)
@@ -51,7 +55,8 @@ struct ServerCommand: AsyncParsableCommand {
     }
 
     private func serve(
-        _ settings: ServerSettings, _ demoSettings: DemoSettings, _ jwt: JWTSettings?, _ logger: Logger
+        _ settings: ServerSettings, _ demoSettings: DemoSettings, _ jwt: JWTSettings?, _ logger: Logger,
+        _ registry: PrometheusRegistry
     ) async throws {
         var authenticator: JWTAuthenticator?
         if let jwt { authenticator = try await JWTAuthenticator(jwt, logger: logger) }
@@ -63,7 +68,7 @@ struct ServerCommand: AsyncParsableCommand {
             logger: logger)
         try await FeatureServer(
             settings: settings, logger: logger, page: Demo.page, journal: try await sharedJournal(settings, logger),
-            authenticator: authenticator, services: [demo], peers: peers(settings)
+            authenticator: authenticator, services: [demo], peers: peers(settings), metrics: registry
         ) {
             demo.features
         }.run()

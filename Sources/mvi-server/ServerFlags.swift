@@ -83,6 +83,8 @@ struct ServerFlags: ParsableArguments {
 
     struct Running: ParsableArguments {
         @Option(help: .server("log-level")) var logLevel: String?
+        @Option(help: .server("log-format")) var logFormat: String?
+        @Flag(help: .server("access-log")) var accessLog = false
         @Option(help: .server("log-value-bytes")) var logValueBytes: String?
         @Option(
             help: ArgumentHelp(
@@ -121,6 +123,7 @@ struct ServerFlags: ParsableArguments {
             "max-wait-seconds": times.maxWaitSeconds, "session-ttl": times.sessionTTL,
             "heartbeat": times.heartbeat, "head-timeout": times.headTimeout, "body-timeout": times.bodyTimeout,
             "idle-timeout": times.idleTimeout, "grace": times.grace,
+            "log-format": running.logFormat, "access-log": running.accessLog ? "true" : nil,
             "log-level": running.logLevel, "log-value-bytes": running.logValueBytes, "config": running.config,
             "data": keeping.data, "journal": keeping.journal,
             "journal-connections": keeping.journalConnections, "journal-schema": keeping.journalSchema,

@@ -113,9 +113,9 @@ struct LoggingTests {
     func commitFailures() {
         let lines = Lock<[Recorder.Line]>([])
         let logger = Logger(label: "test", factory: { _ in Recorder(lines: lines) })
-        StoreReportLog.log(.commitFailed(StoreError(.gone, "gone"), instance: "probe"), logger)
+        StoreReportLog.log(.commitFailed(StoreError(.gone, "gone"), in: StorePlace(instance: "probe")), logger)
         #expect(lines.withLock { $0.isEmpty })
-        StoreReportLog.log(.commitFailed(StoreError(.full, "no room"), instance: "probe"), logger)
+        StoreReportLog.log(.commitFailed(StoreError(.full, "no room"), in: StorePlace(instance: "probe")), logger)
         #expect(lines.withLock { $0.map(\.level) } == [.error])
     }
 
@@ -126,7 +126,7 @@ struct LoggingTests {
         for intent in [Probe.Intent.say(text: "a secret"), nil] {
             let failure = Failure(
                 stage: .execute, intentID: IntentID("i"), intent: intent, error: StoreError(.full, "no room"))
-            StoreReportLog.log(.failure(failure, instance: "probe"), logger)
+            StoreReportLog.log(.failure(failure, in: StorePlace(instance: "probe", session: "s")), logger)
         }
         #expect(lines.withLock { $0.map(\.intentName) } == ["say", nil])
         #expect(lines.withLock { $0.allSatisfy { $0.intent == "i" && $0.level == .error } })

@@ -28,7 +28,7 @@ struct OpenAPITests {
         let router = Router.ofTests([PageResource(path: "/", contentType: "text/html", bytes: [])])
         for declared in Declared.table {
             switch router.route(method: declared.method.rawValue, path: Array(declared.path.utf8)) {
-            case .found(let endpoint, _):
+            case .found(let endpoint, _, _):
                 #expect(endpoint.name == declared.operation.rawValue)
                 if case .session = endpoint.access {
                     #expect(declared.hasSession)

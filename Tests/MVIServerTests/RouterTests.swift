@@ -9,7 +9,7 @@ struct RouterTests {
 
     private func route(_ method: String, _ path: String) -> String {
         switch router.route(method: method, path: Array(path.utf8)) {
-        case .found(let endpoint, let parameter):
+        case .found(let endpoint, let parameter, _):
             let text = String(decoding: Array(path.utf8)[parameter], as: UTF8.self)
             return text.isEmpty ? "\(method) \(endpoint.name)" : "\(method) \(endpoint.name) \(text)"
         case .options: return "OPTIONS describeOptions"

@@ -14,6 +14,10 @@ struct Reply: Sendable {
         var cookie: ResponseField?
         /// What problems vary by, behind a session; good answers say it themselves.
         var vary: String?
+        /// The route's number, for the metrics; 0 as long as none is found.
+        var route: UInt8 = 0
+        /// Nil where nobody wants to know more of the request than its answer.
+        var note: RequestNote?
 
         func response(to problem: Problem) -> Response {
             var response = problem.response(instance: path)
@@ -24,8 +28,10 @@ struct Reply: Sendable {
         /// CORS (https://fetch.spec.whatwg.org/#http-cors-protocol): never with credentials, since such pages send a
         /// bearer token of their own.
         func finish(_ response: Response) -> Response {
-            guard origin != nil || variesByOrigin || cookie != nil else { return response }
             var response = response
+            response.mark |= UInt16(route)
+            if let note { response.note = note }
+            guard origin != nil || variesByOrigin || cookie != nil else { return response }
             func has(_ name: String) -> Bool { response.fields.contains { $0.name == name } }
             if let cookie, !has(cookie.name) { response.fields.append(cookie) }
             if variesByOrigin, !has("Vary") { response.fields.append(ResponseField("Vary", "Origin")) }

@@ -2,16 +2,41 @@ import Locking
 import MicroHTTP
 import Sessions
 
+/// Whether new work may be sent here: not while the server stops, and not while nothing can be kept or a part does not
+/// answer.
+struct Readiness: Sendable {
+    let sessions: SessionTable
+    let monitor: PartsMonitor?
+
+    /// Why not; nil if it may.
+    var problem: Problem? {
+        if sessions.isDraining { return Problem(.draining, "The server is stopping.", retryAfter: .seconds(2)) }
+        if sessions.environment.journal.trouble != nil {
+            return Problem(.notReady, "What sessions are kept in cannot be written now.", retryAfter: .seconds(5))
+        }
+        if !sessions.mayRunWork {
+            return Problem(
+                .notReady, "The server is not among those that share the journal: it has just begun, or lost it.",
+                retryAfter: .seconds(2))
+        }
+        if let silent = monitor?.silent, !silent.isEmpty {
+            return Problem(
+                .notReady, "There is no answer from \(silent.joined(separator: " and ")).", retryAfter: .seconds(5))
+        }
+        return nil
+    }
+}
+
 /// `/health/live` and `/health/ready`.
 struct HealthEndpoints: Sendable {
     let sessions: SessionTable
-    let monitor: PartsMonitor?
+    let readiness: Readiness
     /// What was told last, and when: looking at every store takes milliseconds, and anyone may ask.
     private let last = Lock<(time: Duration, stores: [UInt8])?>(nil)
 
-    init(sessions: SessionTable, monitor: PartsMonitor?) {
+    init(sessions: SessionTable, readiness: Readiness) {
         self.sessions = sessions
-        self.monitor = monitor
+        self.readiness = readiness
     }
 
     var all: [Route] {
@@ -25,24 +50,9 @@ struct HealthEndpoints: Sendable {
         ]
     }
 
-    /// New work may be sent here: not while the server stops, and not while nothing can be kept or a part does not answer.
     @Sendable
     private func ready(_ incoming: Incoming) throws(Problem) -> Route.Answer {
-        guard !sessions.isDraining else {
-            throw Problem(.draining, "The server is stopping.", retryAfter: .seconds(2))
-        }
-        guard sessions.environment.journal.trouble == nil else {
-            throw Problem(.notReady, "What sessions are kept in cannot be written now.", retryAfter: .seconds(5))
-        }
-        guard sessions.mayRunWork else {
-            throw Problem(
-                .notReady, "The server is not among those that share the journal: it has just begun, or lost it.",
-                retryAfter: .seconds(2))
-        }
-        if let silent = monitor?.silent, !silent.isEmpty {
-            throw Problem(
-                .notReady, "There is no answer from \(silent.joined(separator: " and ")).", retryAfter: .seconds(5))
-        }
+        if let problem = readiness.problem { throw problem }
         return { _, reply in
             var answer = JSONObject()
             answer.add("status", "ready")

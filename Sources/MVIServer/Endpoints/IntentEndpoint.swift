@@ -75,7 +75,9 @@ final class IntentEndpoint: Sendable {
         return { [self] body, reply in
             let request = IntentRequest(
                 body: body, name: name, ifMatch: condition, wait: wait(preferences),
-                wantsState: preferences.wantsState, principal: caller.principal, credential: caller.credential)
+                wantsState: preferences.wantsState, principal: caller.principal, credential: caller.credential,
+                trace: reply.terms.note?.trace)
+            reply.terms.note?.note { $0.feature = feature.text }
             let intent = PostedIntent(
                 self, feature, caller, preferences, reply,
                 sent: forwarder == nil ? nil : PostedIntent.Sent(incoming, request))
@@ -206,6 +208,7 @@ final class IntentEndpoint: Sendable {
         if let refusal = intent.refusal {
             var response = Response(status: refusal.status, fields: AnswerFields.problem, body: .bytes(refusal.body))
             response.fields.append(ResponseField("Idempotency-Replayed", "true"))
+            response.mark(problem: response.problemName)
             return response
         }
         let form = AnswerForm(
@@ -273,6 +276,7 @@ private final class PostedIntent: Sendable {
             if let caller, let problem = endpoint.problem(of: caller, feature) {
                 return reply.refuse(problem)
             }
+            reply.terms.note?.note { $0.intent = outcome.id.text }
             reply.answer(endpoint.answer(outcome, feature, session, preferences))
         case .failure(let error):
             guard error.code == .elsewhere, let sent else { return endpoint.refuse(error, feature, session, reply) }

@@ -2,13 +2,13 @@
 struct Router: Sendable {
     private struct Resource: Sendable {
         let pattern: PathPattern
-        let endpoints: [(method: String, endpoint: Route)]
+        let endpoints: [(method: String, endpoint: Route, number: UInt8)]
         let allow: String
     }
 
     enum Outcome {
-        /// `parameter` is where in the path the parameter is, empty without one.
-        case found(Route, parameter: Range<Int>)
+        /// `parameter` is where in the path the parameter is, empty without one; `number` is that of `routes`.
+        case found(Route, parameter: Range<Int>, number: UInt8)
         /// `OPTIONS` of a path that there is: one of its endpoints, and what `Allow` says.
         case options(Route, parameter: Range<Int>, allow: String)
         /// A method that the path does not have.
@@ -19,14 +19,19 @@ struct Router: Sendable {
     /// The paths asked for most come first.
     private let resources: [Resource]
 
+    /// All routes; the first has the number 1. Those beyond 254 share a number.
+    let routes: [Route]
+
     init(_ endpoints: [Route]) {
+        routes = endpoints
         var paths: [String] = []
         for endpoint in endpoints where !paths.contains(endpoint.path) { paths.append(endpoint.path) }
         resources = paths.map { path in
-            var found: [(method: String, endpoint: Route)] = []
-            for endpoint in endpoints where endpoint.path == path {
-                found.append((endpoint.method.rawValue, endpoint))
-                if endpoint.method == .get { found.append((Route.Method.head.rawValue, endpoint)) }
+            var found: [(method: String, endpoint: Route, number: UInt8)] = []
+            for (index, endpoint) in endpoints.enumerated() where endpoint.path == path {
+                let number = UInt8(clamping: index + 1)
+                found.append((endpoint.method.rawValue, endpoint, number))
+                if endpoint.method == .get { found.append((Route.Method.head.rawValue, endpoint, number)) }
             }
             let allowed = Route.Method.allCases.map(\.rawValue).filter { method in
                 method == Route.Method.options.rawValue || found.contains { $0.method == method }
@@ -50,8 +55,8 @@ struct Router: Sendable {
             case .exact: parameter = path.count..<path.count
             case .parameter(let range): parameter = range
             }
-            for (name, endpoint) in resource.endpoints where name == method {
-                return .found(endpoint, parameter: parameter)
+            for (name, endpoint, number) in resource.endpoints where name == method {
+                return .found(endpoint, parameter: parameter, number: number)
             }
             return method == Route.Method.options.rawValue
                 ? .options(resource.endpoints[0].endpoint, parameter: parameter, allow: resource.allow)

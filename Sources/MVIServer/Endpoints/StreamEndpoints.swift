@@ -10,6 +10,8 @@ struct StreamEndpoints: Sendable {
     let quotas: AddressQuotas
     /// Nil for a server without other nodes.
     let forwarder: Forwarder?
+    /// Told of what streams are put off for.
+    let limits: LimitMetrics
 
     private var features: FeatureRegistry { sessions.environment.features }
 
@@ -222,6 +224,7 @@ struct StreamEndpoints: Sendable {
         _ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool, retry: Int? = nil
     ) throws(Problem) -> Response {
         guard wantsProblem else {
+            limits.reached(problem.type)
             let farewell = StreamEvents.goAway(reason, retry: retry)
             return Response(status: 200, fields: AnswerFields.stream, body: .bytes(farewell))
         }
@@ -248,5 +251,11 @@ extension SessionStream: StreamSource {
 
     package func aged() { goAway(.rotate) }
 
-    package func closed(_ reason: StreamEnd) { closed() }
+    package func closed(_ reason: StreamEnd) {
+        switch reason {
+        case .peerClosed: closed(.left)
+        case .writeDeadline: closed(.slow)
+        case .finished, .error, .shutdown: closed(.cut)
+        }
+    }
 }

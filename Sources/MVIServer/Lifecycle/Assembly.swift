@@ -3,6 +3,17 @@ import MVI
 import MicroHTTP
 import SessionJournal
 import Sessions
+import Tracing
+
+/// What a server gives its sessions, but for time, clock and journal.
+struct EnvironmentParts: Sendable {
+    let features: FeatureRegistry
+    let limits: SessionLimits
+    let middleware: [any CommonMiddleware]
+    let metrics: SessionMetrics
+    let tracer: (any Tracer)?
+    let report: @Sendable (StoreReport) -> Void
+}
 
 /// The parts of one server, put together: nothing listens yet.
 struct Assembly: Sendable {
@@ -11,7 +22,7 @@ struct Assembly: Sendable {
     let sessions: SessionTable
     let application: Application
     let http: HTTPServer
-    /// Health checks on an address of their own.
+    /// Health checks and metrics on an address of their own.
     let admin: HTTPServer?
     /// Whether the parts answer.
     let monitor: PartsMonitor
@@ -24,40 +35,55 @@ struct Assembly: Sendable {
     ///   - node: this one's name among them.
     ///   - owner: which other node runs a session's turns.
     ///   - directory: what the features reach the sessions by.
+    ///   - observation: where metrics and traces go.
+    ///   - accessLog: gets a line of each answer; nil for none.
     ///   - adapt: lets a test give the sessions its own time, clock and journal.
     init(
         _ content: ServerContent, settings: ServerSettings, logger: Logger,
         middleware: [any CommonMiddleware] = [], page: [PageResource] = [],
         journal: any Journal = MemoryJournal(), authenticator: (any Authenticator)? = nil,
         directory: SessionDirectory = SessionDirectory(), peers: (any PeerTransport)? = nil,
-        node: NodeID = .random(), owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
-        adapt: (FeatureRegistry, SessionLimits, [any CommonMiddleware]) -> SessionEnvironment? = { _, _, _ in nil }
+        node: NodeID = .random(), observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil,
+        owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
+        adapt: (EnvironmentParts) -> SessionEnvironment? = { _ in nil }
     ) throws {
         let registry = try FeatureRegistry(try content.features.map { try $0.definition(logger) })
+        let names = registry.definitions.map(\.name)
+        let storeMetrics = StoreMetrics(observation.factory, features: names)
         let logging = LoggingMiddleware(logger: logger, valueLength: settings.logValueBytes)
+        let parts = EnvironmentParts(
+            features: registry, limits: settings.sessionLimits, middleware: [logging] + middleware,
+            metrics: SessionMetrics(observation.factory, features: names), tracer: observation.tracer
+        ) { report in
+            storeMetrics.note(report)
+            StoreReportLog.log(report, logger)
+        }
         let environment =
-            adapt(registry, settings.sessionLimits, [logging] + middleware)
+            adapt(parts)
             ?? SessionEnvironment(
-                features: registry, limits: settings.sessionLimits, journal: journal,
-                middleware: [logging] + middleware,
-                heartbeat: Int(settings.heartbeat.components.seconds), report: { StoreReportLog.log($0, logger) })
+                features: parts.features, limits: parts.limits, journal: journal, middleware: parts.middleware,
+                heartbeat: Int(settings.heartbeat.components.seconds), metrics: parts.metrics, tracer: parts.tracer,
+                report: parts.report)
+        environment.journal.measure(by: TransactionMetrics(observation.factory))
         self.settings = settings
         self.logger = logger
         sessions = SessionTable(environment: environment)
         directory.connect(sessions)
         hasPage = page.contains { $0.path == "/" }
-        let parts = ServerParts(sessions)
-        monitor = parts.monitor
+        let monitored = ServerParts(sessions)
+        monitor = monitored.monitor
         let link = peers.map { NodeLink(node, $0, environment, logger: logger) }
         self.link = link
         application = try Application(
             sessions, settings, page: page, endpoints: content.endpoints,
             authenticator: authenticator ?? settings.identityHeader.map { HeaderAuthenticator(field: $0) },
-            monitor: monitor, link: link, owner: owner, logger: logger)
+            monitor: monitor, link: link, owner: owner, observation: observation, accessLog: accessLog, logger: logger)
         http = HTTPServer(
             configuration: settings.http(hasNodes: link != nil), logger: logger, handler: application)
-        parts.setServer(http)
-        admin = try Self.admin(sessions, settings, monitor, logger)
+        monitored.setServer(http)
+        admin = try Self.admin(sessions, settings, monitor, observation, logger)
+        let readiness = Readiness(sessions: sessions, monitor: monitor)
+        observation.watch(ServerGauges(observation.factory, sessions, http) { readiness.problem == nil })
     }
 
     /// Where other nodes reach this one. Known when it listens, if the system gives the port.
@@ -73,7 +99,8 @@ struct Assembly: Sendable {
     }
 
     private static func admin(
-        _ sessions: SessionTable, _ settings: ServerSettings, _ monitor: PartsMonitor, _ logger: Logger
+        _ sessions: SessionTable, _ settings: ServerSettings, _ monitor: PartsMonitor,
+        _ observation: ServerObservation, _ logger: Logger
     ) throws -> HTTPServer? {
         guard let port = settings.adminPort else { return nil }
         var configuration = HTTPServerConfiguration(host: settings.adminHost, port: port)
@@ -85,6 +112,7 @@ struct Assembly: Sendable {
         configuration.idleTimeout = .seconds(5)
         return HTTPServer(
             configuration: configuration, logger: logger,
-            handler: try Application(sessions, settings, isAdmin: true, monitor: monitor))
+            handler: try Application(
+                sessions, settings, isAdmin: true, monitor: monitor, observation: observation))
     }
 }

@@ -51,14 +51,21 @@ struct HTTPService: Service {
 
 /// How many files, sockets among them, the process may open.
 enum OpenFiles {
+    /// The limit now; 0 if the system does not say.
+    static var limit: Int {
+        var limit = rlimit()
+        return getrlimit(resource, &limit) == 0 ? Int(clamping: limit.rlim_cur) : 0
+    }
+
+    #if canImport(Glibc)
+        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+        private static let resource = RLIMIT_NOFILE
+    #endif
+
     /// Raises the limit as far as the system lets it, and says what it is now.
     static func raiseLimit() -> Int {
         var limit = rlimit()
-        #if canImport(Glibc)
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-            let resource = RLIMIT_NOFILE
-        #endif
         guard getrlimit(resource, &limit) == 0 else { return 0 }
         if limit.rlim_cur < limit.rlim_max {
             var raised = limit

@@ -12,6 +12,9 @@ struct BoundedLogHandler: LogHandler {
     /// What all copies of a handler count together.
     private let counts: Lock<LogCounts>
     private let now: @Sendable () -> Duration
+    private let isBounded: Bool
+    /// Whether the handler behind writes JSON, which has escapes of its own.
+    private let escapes: Bool
     private var base: any LogHandler
 
     /// A handler before another one.
@@ -20,6 +23,15 @@ struct BoundedLogHandler: LogHandler {
     init(_ base: any LogHandler, now: @escaping @Sendable () -> Duration) {
         self.base = base
         self.now = now
+        (isBounded, escapes) = (true, !(base is JSONLogHandler))
+        counts = Lock(LogCounts())
+    }
+
+    /// A handler that passes all lines on, as ones that nobody can forge.
+    init(unbounded base: any LogHandler) {
+        self.base = base
+        now = { .zero }
+        (isBounded, escapes) = (false, !(base is JSONLogHandler))
         counts = Lock(LogCounts())
     }
 
@@ -30,7 +42,7 @@ struct BoundedLogHandler: LogHandler {
 
     var metadata: Logger.Metadata {
         get { base.metadata }
-        set { base.metadata = newValue.mapValues(\.asOneValue) }
+        set { base.metadata = escapes ? newValue.mapValues(\.asOneValue) : newValue }
     }
 
     var metadataProvider: Logger.MetadataProvider? {
@@ -40,11 +52,11 @@ struct BoundedLogHandler: LogHandler {
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { base[metadataKey: key] }
-        set { base[metadataKey: key] = newValue?.asOneValue }
+        set { base[metadataKey: key] = escapes ? newValue?.asOneValue : newValue }
     }
 
     func log(event: LogEvent) {
-        if event.level >= .info {
+        if isBounded, event.level >= .info {
             let place = LogCounts.Place(file: event.file, line: event.line)
             let now = now()
             let (isPassedOn, leftOut) = counts.withLock { $0.note(place, now: now) }
@@ -57,6 +69,7 @@ struct BoundedLogHandler: LogHandler {
             }
             guard isPassedOn else { return }
         }
+        guard escapes else { return base.log(event: event) }
         var event = event
         event.message = "\(event.message.description.withoutControls)"
         event.metadata = event.metadata?.mapValues(\.asOneValue)

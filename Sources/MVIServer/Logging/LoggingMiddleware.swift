@@ -32,7 +32,8 @@ public struct LoggingMiddleware: CommonMiddleware {
     private func log<F: Feature>(_ observation: StoreObservation<F>) {
         let line = describe(observation.event)
         var metadata: Logger.Metadata = [
-            "feature": .string(observation.instance), "intent": .string(observation.intentID.text),
+            "feature": .string(observation.instance), "session": .string(observation.session.id),
+            "intent": .string(observation.intentID.text),
         ]
         if let value = line.value { metadata["value"] = .string(value) }
         logger.log(level: line.level, "\(line.kind)", metadata: metadata)

@@ -5,25 +5,28 @@ import MVI
 enum StoreReportLog {
     static func log(_ report: StoreReport, _ logger: Logger) {
         switch report {
-        case .failure(let failure, let instance):
+        case .failure(let failure, let place):
             var metadata: Logger.Metadata = [
-                "feature": "\(instance)", "intent": "\(failure.intentID.text)", "stage": "\(failure.stage)",
+                "feature": "\(place.instance)", "session": "\(place.session)", "intent": "\(failure.intentID.text)", "stage": "\(failure.stage)",
                 "error": "\(failure.error)",
             ]
             if let name = failure.intentName { metadata["intentName"] = "\(name)" }
             logger.error("A feature's code threw", metadata: metadata)
-        case .slowTurn(let time, let intentID, let instance):
+        case .slowTurn(let time, let intentID, let place):
             logger.warning(
                 "A turn kept its thread too long; what waits belongs into launched work",
-                metadata: ["feature": "\(instance)", "intent": "\(intentID.text)", "time": "\(time)"])
-        case .undelivered(let count, let instance):
+                metadata: [
+                    "feature": "\(place.instance)", "session": "\(place.session)", "intent": "\(intentID.text)",
+                    "time": "\(time)",
+                ])
+        case .undelivered(let count, let place):
             logger.notice(
                 "Labels were dropped before any client got them",
-                metadata: ["feature": "\(instance)", "count": "\(count)"])
-        case .stateSetAside(let reason, let instance):
+                metadata: ["feature": "\(place.instance)", "session": "\(place.session)", "count": "\(count)"])
+        case .stateSetAside(let reason, let place):
             logger.error(
                 "A kept state could not be read; it was set aside and the store began anew",
-                metadata: ["feature": "\(instance)", "reason": "\(reason)"])
+                metadata: ["feature": "\(place.instance)", "session": "\(place.session)", "reason": "\(reason)"])
         case .membersUnread(let members, let instance):
             logger.error(
                 "A kept state has members that its feature does not read; the state is set aside when it changes",
@@ -35,10 +38,10 @@ enum StoreReportLog {
         case .commitFailed(let error, _) where error.code == .gone:
             // A client ended the session while its work ran: no fault, and nothing is tried again.
             break
-        case .commitFailed(let error, let instance):
+        case .commitFailed(let error, let place):
             logger.error(
                 "Turns could not be committed",
-                metadata: ["feature": "\(instance)", "error": "\(error.detail)"])
+                metadata: ["feature": "\(place.instance)", "session": "\(place.session)", "error": "\(error.detail)"])
         }
     }
 }

@@ -11,6 +11,9 @@ enum ForwardedFields {
         ofCaller + [
             "content-type", "content-encoding", "idempotency-key", "intent-seq", "intent-epoch", "if-match", "prefer",
         ]
+    /// By which traces and logs of both nodes are one. Beside the stamp: older nodes do not know them, and nothing depends
+    /// on them.
+    static let ofTrace = ["traceparent", "tracestate", "x-request-id"]
 
     /// Those fields with these names that a request has.
     static func select(_ names: [String], from fields: HeaderFields) -> [(name: String, value: String)] {

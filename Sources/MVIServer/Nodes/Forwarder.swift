@@ -201,7 +201,8 @@ final class Forwarder: Sendable {
     private func ask(_ owner: NodeRecord, _ incoming: Incoming, _ request: PeerRequest) async -> Answer {
         do throws(PeerError) {
             let answer = try await link.client.send(
-                request, for: addresses.of(incoming.head), to: owner.address)
+                request, for: addresses.of(incoming.head),
+                unsealed: ForwardedFields.select(ForwardedFields.ofTrace, from: incoming.fields), to: owner.address)
             guard answer.status != ProblemType.misdirected.status else { return .moved }
             guard let response = Response(relaying: answer) else { return .lost }
             return .answer(response)

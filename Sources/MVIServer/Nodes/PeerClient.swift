@@ -47,9 +47,12 @@ package struct PeerClient: Sendable {
 
     /// Sends a request with this node's stamp.
     ///
-    /// - Parameter client: whose request it is.
+    /// - Parameters:
+    ///   - client: whose request it is.
+    ///   - unsealed: fields that the stamp does not cover.
     func send(
-        _ request: PeerRequest, for client: PeerAddress, to address: String
+        _ request: PeerRequest, for client: PeerAddress, unsealed: [(name: String, value: String)] = [],
+        to address: String
     ) async throws(PeerError) -> PeerResponse {
         let seal: NodeSeal
         do { seal = try await key.seal() } catch {
@@ -64,6 +67,7 @@ package struct PeerClient: Sendable {
             bodyHash: NodeSeal.hash(request.body))
         let value = seal.seal(stamp, method: request.method, target: request.target, fields: request.fields)
         request.fields.append((NodeStamp.shownField, value))
+        request.fields += unsealed
         return try await transport.send(request, to: address)
     }
 

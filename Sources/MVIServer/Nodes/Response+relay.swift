@@ -19,6 +19,7 @@ extension Response {
         self.init(
             status: answer.status, fields: fields.map { ResponseField($0.name, $0.value) },
             body: answer.body.isEmpty ? .empty : .bytes(answer.body))
+        if status >= 400 { mark(problem: problemName) }
     }
 
     /// The name of the problem that it tells; nil if it tells none.

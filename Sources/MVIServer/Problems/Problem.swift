@@ -78,6 +78,8 @@ package struct Problem: Error, Sendable {
         fields.append(ResponseField("X-Content-Type-Options", "nosniff"))
         // RFC 9110 section 15.5.2: a 401 says how to authenticate.
         if type.status == 401 { fields.append(ResponseField("WWW-Authenticate", "Bearer realm=\"mvi\"")) }
-        return Response(status: type.status, fields: fields, body: .bytes(body(instance: instance)))
+        var response = Response(status: type.status, fields: fields, body: .bytes(body(instance: instance)))
+        response.mark(problem: type.name)
+        return response
     }
 }

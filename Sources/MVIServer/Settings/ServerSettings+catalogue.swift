@@ -9,7 +9,8 @@ extension ServerSettings {
         setting("admin-host", .listening, "address", "Address of the admin port.", \.adminHost, .host),
         setting(
             "admin-port", .listening, "port",
-            "Port that answers health checks only, for a network of its own; without it only the main port does.",
+            "Port that answers health checks and /metrics, for a network of its own; without it the main port answers "
+                + "health checks, and there are no metrics.",
             \.adminPort, SettingFormat.number(0...65_535).orNone),
         setting(
             "node-address", .listening, "address",
@@ -151,6 +152,12 @@ extension ServerSettings {
             "log-level", .running, "level",
             "What is logged: trace, debug (every event of every feature), info, notice, warning, error, critical.",
             \.logLevel, .logLevel),
+        setting(
+            "log-format", .running, "format", "How log lines look: text, or json with one object a line.", \.logFormat,
+            .oneOf),
+        setting(
+            "access-log", .running, "true", "Log each answer: who asked for what, what came of it, how long it took.",
+            \.accessLog, .flag),
         setting(
             "log-value-bytes", .running, "bytes", "Bytes of a value that a log line shows; 0 hides values.",
             \.logValueBytes, .bytes(0...1 << 20)),

@@ -9,9 +9,9 @@ public struct ServerSettings: Sendable {
     public var host = "127.0.0.1"
     /// Port to listen on; 0 for any free one.
     public var port: UInt16 = 8080
-    /// Address for health checks that clients do not see.
+    /// Address for health checks and metrics that clients do not see.
     public var adminHost = "127.0.0.1"
-    /// Port for them; nil for none. Health is answered on the main port as well.
+    /// Port for them; nil for none. Health is answered on the main port as well, metrics are not.
     public var adminPort: UInt16?
     /// The host and port at which other nodes reach this one, such as `10.0.0.3:8080`; nil for those that it listens on, with
     /// the machine's name if it listens on every interface.
@@ -115,6 +115,10 @@ public struct ServerSettings: Sendable {
 
     /// What is logged.
     public var logLevel = Logger.Level.info
+    /// How log lines look.
+    public var logFormat = LogFormat.text
+    /// Whether each answer is a line of the log.
+    public var accessLog = false
     /// Bytes of a value that a log line shows; 0 hides values.
     public var logValueBytes = 200
 

@@ -140,6 +140,14 @@ extension SettingFormat where Value == Logger.Level {
     }
 }
 
+extension SettingFormat where Value == LogFormat {
+    package static var oneOf: SettingFormat {
+        SettingFormat(
+            "one of \(LogFormat.allCases.map(\.rawValue).joined(separator: ", "))",
+            parse: { LogFormat(rawValue: $0) }, print: { $0.rawValue })
+    }
+}
+
 extension SettingFormat where Value == Origin {
     package static var origin: SettingFormat {
         SettingFormat(

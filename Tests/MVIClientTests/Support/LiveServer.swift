@@ -31,8 +31,9 @@ struct LiveServer: Sendable {
         assembly = try Assembly(
             Self.content(), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), authenticator: Names(),
-            adapt: { features, limits, middleware in
-                SessionEnvironment(features: features, limits: limits, journal: journal, middleware: middleware)
+            adapt: { parts in
+                SessionEnvironment(
+                    features: parts.features, limits: parts.limits, journal: journal, middleware: parts.middleware)
             })
         try assembly.http.start()
     }

@@ -37,6 +37,7 @@ struct MemoryClient: Client {
                 handler(request.body) { continuation.resume(returning: $0) }
             }
         }
+        application.answered(RequestAnswer(response, head: head, nanoseconds: 1_000_000))
         return TestResponse(
             status: response.status, fields: response.fields.map { ($0.name, $0.value) },
             body: request.method == "HEAD" || response.status == 304 ? [] : bytes(response.body))

@@ -21,7 +21,7 @@ enum Contract {
         #expect(response["cache-control"] != nil)
         if response.problem != nil { checkProblem(request, response) }
         switch router.route(method: request.method, path: path) {
-        case .found(let endpoint, _): check(response, endpoint.name, request.method)
+        case .found(let endpoint, _, _): check(response, endpoint.name, request.method)
         case .options(let endpoint, _, _):
             check(response, Operation.describeOptions.rawValue, request.method, path: endpoint.path)
         case .unknownPath:

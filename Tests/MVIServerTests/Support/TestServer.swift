@@ -39,10 +39,13 @@ struct TestServer: Sendable {
     ///   - world: what outlives the server; one that is given again is a server that was started again, or another node.
     ///   - peers: how it reaches other nodes; nil for none.
     ///   - owner: which other node runs all sessions' turns.
+    ///   - observation: where metrics and traces go.
+    ///   - accessLog: gets a line of each answer; nil for none.
     static func run<Result>(
         _ depth: Depth, in world: World = World(), directory: SessionDirectory = SessionDirectory(),
         authenticator: (any Authenticator)? = nil, peers: (any PeerTransport)? = nil,
-        owner: @escaping @Sendable () -> NodeRecord? = { nil },
+        owner: @escaping @Sendable () -> NodeRecord? = { nil }, observation: ServerObservation = ServerObservation(),
+        accessLog: Logger? = nil,
         content: (Gate) throws -> ServerContent = Self.probes, _ change: (inout ServerSettings) -> Void = { _ in },
         _ test: (TestServer) async throws -> Result
     ) async throws -> Result {
@@ -56,10 +59,11 @@ struct TestServer: Sendable {
             try content(gate), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), page: page,
             authenticator: authenticator, directory: directory, peers: peers, owner: { _ in owner() },
-            adapt: { features, limits, middleware in
+            observation: observation, accessLog: accessLog,
+            adapt: { parts in
                 SessionEnvironment(
-                    features: features, limits: limits, journal: journal, time: source, clock: clock,
-                    middleware: middleware)
+                    features: parts.features, limits: parts.limits, journal: journal, time: source, clock: clock,
+                    middleware: parts.middleware, metrics: parts.metrics, tracer: parts.tracer, report: parts.report)
             })
         if depth == .socket { try assembly.http.start() }
         let server = TestServer(

@@ -1,0 +1,127 @@
+import Logging
+import MVI
+import Sessions
+import WireJSON
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Writes each line as one JSON object to the standard output, for collectors that take logs apart: `time` (RFC 3339),
+/// `level`, `logger`, `message`, and each metadata value as a member of its own.
+///
+/// From any thread. A line that does not fit into the pipe at once waits for its reader, as with swift-log's own handler.
+public struct JSONLogHandler: LogHandler {
+    public var logLevel = Logger.Level.info
+    public var metadata: Logger.Metadata = [:]
+    public var metadataProvider: Logger.MetadataProvider?
+    private let label: String
+    private let write: @Sendable ([UInt8]) -> Void
+    private let now: @Sendable () -> Timestamp
+
+    /// A handler for the logger of that name.
+    public init(label: String) { self.init(label: label, now: { Timestamp(sinceEpoch: TimeSource.system.sinceEpoch()) }, write: Self.writeToStandardOutput) }
+
+    init(
+        label: String, now: @escaping @Sendable () -> Timestamp, write: @escaping @Sendable ([UInt8]) -> Void
+    ) {
+        (self.label, self.now, self.write) = (label, now, write)
+    }
+
+    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    public func log(event: LogEvent) {
+        var line: [UInt8] = Array("{\"time\":".utf8)
+        WireJSON.appendString(now().description, to: &line)
+        Self.append("level", event.level.rawValue, to: &line)
+        Self.append("logger", label, to: &line)
+        Self.append("message", event.message.description, to: &line)
+        var all = metadata
+        if let provided = metadataProvider?.get() { all.merge(provided) { $1 } }
+        if let own = event.metadata { all.merge(own) { $1 } }
+        for (key, value) in all.sorted(by: { $0.key < $1.key }) {
+            // The line's own members are not to be taken for another's.
+            let name = ["time", "level", "logger", "message"].contains(key) ? "_\(key)" : key
+            line.append(UInt8(ascii: ","))
+            WireJSON.appendString(name, to: &line)
+            line.append(UInt8(ascii: ":"))
+            Self.append(value, to: &line)
+        }
+        line += Array("}\n".utf8)
+        write(line)
+    }
+
+    private static func append(_ name: String, _ value: String, to line: inout [UInt8]) {
+        line += Array(",\"\(name)\":".utf8)
+        WireJSON.appendString(value, to: &line)
+    }
+
+    private static func append(_ value: Logger.MetadataValue, to line: inout [UInt8]) {
+        switch value {
+        case .string(let text): WireJSON.appendString(text, to: &line)
+        case .stringConvertible(let value): WireJSON.appendString(value.description, to: &line)
+        case .array(let values):
+            line.append(UInt8(ascii: "["))
+            for (index, value) in values.enumerated() {
+                if index > 0 { line.append(UInt8(ascii: ",")) }
+                append(value, to: &line)
+            }
+            line.append(UInt8(ascii: "]"))
+        case .dictionary(let values):
+            line.append(UInt8(ascii: "{"))
+            for (index, (key, value)) in values.sorted(by: { $0.key < $1.key }).enumerated() {
+                if index > 0 { line.append(UInt8(ascii: ",")) }
+                WireJSON.appendString(key, to: &line)
+                line.append(UInt8(ascii: ":"))
+                append(value, to: &line)
+            }
+            line.append(UInt8(ascii: "}"))
+        }
+    }
+
+    /// In one call, so that lines of several threads do not mix where the pipe takes a line whole.
+    private static let writeToStandardOutput: @Sendable ([UInt8]) -> Void = { line in
+        line.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let written = rest.withUnsafeBytes { Self.write(1, $0) }
+                if written < 0, errno == EINTR { continue }
+                guard written > 0 else { return }
+                rest = rest.dropFirst(written)
+            }
+        }
+    }
+
+    private static func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Glibc)
+            Glibc.write(file, bytes.baseAddress, bytes.count)
+        #elseif canImport(Musl)
+            Musl.write(file, bytes.baseAddress, bytes.count)
+        #else
+            Darwin.write(file, bytes.baseAddress, bytes.count)
+        #endif
+    }
+}
+
+/// How log lines look.
+public enum LogFormat: String, Sendable, CaseIterable {
+    /// As swift-log's own handler writes them, for people.
+    case text
+    /// One JSON object a line; see `JSONLogHandler`.
+    case json
+
+    /// A handler to the standard output.
+    public func handler(label: String) -> any LogHandler {
+        switch self {
+        case .text: StreamLogHandler.standardOutput(label: label)
+        case .json: JSONLogHandler(label: label)
+        }
+    }
+}

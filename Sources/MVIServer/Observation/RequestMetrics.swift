@@ -1,0 +1,110 @@
+import CoreMetrics
+import MicroHTTP
+
+/// What is counted of each answer.
+final class RequestMetrics: Sendable {
+    /// Answers without a problem, by their status; those that features' servers seldom give share one.
+    private let plain: [Int: Counter]
+    private let otherPlain: Counter
+    /// Answers with a problem, by its number; see `AnswerMark`.
+    private let problems: [Counter]
+    private let limits: LimitMetrics
+    /// By the route's number; the first is for what no route has.
+    private let durations: [Timer]
+
+    init(_ factory: any MetricsFactory, _ limits: LimitMetrics, _ router: Router) {
+        self.limits = limits
+        func answers(_ status: String, _ problem: String) -> Counter {
+            Counter(
+                label: "mvi_answers_total", dimensions: [("status", status), ("problem", problem)], factory: factory)
+        }
+        plain = Dictionary(
+            uniqueKeysWithValues: [200, 201, 202, 204, 303, 304].map { ($0, answers("\($0)", "none")) })
+        otherPlain = answers("other", "none")
+        problems = ProblemType.all.map { answers("\($0.status)", $0.name) }
+        durations = (["none"] + router.routes.prefix(254).map(\.label)).map {
+            Timer(label: "mvi_request_duration_seconds", dimensions: [("route", $0)], factory: factory)
+        }
+    }
+
+    func note(_ answer: RequestAnswer) {
+        let mark = AnswerMark(answer.mark)
+        if let problem = mark.problemIndex {
+            problems[problem].increment()
+            limits.reached(problem)
+        } else {
+            (plain[answer.status] ?? otherPlain).increment()
+        }
+        guard !answer.isStream else { return }
+        let route = Int(mark.route)
+        durations[route < durations.count ? route : 0].recordNanoseconds(Int64(clamping: answer.nanoseconds))
+    }
+}
+
+/// How often limits were reached, by the problem that says so.
+struct LimitMetrics: Sendable {
+    /// By the problem's place in `ProblemType.all`; nil for those of no limit.
+    private let counters: [Counter?]
+
+    init(_ factory: any MetricsFactory) {
+        counters = ProblemType.all.map { type in
+            guard type.isOfLimit else { return nil }
+            return Counter(label: "mvi_limits_reached_total", dimensions: [("limit", type.name)], factory: factory)
+        }
+    }
+
+    /// An answer tells it.
+    func reached(_ index: Int) { counters[index]?.increment() }
+
+    /// The answer does not tell: that of a stream that is put off.
+    func reached(_ type: ProblemType) {
+        if let number = ProblemType.number(of: type.name) { reached(Int(number) - 1) }
+    }
+}
+
+/// What an answer says to the metrics: its route and its problem, as numbers.
+struct AnswerMark {
+    /// The route's number in the router; 0 for none.
+    var route: UInt8
+    /// The problem's place in `ProblemType.all` plus one; 0 for none.
+    var problem: UInt8
+
+    init(route: UInt8, problem: UInt8) { (self.route, self.problem) = (route, problem) }
+
+    init(_ bits: UInt16) { (route, problem) = (UInt8(truncatingIfNeeded: bits), UInt8(bits >> 8)) }
+
+    var bits: UInt16 { UInt16(problem) << 8 | UInt16(route) }
+
+    var problemIndex: Int? { problem == 0 ? nil : Int(problem) - 1 }
+}
+
+extension Response {
+    /// Notes for the metrics which problem it tells.
+    mutating func mark(problem name: String?) {
+        guard let name, let number = ProblemType.number(of: name) else { return }
+        mark = AnswerMark(route: AnswerMark(mark).route, problem: number).bits
+    }
+}
+
+extension Route {
+    /// Its name in metrics: that of an author's own endpoint is its method and path.
+    fileprivate var label: String { name == "custom" ? "\(method.rawValue) \(path)" : name }
+}
+
+extension ProblemType {
+    private static let numbers: [String: UInt8] = Dictionary(
+        uniqueKeysWithValues: all.enumerated().map { ($1.name, UInt8($0 + 1)) })
+
+    /// Its place in `all` plus one.
+    static func number(of name: String) -> UInt8? { numbers[name] }
+
+    /// Whether it says that there is no room for more.
+    fileprivate var isOfLimit: Bool {
+        switch self {
+        case .tooManyRequests, .tooManyConnections, .tooManyStores, .tooManyReceipts, .tooManyWaits, .tooManySessions,
+            .tooManyStreams, .busy, .bodyTooLarge, .headTooLarge, .storageFull, .stateTooLarge:
+            true
+        default: false
+        }
+    }
+}

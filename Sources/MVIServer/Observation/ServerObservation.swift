@@ -1,0 +1,38 @@
+import CoreMetrics
+import Instrumentation
+import MVI
+import PrometheusMetrics
+import Sessions
+import Tracing
+
+/// Where a server's metrics and traces go.
+struct ServerObservation: Sendable {
+    /// Makes the metrics.
+    let factory: any MetricsFactory
+    /// Whose text `/metrics` is; nil where another factory was given.
+    let registry: PrometheusRegistry?
+    /// Nil where nothing is traced.
+    let tracer: (any Tracer)?
+
+    init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance, tracer: (any Tracer)? = nil) {
+        self.factory = factory
+        self.tracer = tracer
+        registry = factory as? PrometheusRegistry
+        if let registry { MetricsCatalogue.describe(in: registry) }
+    }
+
+    /// The tracer that the process was set up with; nil if it was not.
+    static var tracer: (any Tracer)? {
+        InstrumentationSystem.instrument is NoOpInstrument ? nil : InstrumentationSystem.tracer
+    }
+
+    /// Has what the server has at the moment written with each `/metrics`.
+    func watch(_ gauges: ServerGauges) {
+        guard let registry else { return }
+        let process = ProcessMetrics(factory)
+        registry.onScrape {
+            gauges.update()
+            process.update()
+        }
+    }
+}

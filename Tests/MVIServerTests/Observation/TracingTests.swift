@@ -1,0 +1,119 @@
+import InMemoryTracing
+import Locking
+import MVI
+import MVITesting
+import TestSupport
+import Testing
+import Tracing
+
+@testable import MVIServer
+
+@Suite("Traces of a request, through its turn and its append into launched work")
+struct TracingTests {
+    /// Asks elsewhere in launched work, and has an observer and an interceptor.
+    private struct Caller: Feature {
+        struct State: Codable, Equatable, Sendable { var count = 0 }
+        enum Intent: Codable, Sendable { case call, fail }
+        struct Broken: Error {}
+
+        static let examples: [Intent] = [.call, .fail]
+        let initialState = State()
+        let seen: Lock<[String: ServiceContext?]>
+
+        var middleware: Middleware<Caller> {
+            Middleware(
+                observers: [
+                    { observation in
+                        guard case .intent = observation.event else { return }
+                        seen.withLock { $0["observer"] = observation.trace }
+                    }
+                ],
+                interceptors: [
+                    { intent, interception in
+                        seen.withLock { $0["interceptor"] = interception.trace }
+                        return intent
+                    }
+                ])
+        }
+
+        func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+            seen.withLock { $0["execute"] = ServiceContext.current }
+            guard case .call = intent else { throw Broken() }
+            turn.dispatch(.call)
+            turn.launch(id: "ask") { work in
+                seen.withLock { $0["work"] = ServiceContext.current }
+                await work.dispatch(.call)
+            }
+        }
+
+        func reduce(_ state: inout State, _ intent: Intent) { state.count += 1 }
+    }
+
+    private func run(
+        _ depth: Depth, _ intent: String, traced: Bool = true,
+        _ test: (InMemoryTracer, [String: ServiceContext?]) throws -> Void
+    ) async throws {
+        let tracer = InMemoryTracer()
+        let seen = Lock<[String: ServiceContext?]>([:])
+        try await TestServer.run(
+            depth, observation: ServerObservation(tracer: traced ? tracer : nil),
+            content: { _ in ServerContent(features: [ServedFeature(Caller(seen: seen))]) }
+        ) { server in
+            let session = try await server.session()
+            tracer.clearAll(includingActive: true)
+            _ = try await server.client.exchange(
+                TestRequest(
+                    "POST", "/features/caller/intents",
+                    [
+                        session.field, ("Content-Type", "application/json"), ("Prefer", "wait=10"),
+                        ("in-memory-trace-id", "the-trace"), ("in-memory-span-id", "the-client"),
+                    ], body: intent))
+            let live = try server.live(session)
+            while !live.queue.isIdle { await Task.yield() }
+        }
+        try test(tracer, seen.withLock { $0 })
+    }
+
+    @Test("the client's trace goes on in the request, the turn, the append, the work and its steps", arguments: Depth.allCases)
+    func spans(_ depth: Depth) async throws {
+        try await run(depth, #"{"type":"call"}"#) { tracer, seen in
+            let spans = tracer.finishedSpans
+            let request = try #require(spans.first { $0.operationName == "POST /features/{id}/intents" })
+            #expect(request.traceID == "the-trace")
+            #expect(request.parentSpanID == "the-client")
+            #expect(request.attributes.get("http.response.status_code") == .int64(200))
+            let turns = spans.filter { $0.operationName == "turn caller" }
+            let turn = try #require(turns.first { $0.parentSpanID == request.spanID })
+            #expect(turn.attributes.get("mvi.feature") == .string("caller"))
+            let appends = spans.filter { $0.operationName == "append" }
+            #expect(appends.contains { $0.parentSpanID == request.spanID })
+            let work = try #require(spans.first { $0.operationName == "work caller" })
+            #expect(work.parentSpanID == turn.spanID)
+            let step = try #require(turns.first { $0.parentSpanID == work.spanID })
+            #expect(step.traceID == "the-trace")
+            #expect(tracer.activeSpans.isEmpty)
+            for place in ["interceptor", "execute", "work", "observer"] {
+                let context = try #require(seen[place] ?? nil, "\(place) has no trace")
+                #expect(context.inMemorySpanContext?.traceID == "the-trace")
+            }
+        }
+    }
+
+    @Test("a throw is on its turn's span")
+    func failure() async throws {
+        try await run(.memory, #"{"type":"fail"}"#) { tracer, _ in
+            let turn = try #require(tracer.finishedSpans.first { $0.operationName == "turn caller" && !$0.errors.isEmpty })
+            #expect(turn.errors.first?.error is Caller.Broken)
+            let request = try #require(tracer.finishedSpans.first { $0.operationName.hasPrefix("POST") })
+            #expect(request.attributes.get("error.type") == .string("intent-failed"))
+        }
+    }
+
+    @Test("without a tracer nothing is traced")
+    func untraced() async throws {
+        try await run(.memory, #"{"type":"call"}"#, traced: false) { tracer, seen in
+            #expect(tracer.finishedSpans.isEmpty)
+            for (place, context) in seen { #expect(context == nil, "\(place) has a trace") }
+        }
+    }
+}
