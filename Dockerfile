@@ -1,5 +1,8 @@
 # --- Build ------------------------------------------------------------------------------------------------------------
 FROM swift:6.3-bookworm AS build
+# Packages without versions, here and below: Debian's archive keeps the newest one only, so that after a security update a
+# version written down could not be installed any more.
+# hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install -y --no-install-recommends libmicrohttpd-dev libpq-dev libsqlite3-dev pkg-config zlib1g-dev \
  && rm -rf /var/lib/apt/lists/*
@@ -28,6 +31,7 @@ FROM debian:bookworm-slim
 LABEL org.opencontainers.image.title="mvi-server" \
       org.opencontainers.image.description="MVI features over REST and server-sent events" \
       org.opencontainers.image.licenses="Apache-2.0"
+# hadolint ignore=DL3008
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 libpq5 libsqlite3-0 zlib1g \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
