@@ -44,6 +44,40 @@ struct SettingsTests {
         }
     }
 
+    @Test(
+        "a file's value is the text that a flag would have; null sets nothing",
+        arguments: [
+            (#""a\u00e9""#, "aé"), ("0", "0"), ("-7", "-7"), ("1e3", "1000"), ("2.0", "2"), ("0.5", "0.5"),
+            ("true", "true"), ("false", "false"), ("[]", ""), (#"["a"]"#, "a"), (#"["a", "b"]"#, "a,b"), ("null", nil),
+        ] as [(String, String?)])
+    func fileValue(json: String, text: String?) async throws {
+        try await withFile(#"{"setting": \#(json), "other": 1}"#) { path in
+            let source = try await SettingsSource(
+                flags: ["config": path], environment: [:], known: ["setting", "other"])
+            #expect(source.text("setting") == text)
+            #expect(source.text("other") == "1")
+        }
+    }
+
+    @Test("a switch may be set in a file as true")
+    func fileSwitch() async throws {
+        try await withFile(#"{"require-identity": true}"#) { path in
+            #expect(try await ServerSettings.load(flags: ["config": path], environment: [:]).requireIdentity)
+        }
+    }
+
+    @Test(
+        "a file's value that cannot be a flag's is refused, and its name said",
+        arguments: ["{}", #"{"a": 1}"#, "[1]", #"["a", 1]"#, "[null]", "[[]]"])
+    func fileValueRefused(json: String) async throws {
+        try await withFile(#"{"port": \#(json)}"#) { path in
+            let error = await #expect(throws: SettingError.self) {
+                _ = try await ServerSettings.load(flags: ["config": path], environment: [:])
+            }
+            #expect(error?.description.contains(#""port" is not a text, a number, true, false or a list of"#) == true)
+        }
+    }
+
     @Test("a file that sets what there is not is refused, and the name said")
     func unknownMember() async throws {
         try await withFile(#"{"port": 9000, "prot": 9001}"#) { path in

@@ -8,37 +8,67 @@
 
 import WireJSON
 
-/// The configuration file's members, looked at before their values are: a misspelt one is an error, where it would
-/// else be a setting that silently does nothing.
+/// The configuration file: a JSON object whose members are named like the flags.
+///
+/// Read by `WireJSON`: the JSON of swift-configuration needs full Foundation, and with it the 34 MB of ICU in a program.
 enum ConfigurationFile {
-    private struct Members: Decodable {
-        let names: [String]
+    /// One member's value.
+    private enum Value: Decodable {
+        /// What could be given as a flag.
+        case text(String)
+        /// `null`, which sets nothing.
+        case none
+        /// An object, or a list of something else than texts.
+        case other
 
         init(from decoder: any Decoder) throws {
-            names = try decoder.container(keyedBy: Name.self).allKeys.map(\.stringValue)
+            let value = try decoder.singleValueContainer()
+            if value.decodeNil() {
+                self = .none
+            } else if let text = try? value.decode(String.self) {
+                self = .text(text)
+            } else if let truth = try? value.decode(Bool.self) {
+                self = .text("\(truth)")
+            } else if let number = try? value.decode(Int.self) {
+                self = .text("\(number)")
+            } else if let number = try? value.decode(Double.self) {
+                self = .text("\(number)")
+            } else if let texts = try? value.decode([String].self) {
+                self = .text(texts.joined(separator: ","))
+            } else {
+                self = .other
+            }
         }
     }
 
-    private struct Name: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    static func check(_ path: String, known: Set<String>) throws(SettingError) {
+    /// The settings that a file holds, each as the text that a flag would have: a number in digits, `true` or `false`, and
+    /// a list of texts with commas between them. A member that is `null` is left out.
+    ///
+    /// - Parameter known: the names that there are. A misspelt one is an error, where it would else be a setting that
+    ///   silently does nothing.
+    /// - Throws: `SettingError` if the file cannot be read, is not such an object, or sets what there is not.
+    static func texts(_ path: String, known: Set<String>) throws(SettingError) -> [String: String] {
         let bytes = try read(path)
-        let names: [String]
+        let members: [String: Value]
         do throws(WireDecodingError) {
-            names = try WireJSON.decode(Members.self, from: bytes).names
+            members = try WireJSON.decode([String: Value].self, from: bytes)
         } catch {
             throw refusal(path, "\(error)")
         }
-        let unknown = names.filter { !known.contains($0) }.sorted()
+        let unknown = members.keys.filter { !known.contains($0) }.sorted()
         guard unknown.isEmpty else {
             throw refusal(path, "it sets what there is not: \(unknown.joined(separator: ", "))")
         }
+        var texts: [String: String] = [:]
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) {
+            switch value {
+            case .text(let text): texts[name] = text
+            case .none: continue
+            case .other:
+                throw refusal(path, "\"\(name)\" is not a text, a number, true, false or a list of texts")
+            }
+        }
+        return texts
     }
 
     private static func refusal(_ path: String, _ reason: String) -> SettingError {

@@ -18,36 +18,25 @@ package struct SettingsSource: Sendable {
             ?? EnvironmentVariablesProvider()
         // Everything of the environment is under `MVI_`.
         let prefixed = variables.prefixKeys(with: "mvi")
-        var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        for (name, text) in flags { values[[name]] = ConfigValue(.string(text), isSecret: false) }
-        let given = InMemoryProvider(name: "flags", values: values)
+        let given = Self.provider("flags", flags)
 
         let first = ConfigReader(providers: [given, prefixed])
         guard let path = first.string(forKey: "config") else {
             reader = first
             return
         }
-        try ConfigurationFile.check(path, known: Set(known))
-        do {
-            let file = try await FileProvider<JSONSnapshot>(
-                config: ConfigReader(
-                    provider: InMemoryProvider(values: ["filePath": .init(.string(path), isSecret: false)])))
-            reader = ConfigReader(providers: [given, prefixed, file])
-        } catch {
-            throw SettingError(
-                name: "config", given: path, expected: "the path of a JSON file with one object: \(error)")
-        }
+        let file = Self.provider("file", try ConfigurationFile.texts(path, known: Set(known)))
+        reader = ConfigReader(providers: [given, prefixed, file])
+    }
+
+    private static func provider(_ name: String, _ texts: [String: String]) -> InMemoryProvider {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (name, text) in texts { values[[name]] = ConfigValue(.string(text), isSecret: false) }
+        return InMemoryProvider(name: name, values: values)
     }
 
     /// A setting as text; a file may write numbers, booleans and lists of texts as such.
-    package func text(_ name: String) -> String? {
-        let key = ConfigKey([name])
-        if let text = reader.string(forKey: key) { return text }
-        if let number = reader.int(forKey: key) { return "\(number)" }
-        if let number = reader.double(forKey: key) { return "\(number)" }
-        if let texts = reader.stringArray(forKey: key) { return texts.joined(separator: ",") }
-        return nil
-    }
+    package func text(_ name: String) -> String? { reader.string(forKey: ConfigKey([name])) }
 
     /// The settings of a catalogue, checked; those that are not given stay as `root` has them.
     package func apply<Root>(_ catalogue: [Setting<Root>], to root: inout Root) throws(SettingError) {
