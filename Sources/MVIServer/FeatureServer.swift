@@ -106,7 +106,7 @@ public struct FeatureServer: Sendable {
         let assembly = try Assembly(
             content, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
             authenticator: authenticator, directory: directory,
-            peers: journal is any SharedJournal ? peers : nil,
+            peers: journal is any SharedJournal ? peers : nil, systemd: SystemdNotifier(logger: logger),
             observation: ServerObservation(metrics, tracer: ServerObservation.tracer),
             accessLog: settings.accessLog ? Self.unbounded(own) : nil)
         let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }
@@ -118,6 +118,7 @@ public struct FeatureServer: Sendable {
                 .init(service: ReminderService(sessions: assembly.sessions)),
                 .init(service: NodeService(assembly)),
                 .init(service: assembly.monitor),
+                .init(service: SystemdWatchdog(notifier: assembly.systemd, monitor: assembly.monitor)),
                 .init(service: watchdog.watched(HTTPService(assembly), "requests and streams")),
                 .init(service: watchdog.service),
             ],

@@ -29,9 +29,12 @@ struct Assembly: Sendable {
     let hasPage: Bool
     /// The way to other nodes; nil where there are none.
     let link: NodeLink?
+    /// Where systemd is told how the server is; nil where no systemd wants to know.
+    let systemd: SystemdNotifier?
 
     /// - Parameters:
     ///   - peers: how other nodes are reached; nil where there are none.
+    ///   - systemd: where systemd is told how the server is; nil where no systemd wants to know.
     ///   - node: this one's name among them.
     ///   - owner: which other node runs a session's turns.
     ///   - directory: what the features reach the sessions by.
@@ -43,7 +46,8 @@ struct Assembly: Sendable {
         middleware: [any CommonMiddleware] = [], page: [PageResource] = [],
         journal: any Journal = MemoryJournal(), authenticator: (any Authenticator)? = nil,
         directory: SessionDirectory = SessionDirectory(), peers: (any PeerTransport)? = nil,
-        node: NodeID = .random(), observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil,
+        systemd: SystemdNotifier? = nil, node: NodeID = .random(),
+        observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil,
         owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
         adapt: (EnvironmentParts) -> SessionEnvironment? = { _ in nil }
     ) throws {
@@ -67,6 +71,7 @@ struct Assembly: Sendable {
         environment.journal.measure(by: TransactionMetrics(observation.factory))
         self.settings = settings
         self.logger = logger
+        self.systemd = systemd
         sessions = SessionTable(environment: environment)
         directory.connect(sessions)
         hasPage = page.contains { $0.path == "/" }

@@ -18,6 +18,7 @@ struct HTTPService: Service {
             throw error
         }
         StartLog.log(assembly, openFiles: openFiles)
+        assembly.systemd?.serves("Serving on \(StartLog.url(assembly.settings.host, assembly.http.port))")
         do {
             try await gracefulShutdown()
         } catch {
@@ -32,7 +33,9 @@ struct HTTPService: Service {
     /// themselves, requests that wait are answered; then the HTTP layer stops, and the admin port last, so that a probe
     /// still hears why.
     private func stop(drainTime: Duration) async {
-        assembly.logger.info("Stopping", metadata: ["streams": "\(assembly.sessions.environment.openStreams)"])
+        let streams = assembly.sessions.environment.openStreams
+        assembly.logger.info("Stopping", metadata: ["streams": "\(streams)"])
+        assembly.systemd?.stops("Stopping: \(streams) streams are told to go")
         // Other nodes take its sessions over while it ends what it has begun.
         assembly.sessions.leaveNodes {}
         assembly.sessions.drain()

@@ -39,13 +39,14 @@ struct TestServer: Sendable {
     ///   - world: what outlives the server; one that is given again is a server that was started again, or another node.
     ///   - peers: how it reaches other nodes; nil for none.
     ///   - owner: which other node runs all sessions' turns.
+    ///   - systemd: where systemd is told how it is.
     ///   - observation: where metrics and traces go.
     ///   - accessLog: gets a line of each answer; nil for none.
     static func run<Result>(
         _ depth: Depth, in world: World = World(), directory: SessionDirectory = SessionDirectory(),
         authenticator: (any Authenticator)? = nil, peers: (any PeerTransport)? = nil,
-        owner: @escaping @Sendable () -> NodeRecord? = { nil }, observation: ServerObservation = ServerObservation(),
-        accessLog: Logger? = nil,
+        owner: @escaping @Sendable () -> NodeRecord? = { nil }, systemd: SystemdNotifier? = nil,
+        observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil,
         content: (Gate) throws -> ServerContent = Self.probes, _ change: (inout ServerSettings) -> Void = { _ in },
         _ test: (TestServer) async throws -> Result
     ) async throws -> Result {
@@ -58,7 +59,7 @@ struct TestServer: Sendable {
         let assembly = try Assembly(
             try content(gate), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), page: page,
-            authenticator: authenticator, directory: directory, peers: peers, owner: { _ in owner() },
+            authenticator: authenticator, directory: directory, peers: peers, systemd: systemd, owner: { _ in owner() },
             observation: observation, accessLog: accessLog,
             adapt: { parts in
                 SessionEnvironment(

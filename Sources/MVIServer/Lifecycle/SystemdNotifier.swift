@@ -1,0 +1,100 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+import Locking
+import Logging
+import MicroHTTP
+
+/// Tells systemd that the server serves, that it stops, and that its parts answer, for a unit with `Type=notify`.
+///
+/// The protocol is one datagram for each message, with lines of the form `NAME=value`:
+/// [sd_notify(3)](https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html). A message that cannot be sent
+/// is logged, and the server goes on.
+final class SystemdNotifier: Sendable {
+    private struct State {
+        /// The line that `systemctl status` shows while all parts answer.
+        var status = ""
+        /// The parts that did not answer when the watchdog looked last.
+        var silent: [String] = []
+        /// Whether the last message could not be sent: the next one that cannot is not logged.
+        var hasFailed = false
+    }
+
+    /// How long systemd waits for a message of the watchdog; nil if it wants none.
+    let watchdogTime: Duration?
+    private let address: LocalDatagramAddress
+    private let logger: Logger
+    private let state = Lock(State())
+
+    /// Nil where there is nothing to tell: without `NOTIFY_SOCKET`, and with one that is no address, which is logged.
+    ///
+    /// - Parameters:
+    ///   - process: this process's number. `WATCHDOG_PID` says whom the watchdog is meant for
+    ///     ([sd_watchdog_enabled(3)](https://www.freedesktop.org/software/systemd/man/latest/sd_watchdog_enabled.html)).
+    ///   - variable: an environment variable's value.
+    init?(process: Int32 = getpid(), logger: Logger, variable: (_ name: String) -> String? = SystemdNotifier.variable) {
+        guard let path = variable("NOTIFY_SOCKET"), !path.isEmpty else { return nil }
+        do throws(LocalDatagramError) {
+            address = try LocalDatagramAddress(path)
+        } catch {
+            logger.warning(
+                "systemd cannot be told how the server is: NOTIFY_SOCKET is no address of a socket",
+                metadata: ["socket": "\(path)", "reason": "\(error)"])
+            return nil
+        }
+        self.logger = logger
+        let isForThis = variable("WATCHDOG_PID").map { Int32($0) == process } ?? true
+        watchdogTime = isForThis ? variable("WATCHDOG_USEC").flatMap { Self.time(microseconds: $0) } : nil
+    }
+
+    /// Says that the server serves. Blocks for a second at most, as all that follow.
+    func serves(_ status: String) { begin("READY=1", status) }
+
+    /// Says that the server has begun to stop.
+    func stops(_ status: String) { begin("STOPPING=1", status) }
+
+    /// Says that the server is alive, if each part answers and systemd wants to know; and shows in the status which parts
+    /// do not answer.
+    func watch(silent: [String]) {
+        let (isNew, status) = state.withLock { state in
+            defer { state.silent = silent }
+            return (state.silent != silent, state.status)
+        }
+        var lines: [String] = []
+        if silent.isEmpty && watchdogTime != nil { lines.append("WATCHDOG=1") }
+        if isNew { lines.append(silent.isEmpty ? "STATUS=\(status)" : "STATUS=No answer from \(Self.list(silent))") }
+        if !lines.isEmpty { send(lines) }
+    }
+
+    private func begin(_ message: String, _ status: String) {
+        state.withLock { $0.status = status }
+        send([message, "STATUS=\(status)"])
+    }
+
+    private func send(_ lines: [String]) {
+        var failure: LocalDatagramError?
+        do throws(LocalDatagramError) { try address.send(lines.joined(separator: "\n")) } catch { failure = error }
+        let hadFailed = state.withLock { state in
+            defer { state.hasFailed = failure != nil }
+            return state.hasFailed
+        }
+        guard let failure, !hadFailed else { return }
+        logger.warning(
+            "systemd could not be told how the server is: it may end the service",
+            metadata: ["message": "\(lines[0])", "reason": "\(failure)"])
+    }
+
+    private static func list(_ parts: [String]) -> String { parts.joined(separator: " and ") }
+
+    private static func time(microseconds text: String) -> Duration? {
+        guard let microseconds = Int64(text), microseconds > 0 else { return nil }
+        return .microseconds(microseconds)
+    }
+
+    private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+}

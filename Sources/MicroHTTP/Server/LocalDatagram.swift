@@ -1,0 +1,66 @@
+import Glibc
+
+/// A datagram socket of another process on this machine, to which texts are sent (unix(7)).
+package struct LocalDatagramAddress: Sendable {
+    /// How long `send` waits for a receiver that takes nothing.
+    private static let patience = timeval(tv_sec: 1, tv_usec: 0)
+
+    private let address: sockaddr_un
+    private let length: socklen_t
+
+    /// An address as sd_notify(3) writes it: a file's path from the root, or `@` and a name in Linux's abstract namespace.
+    ///
+    /// - Throws: `LocalDatagramError` for a text that is no such address, or one that is too long.
+    package init(_ text: String) throws(LocalDatagramError) {
+        var bytes = Array(text.utf8)
+        switch bytes.first {
+        // With the NUL that ends a path.
+        case UInt8(ascii: "/"): bytes.append(0)
+        // A name begins with NUL, and ends where the address does.
+        case UInt8(ascii: "@"): bytes[0] = 0
+        default: throw LocalDatagramError("it is neither a path that begins with / nor a name that begins with @")
+        }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard bytes.count > 1 else { throw LocalDatagramError("it has no name") }
+        guard bytes.count <= room else {
+            throw LocalDatagramError("it is too long: \(bytes.count) bytes, of which \(room) are taken")
+        }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        self.address = address
+        // The path is the last member, behind the family.
+        length = socklen_t(MemoryLayout<sockaddr_un>.size - room + bytes.count)
+    }
+
+    /// Sends one datagram. Blocks for a second at most, while the receiver takes nothing.
+    ///
+    /// - Throws: `LocalDatagramError` if it was not sent: there is no such socket, or the receiver takes nothing.
+    package func send(_ text: String) throws(LocalDatagramError) {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw LocalDatagramError("no socket could be made", errno) }
+        defer { close(descriptor) }
+        var patience = Self.patience
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        let bytes = Array(text.utf8)
+        let (count, number) = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                var count: Int
+                repeat {
+                    count = sendto(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL), address, length)
+                } while count < 0 && errno == EINTR
+                return (count, errno)
+            }
+        }
+        guard count == bytes.count else { throw LocalDatagramError("the message could not be sent", number) }
+    }
+}
+
+/// Why a datagram cannot be sent.
+package struct LocalDatagramError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ reason: String) { description = reason }
+
+    init(_ reason: String, _ number: Int32) { description = "\(reason) (errno \(number))" }
+}
