@@ -87,15 +87,13 @@ class Balancer(Process):
         self.folder.mkdir(mode=0o755)
         text = (ROOT / "deploy" / "nginx.conf").read_text(encoding="utf-8")
         servers = "\n".join(f"        server {node.host}:{node.port} max_fails=1 fail_timeout=2s;" for node in nodes)
-        temporary = " ".join(
-            f"{name}_temp_path {self.folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         changes = [
             (r"(^        server node\d:8080 .*\n)+", servers + "\n"),
             (r"listen 8000;", f"listen {host}:{self.port};"),
-            (r"^http \{", rf"\g<0>\n    {temporary}"),
             # Which node answered, so that the trial can tell.
             (r"^    server \{", r"\g<0>\n        add_header X-Node $upstream_addr always;"),
-            (r"/tmp/nginx.pid", f"{self.folder}/pid"), (r"/dev/stdout", "off"), (r"/dev/stderr", f"{self.folder}/error.log"),
+            (r"/tmp/nginx.pid", f"{self.folder}/pid"), (r"/tmp/nginx-", f"{self.folder}/"),
+            (r"/dev/stdout", "off"), (r"/dev/stderr", f"{self.folder}/error.log"),
             (r"worker_connections \d+;", "worker_connections 9000;"), (r"worker_rlimit_nofile \d+;", "worker_rlimit_nofile 20000;"),
         ]
         for pattern, replacement in changes:
