@@ -16,34 +16,6 @@ WORK = [
 ]
 
 
-class Notes:
-    """What all clients of a trial have seen together. Times in seconds."""
-
-    def __init__(self, figures):
-        self.figures = figures
-        self.waits, self.first_tries = [], []
-        self.acknowledged = self.sent_again = self.replayed = self.lost_connections = 0
-        self.statuses, self.problems = {}, {}
-        self.streams = self.resumed = self.resumed_elsewhere = self.resets = self.labels = self.repeated = 0
-        self.reset_reasons, self.goaways, self.gaps, self.delays = {}, {}, [], []
-        self.epochs = 0
-        # Streams that ended without a word.
-        self.cut = 0
-        self.reads = self.old_reads = 0
-        self.oldest_read = 0.0
-        self.wrong_not_modified = []
-        self.wrong = []
-        self.away = {}
-
-    def count(self, table, key):
-        table[key] = table.get(key, 0) + 1
-
-    def say(self, what):
-        """Something that must not be."""
-        self.wrong.append(what)
-        self.figures.fault(what)
-
-
 class Client:
     """One session with a stream and one intent at a time, each sent again until it is answered.
 
@@ -73,6 +45,9 @@ class Client:
         self.etag = self.tagged = None
         self.since = None
         self.acknowledged_at = 0.0
+        # The last acknowledged intent: path, body, fields, version.
+        self.last_sent = None
+        self.make_stream = Stream
 
     # --- Requests ---
 
@@ -109,13 +84,14 @@ class Client:
 
     async def send(self, feature, intent, patience=300.0):
         """Sends an intent until it is acknowledged; its version, or nothing if it was refused."""
-        fields, began = {}, time.monotonic()
+        fields, began, path = {}, time.monotonic(), f"/features/{feature}/intents"
         if self.numbers:
             fields = {"Intent-Epoch": self.client_epoch, "Intent-Seq": self.number + 1}
         else:
             fields = {"Idempotency-Key": f'"{uuid.uuid4().hex}"'}
+        await self.before_sending(path, intent, fields)
         while True:
-            answer, tries = await self.ask_until("POST", f"/features/{feature}/intents", intent, fields, (202,), patience)
+            answer, tries = await self.ask_until("POST", path, intent, fields, (202,), patience)
             took = time.monotonic() - began
             if answer.status == 202:
                 break
@@ -136,7 +112,11 @@ class Client:
         if "idempotency-replayed" in answer.fields:
             self.notes.replayed += 1
         self.acknowledged_at = time.monotonic()
+        self.last_sent = (path, intent, fields, answer.json()["version"])
         return answer.json()["version"]
+
+    async def before_sending(self, path, intent, fields):
+        """For clients that do something else with an intent first."""
 
     async def add(self, amount):
         """Counts. A version told to two intents is a lost intent."""
@@ -186,7 +166,7 @@ class Client:
     async def _read(self):
         """Comes back as an EventSource does."""
         while True:
-            stream = Stream(self.port, self.host)
+            stream = self.make_stream(self.port, self.host)
             said_goodbye = False
             try:
                 path = "/events?" + "&".join(f"feature={feature}" for feature in self.features)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import time
 
 # How long a request may take before the client gives it up and asks again. Seconds.
@@ -26,7 +27,7 @@ class Answer:
         return self.json().get("type", "").rpartition("/")[2]
 
 
-def _request(method, path, body, token, fields):
+def request_bytes(method, path, body, token, fields):
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1"]
     if token:
         lines.append(f"Authorization: Bearer {token}")
@@ -81,7 +82,7 @@ class Link:
     async def _ask(self, method, path, body, token, fields):
         if self.writer is None:
             self.reader, self.writer = await asyncio.open_connection(self.host, self.port, limit=2 ** 20)
-        self.writer.write(_request(method, path, body, token, fields))
+        self.writer.write(request_bytes(method, path, body, token, fields))
         status, answered = await _head(self.reader)
         data = b""
         if "chunked" in answered.get("transfer-encoding", ""):
@@ -111,6 +112,8 @@ class Stream:
 
     def __init__(self, port, host="127.0.0.1"):
         self.port, self.host, self.writer, self.retry = port, host, None, 3.0
+        # The receive buffer of its socket; none for the system's. Bytes.
+        self.room = None
         # How long nothing may come. Seconds.
         self.silence = 50.0
         self.node = None
@@ -119,8 +122,8 @@ class Stream:
         """Events until the stream ends in good order. `Lost` if it is cut, refused or silent for too long."""
         try:
             async with asyncio.timeout(PATIENCE):
-                reader, self.writer = await asyncio.open_connection(self.host, self.port, limit=2 ** 22)
-                self.writer.write(_request(
+                reader, self.writer = await self.connect()
+                self.writer.write(request_bytes(
                     "GET", path, None, token, {"Accept": "text/event-stream", "Last-Event-ID": last_id}))
                 status, fields = await _head(reader)
             self.node = fields.get("x-node")
@@ -143,6 +146,19 @@ class Stream:
             raise Lost(f"{type(reason).__name__}: {reason}") from reason
         finally:
             self.close()
+
+    async def connect(self):
+        if self.room is None:
+            return await asyncio.open_connection(self.host, self.port, limit=2 ** 22)
+        connection = socket.socket()
+        connection.setblocking(False)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.room)
+        try:
+            await asyncio.get_running_loop().sock_connect(connection, (self.host, self.port))
+            return await asyncio.open_connection(sock=connection, limit=self.room)
+        except BaseException:
+            connection.close()
+            raise
 
     def _event(self, block):
         name, id_, data = None, None, []

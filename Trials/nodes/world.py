@@ -1,9 +1,9 @@
 """What the trials share: the folder, the programs, the database and nodes, all of which end with the trial."""
 
-from client import Notes
 from cluster import Postgres
 from figures import Figures
 from nodes import Balancer, Node, takes_address
+from notes import Notes
 from processes import Folder
 
 

@@ -19,7 +19,7 @@ YAML
     prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/prometheus" \
         --web.listen-address="127.0.0.1:$prometheus_port" >"$work/prometheus.log" 2>&1 &
     prometheus_pid=$!
-    "$work/loadgen" load --port "$port" --streams "$(or "$streams" 1000 100)" --connections 16 --rate "$rate" \
+    "$work/loadgen" load --port "$port" --streams "$(or "$streams" 1000 100)" --connections 16 --rate "${rate:-2000}" \
         --seconds "$length" --pid "$server_pid" --may-conflate --json "$work/load.json" >"$work/load.txt" 2>&1 &
     clients_pid=$!
     sleep "$((length / 2 + 1))"
@@ -29,10 +29,10 @@ YAML
     clients_pid=
     curl --silent --fail "http://127.0.0.1:$admin/metrics" >"$work/metrics.txt"
     promtool check metrics <"$work/metrics.txt" || fault "promtool check metrics is not content (its words are above)"
-    /usr/bin/python3 "$root/Trials/metrics/compare.py" "$work/load.json" "$work/metrics.txt" \
+    "$root/.build-plots/bin/python" "$root/Trials/metrics/compare.py" "$work/load.json" "$work/metrics.txt" \
         "$work/under-load.txt" || fault "the counts differ (the lines above have them)"
     if [[ -n $picture ]]; then
-        /usr/bin/python3 "$root/Trials/metrics/draw.py" "$root/deploy/grafana.json" \
+        "$root/.build-plots/bin/python" "$root/Trials/metrics/draw.py" "$root/deploy/grafana.json" \
             "http://127.0.0.1:$prometheus_port" "$length" "$picture" || code=$?
         ((code == 0)) || fault "the dashboard could not be drawn, or asks for what is not there"
     fi

@@ -3,9 +3,10 @@
 import asyncio
 import time
 
-from client import Client, Notes, begin_all, judge, load
+from client import Client, begin_all, judge, load
 from figures import Failure
 from link import Link, Lost
+from notes import Notes
 from processes import TERMINATE
 
 
