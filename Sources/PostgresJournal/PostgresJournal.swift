@@ -213,6 +213,16 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
+    public func list(
+        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
+    ) {
+        engine.read([], .all, done) { [engine] reader, _ in
+            let list = SessionReads.list(engine.statements, of: subject, before: before, limit: limit)
+            // One whose row is damaged is passed over.
+            return reader.attempt([list]) { results in results.first?.rows.compactMap { try? $0.overview() } ?? [] }
+        }
+    }
+
     public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         engine.read([], .all, done) { [engine] reader, _ in
             reader.attempt([SessionReads.alarms(engine.statements, after: after, limit: limit)]) { results in

@@ -24,20 +24,8 @@ public struct PostgresJournalDatabase: Sendable {
     ///
     /// - Parameter session: the last one of the call before; nil to begin.
     public func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [SessionOverview] {
-        let statement = PostgresStatement(
-            """
-            SELECT s.key, s.id, s.created, h.seen, count(t.session), coalesce(sum(length(t.state) + length(t.view)), 0)::bigint
-            FROM (SELECT key, id, created FROM \(sql.schema).sessions WHERE key > $1 ORDER BY key LIMIT $2) AS s
-            JOIN \(sql.schema).heads AS h ON h.key = s.key
-            LEFT JOIN \(sql.schema).stores AS t ON t.session = s.key
-            GROUP BY s.key, s.id, s.created, h.seen ORDER BY s.key
-            """, [.int8(session?.number ?? .min), .int8(Int64(max(0, limit)))])
-        return try read([statement]) { results in
-            try results.first?.map { row in
-                SessionOverview(
-                    key: try row.key(0), id: try row.text(1), created: try row.time(2), lastSeen: try row.time(3),
-                    stores: Int(try row.int8(4)), bytes: Int(try row.int8(5)))
-            } ?? []
+        try read([SessionReads.list(sql, after: session, limit: limit)]) { results in
+            try results.first?.map { try $0.overview() } ?? []
         }
     }
 

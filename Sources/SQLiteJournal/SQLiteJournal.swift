@@ -147,6 +147,14 @@ public final class SQLiteJournal: Journal {
         engine.read(after: .any, done) { connection in try connection.find(query, limit: limit) }
     }
 
+    public func list(
+        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
+    ) {
+        engine.read(after: .any, done) { connection in
+            try connection.list(of: subject, before: before, limit: limit)
+        }
+    }
+
     public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         engine.read(after: .any, done) { connection in try connection.alarms(after: after, limit: limit) }
     }

@@ -19,20 +19,7 @@ public struct SQLiteJournalFile: Sendable {
     ///
     /// - Parameter session: the last one of the call before; nil to begin.
     public func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [Overview] {
-        try read { connection in
-            try connection.query(
-                """
-                SELECT key, name, created, max(last_seen, coalesce(max(time), last_seen)), count(feature),
-                    coalesce(sum(length(state) + length(view)), 0)
-                FROM (SELECT key, id AS name, created, last_seen FROM sessions WHERE key > ? ORDER BY key LIMIT ?)
-                LEFT JOIN stores ON stores.id >= key << 16 AND stores.id < (key + 1) << 16 GROUP BY key ORDER BY key
-                """, [.integer(session?.number ?? .min), .integer(limit)]
-            ) { row in
-                Overview(
-                    key: SessionKey(try row.integer(0)), id: try row.text(1), created: try row.time(2),
-                    lastSeen: try row.time(3), stores: try row.int(4), bytes: try row.int(5))
-            }
-        }
+        try read { connection in try connection.list(after: session, limit: limit) }
     }
 
     /// Everything that is kept of the session with a public id; nil if there is none.

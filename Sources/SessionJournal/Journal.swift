@@ -80,6 +80,14 @@ public protocol Journal: Sendable {
     /// others; subjects are compared byte for byte. A session whose row is damaged is passed over.
     func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>)
 
+    /// Sessions with how much is kept of them, newest first: at most `limit`. A session whose row is damaged is passed over.
+    ///
+    /// - Parameters:
+    ///   - subject: whose; nil for all.
+    ///   - before: only those that were made before this one, which need not be there any more; nil for all.
+    func list(
+        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>)
+
     /// The reminders of all sessions in the order of their due times, those of one time in the order of their sessions'
     /// keys: at most `limit` that come after a place, or from the first on. It need not be one that was ever there.
     ///

@@ -84,6 +84,9 @@ struct MemoryDirectory {
 
     // MARK: Subjects
 
+    /// All sessions, in no order.
+    var all: [SessionKey] { Array(ids.values) }
+
     /// At most `limit` of the sessions that are looked for, with keys after one, oldest first.
     func sessions(_ query: SessionQuery, after key: SessionKey, limit: Int) -> [SessionKey] {
         let found: ArraySlice<SessionKey>

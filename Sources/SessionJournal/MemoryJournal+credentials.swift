@@ -54,6 +54,27 @@ extension MemoryJournal {
     }
 }
 
+extension MemoryJournal {
+    public func list(
+        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
+    ) {
+        let known = directory.withLock { directory in
+            subject.map { directory.sessions(.subject($0), after: SessionKey(0), limit: .max) } ?? directory.all
+        }
+        let keys = known.filter { $0.number < before?.number ?? .max }
+            .sorted { $0.number > $1.number }
+        var found: [SessionOverview] = []
+        for key in keys where found.count < limit {
+            // One that is gone meanwhile, or another's, is passed over.
+            let overview = read(key) { session in
+                subject.map { $0.isSame(as: session.subject) } ?? true ? session.overview(key) : nil
+            }
+            if let overview { found.append(overview) }
+        }
+        answer(found, done)
+    }
+}
+
 extension SessionRecord {
     fileprivate func answers(_ query: SessionQuery) -> Bool {
         switch query {
@@ -65,6 +86,13 @@ extension SessionRecord {
 }
 
 extension MemorySession {
+    fileprivate func overview(_ key: SessionKey) -> SessionOverview {
+        SessionOverview(
+            key: key, id: record.id, created: record.created, lastSeen: record.lastSeen, stores: stores.count,
+            bytes: stores.reduce(0) { $0 + $1.state.count + $1.view.count }, subject: record.subject,
+            isShared: record.isShared)
+    }
+
     /// Whether a token is the session's own, or one of its credentials'.
     func isNamed(by token: TokenHash) -> Bool {
         record.tokenHash == token || credentials.contains { $0.token == token }

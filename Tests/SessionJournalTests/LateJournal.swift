@@ -92,6 +92,12 @@ final class LateJournal: Journal {
         later(done) { [kept] in kept.find(query, limit: limit, done: done) }
     }
 
+    func list(
+        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
+    ) {
+        later(done) { [kept] in kept.list(of: subject, before: before, limit: limit, done: done) }
+    }
+
     func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         later(done) { [kept] in kept.alarms(after: after, limit: limit, done: done) }
     }

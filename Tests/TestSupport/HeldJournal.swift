@@ -232,6 +232,12 @@ public final class HeldJournal: Journal {
         load(done) { [kept] in kept.find(query, limit: limit, done: $0) }
     }
 
+    public func list(
+        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
+    ) {
+        load(done) { [kept] in kept.list(of: subject, before: before, limit: limit, done: $0) }
+    }
+
     public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         load(done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
     }

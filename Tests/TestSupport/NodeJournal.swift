@@ -190,6 +190,12 @@ public final class NodeJournal: SharedJournal {
         reach(done) { kept.find(query, limit: limit, done: done) }
     }
 
+    public func list(
+        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
+    ) {
+        reach(done) { kept.list(of: subject, before: before, limit: limit, done: done) }
+    }
+
     public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         reach(done) { kept.alarms(after: after, limit: limit, done: done) }
     }

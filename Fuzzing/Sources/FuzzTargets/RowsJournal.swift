@@ -101,6 +101,12 @@ final class RowsJournal: Journal {
         done(.success(state.withLock { $0.isRemoved ? [] : [$0.rows.record] }))
     }
 
+    func list(
+        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
+    ) {
+        done(.success([]))
+    }
+
     func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         let alarms = state.withLock { state -> [Alarm] in
             guard !state.isRemoved else { return [] }

@@ -47,6 +47,38 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.find(.id(record.id)).get().map(\.lastSeen) == [Sample.later])
         },
+        JournalCheck("a list has the newest session first, goes on before any, and says how much is kept of each") {
+            journal in
+            let subject = Sample.subject("a")
+            var logs: [Log] = []
+            for number in 0..<6 {
+                let record = Sample.session(subject: number % 2 == 0 ? subject : nil, isShared: number == 2)
+                logs.append(try await journal.newLog(record))
+            }
+            let state = StoreChange.sample(.made, state: #"{"a":1}"#, view: "[1]")
+            try await journal.commit(logs[4].batch(state, time: Sample.later), to: &logs[4])
+            try await journal.reload()
+            func list(_ subject: Subject?, _ before: SessionKey?, _ limit: Int) async throws -> [String] {
+                try await journal.list(of: subject, before: before, limit: limit).get().map(\.id)
+            }
+            let ids = logs.map(\.record.id)
+            #expect(try await list(nil, nil, 100) == ids.reversed())
+            #expect(try await list(nil, nil, 2) == [ids[5], ids[4]])
+            #expect(try await list(nil, logs[4].key, 2) == [ids[3], ids[2]])
+            #expect(try await list(subject, nil, 100) == [ids[4], ids[2], ids[0]])
+            #expect(try await list(subject, logs[4].key, 1) == [ids[2]])
+            #expect(try await list(Sample.subject("b"), nil, 100) == [])
+            #expect(try await list(nil, nil, 0) == [])
+            let all = try await journal.list().get()
+            let first = SessionOverview(
+                key: logs[4].key, id: ids[4], created: Sample.start, lastSeen: Sample.later, stores: 1, bytes: 10,
+                subject: subject)
+            #expect(all.first { $0.id == ids[4] } == first)
+            #expect(all.first { $0.id == ids[2] }?.isShared == true)
+            _ = try await journal.remove(logs[4].key, tombstoneUntil: Sample.muchLater).get()
+            #expect(try await list(nil, logs[4].key, 1) == [ids[3]])
+            #expect(try await list(nil, nil, 2) == [ids[5], ids[3]])
+        },
         JournalCheck("a session follows its subject, in the order of its age") { journal in
             let (first, second) = (Sample.subject("a"), Sample.subject("b"))
             var logs: [Log] = []

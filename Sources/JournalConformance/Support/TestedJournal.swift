@@ -119,6 +119,12 @@ final class TestedJournal: Sendable {
         try await start("find") { $0.find(query, limit: limit, done: $1) }.value
     }
 
+    func list(
+        of subject: Subject? = nil, before: SessionKey? = nil, limit: Int = 100
+    ) async throws -> Result<[SessionOverview], StoreError> {
+        try await start("list") { $0.list(of: subject, before: before, limit: limit, done: $1) }.value
+    }
+
     func alarms(after alarm: Alarm? = nil, limit: Int = 100) async throws -> Result<[Alarm], StoreError> {
         try await start("alarms") { $0.alarms(after: alarm, limit: limit, done: $1) }.value
     }

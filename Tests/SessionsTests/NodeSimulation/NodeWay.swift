@@ -247,6 +247,12 @@ final class NodeWay: SharedJournal {
         ask(done) { [kept] in kept.find(query, limit: limit, done: $0) }
     }
 
+    func list(
+        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
+    ) {
+        ask(done) { [kept] in kept.list(of: subject, before: before, limit: limit, done: $0) }
+    }
+
     func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         ask(done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
     }

@@ -1,0 +1,46 @@
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// Lists of sessions.
+extension SessionReads {
+    /// Sessions in the order in which they were made, after one; from the first on if it is nil.
+    static func list(_ sql: Statements, after session: SessionKey?, limit: Int) -> PostgresStatement {
+        list(sql, "key > $2", [.int8(session?.number ?? .min)], order: "ASC", limit)
+    }
+
+    /// Sessions before one, newest first; from the last on if it is nil. With a subject only its own.
+    static func list(
+        _ sql: Statements, of subject: Subject?, before session: SessionKey?, limit: Int
+    ) -> PostgresStatement {
+        let last = PostgresValue.int8(session?.number ?? .max)
+        guard let subject else { return list(sql, "key < $2", [last], order: "DESC", limit) }
+        return list(
+            sql, "key < $2 AND sha256(subject) = sha256($3) AND subject = $3 AND issuer = $4",
+            [last, .utf8(subject.id), .utf8(subject.issuer)], order: "DESC", limit)
+    }
+
+    private static func list(
+        _ sql: Statements, _ condition: String, _ values: [PostgresValue], order: String, _ limit: Int
+    ) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT s.key, s.id, s.created, h.seen, count(t.session),
+                coalesce(sum(length(t.state) + length(t.view)), 0)::bigint, s.issuer, s.subject, s.shared
+            FROM (SELECT key, id, created, issuer, subject, shared FROM \(sql.schema).sessions
+                WHERE \(condition) ORDER BY key \(order) LIMIT $1) AS s
+            JOIN \(sql.schema).heads AS h ON h.key = s.key
+            LEFT JOIN \(sql.schema).stores AS t ON t.session = s.key
+            GROUP BY s.key, s.id, s.created, h.seen, s.issuer, s.subject, s.shared ORDER BY s.key \(order)
+            """, [.int8(Int64(max(0, limit)))] + values)
+    }
+}
+
+extension PostgresRow {
+    /// A row of `SessionReads.list`.
+    func overview() throws -> SessionOverview {
+        SessionOverview(
+            key: try key(0), id: try text(1), created: try time(2), lastSeen: try time(3),
+            stores: Int(try int8(4)), bytes: Int(try int8(5)), subject: try subject(6), isShared: try bool(8))
+    }
+}

@@ -1,0 +1,46 @@
+import MVI
+import SQLite
+import SessionJournal
+
+/// Lists of sessions; each is to be read inside one transaction.
+extension Connection {
+    /// Sessions in the order in which they were made, after one; from the first on if it is nil.
+    mutating func list(after session: SessionKey?, limit: Int) throws -> [SessionOverview] {
+        try list("key > ?", [.integer(session?.number ?? .min)], order: "ASC", limit)
+    }
+
+    /// Sessions before one, newest first; from the last on if it is nil. With a subject only its own.
+    mutating func list(of subject: Subject?, before session: SessionKey?, limit: Int) throws -> [SessionOverview] {
+        let last = SQLiteValue.integer(session?.number ?? .max)
+        guard let subject else { return try list("key < ?", [last], order: "DESC", limit) }
+        return try list(
+            "key < ? AND subject = ? AND issuer = ?", [last, .text(subject.id), .text(subject.issuer)], order: "DESC",
+            limit)
+    }
+
+    private mutating func list(
+        _ condition: String, _ values: [SQLiteValue], order: String, _ limit: Int
+    ) throws -> [SessionOverview] {
+        let sessions = try query(
+            """
+            SELECT key, name, created, max(last_seen, coalesce(max(time), last_seen)), count(feature),
+                coalesce(sum(length(state) + length(view)), 0), issuer, subject, shared
+            FROM (SELECT key, id AS name, created, last_seen, issuer, subject, shared FROM sessions
+                WHERE \(condition) ORDER BY key \(order) LIMIT ?)
+            LEFT JOIN stores ON stores.id >= key << 16 AND stores.id < (key + 1) << 16
+            GROUP BY key ORDER BY key \(order)
+            """, values + [.integer(max(0, limit))]
+        ) { row -> SessionOverview? in
+            do {
+                return SessionOverview(
+                    key: SessionKey(try row.integer(0)), id: try row.text(1), created: try row.time(2),
+                    lastSeen: try row.time(3), stores: try row.int(4), bytes: try row.int(5),
+                    subject: try row.subject(6), isShared: try row.integer(8) != 0)
+            } catch {
+                guard Self.isOfValue(error) else { throw error }
+                return nil
+            }
+        }
+        return sessions.compactMap(\.self)
+    }
+}
