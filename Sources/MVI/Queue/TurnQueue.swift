@@ -200,6 +200,14 @@ package final class TurnQueue: Sendable {
         state.withLock { !$0.isRunning && $0.isEmpty && $0.parked.isEmpty && !$0.isTimerSet }
     }
 
+    /// How many jobs wait, those apart that run or are being committed.
+    package var length: Int {
+        state.withLock { state in
+            let again = state.again.reduce(0) { $0 + 1 + $1.others.count }
+            return state.intents.count + state.steps.count + state.parked.count + again
+        }
+    }
+
     // MARK: What is tried again
 
     /// Keeps jobs for a later try, as far as there is room: returns those that there is none for, and whether the caller

@@ -29,6 +29,8 @@ package final class FeatureDefinition: Sendable {
     @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     /// Why a body is no intent of the feature; nil if it is one. For where there is no store to decode it.
     @usableFromInline let intentFault: @Sendable (_ body: [UInt8]) -> WireDecodingError?
+    /// The intent that a body is, to be delivered from outside the features.
+    let delivery: @Sendable (_ body: [UInt8]) throws(WireDecodingError) -> Delivery
 
     /// A feature without a key.
     ///
@@ -79,6 +81,9 @@ package final class FeatureDefinition: Sendable {
             throw FeatureDefinitionError.mapping(feature: F.name, error)
         }
         self.make = make
+        delivery = { body throws(WireDecodingError) in
+            .intent(try WireJSON.decode(F.Intent.self, from: body), of: F.self)
+        }
         intentFault = { body in
             do throws(WireDecodingError) {
                 _ = try WireJSON.decode(F.Intent.self, from: body)

@@ -14,6 +14,9 @@ struct EventTally {
 
     var isEmpty: Bool { states | patches | labels | others | conflated == 0 }
 
+    /// All events.
+    var events: UInt64 { UInt64(states) + UInt64(patches) + UInt64(labels) + UInt64(others) }
+
     /// The states and labels that were told since.
     func told(since before: EventTally) -> EventTally {
         var tally = EventTally()

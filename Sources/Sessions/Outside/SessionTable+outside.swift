@@ -18,7 +18,14 @@ extension SessionTable {
     package func deliver(
         _ delivery: Delivery, to feature: FeatureID, of record: SessionRecord, once: String?, makesStore: Bool
     ) async -> IntentResult {
-        switch await found(record.tokenHash) {
+        await deliver(delivery, to: feature, of: record.tokenHash, once: once, makesStore: makesStore)
+    }
+
+    /// The same in the session that began with a token.
+    func deliver(
+        _ delivery: Delivery, to feature: FeatureID, of token: TokenHash, once: String?, makesStore: Bool
+    ) async -> IntentResult {
+        switch await found(token) {
         case .live(let session, _):
             await deliver(delivery, to: feature, in: session, once: once, makesStore: makesStore)
         case .damaged(_, let error), .failed(let error): .failure(error)
@@ -51,8 +58,11 @@ extension SessionTable {
     }
 
     /// Ends a session.
-    package func end(_ record: SessionRecord) async throws(StoreError) {
-        guard let session = await found(record.tokenHash).session else { return }
+    package func end(_ record: SessionRecord) async throws(StoreError) { try await end(record.tokenHash) }
+
+    /// Ends the session that began with a token.
+    package func end(_ token: TokenHash) async throws(StoreError) {
+        guard let session = await found(token).session else { return }
         try await withCheckedContinuation { continuation in
             end(session) { continuation.resume(returning: $0) }
         }.get()

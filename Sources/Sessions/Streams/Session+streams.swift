@@ -87,7 +87,9 @@ extension Session {
             core.lastTouch = now
             core.streams.supersede(limit: limit, of: credential)
             let superseded = core.streams.takeWakers()
-            return (core.open(number, filter, start, delta, credential, without: denied, session: self), superseded)
+            let stores = core.open(number, filter, start, delta, credential, without: denied, session: self)
+            if let index = core.streams.index(of: number) { core.streams[index].opened = now }
+            return (stores, superseded)
         }
         guard let opened else {
             shared.streamPlaces.leave()

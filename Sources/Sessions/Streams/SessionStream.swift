@@ -43,13 +43,13 @@ package final class SessionStream: Sendable {
         let denied = features.ruled.isEmpty ? [] : features.denied(to: credential?.principal)
         guard showsChanges else {
             let (step, tally) = session.core.withLock {
-                ($0.nextStep(of: number, now: now, without: denied), $0.streams.takeTally())
+                ($0.nextStep(of: number, now: now, without: denied), $0.streams.takeTally(of: number))
             }
             session.shared.metrics.count(tally)
             return step
         }
         let step = nextStepOfChanges(now: now, without: denied)
-        session.shared.metrics.count(session.core.withLock { $0.streams.takeTally() })
+        session.shared.metrics.count(session.core.withLock { $0.streams.takeTally(of: number) })
         return step
     }
 
@@ -232,7 +232,7 @@ extension SessionCore {
             if isReplay { streams.tally.replayed += 1 }
         }
         streams[index].handedOut = labels
-        if let place, isCaughtUp, !bytes.isEmpty { 
+        if let place, isCaughtUp, !bytes.isEmpty {
             share(bytes, labels, of: place, with: streams[index], streams.tally.told(since: before))
         }
     }

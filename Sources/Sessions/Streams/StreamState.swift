@@ -54,6 +54,10 @@ struct StreamState {
     var waker: (any StreamWaker)?
     /// Whether its connection is to be told.
     var hasNews = false
+    /// When it was opened, on the monotonic clock.
+    var opened: Duration = .zero
+    /// How many events were handed to its connection, pings apart.
+    var events: UInt64 = 0
     /// The stores that are told when the stream closes.
     var watched: ShortList<SessionStore> = []
 

@@ -90,9 +90,11 @@ struct StreamTable {
         tally.conflated &+= conflated
     }
 
-    mutating func takeTally() -> EventTally {
+    /// What the stream was told since the last call: each step is followed by one.
+    mutating func takeTally(of number: UInt64) -> EventTally {
         var taken = EventTally()
         swap(&taken, &tally)
+        if let index = index(of: number) { streams[index].events += taken.events }
         return taken
     }
 

@@ -1,0 +1,148 @@
+import MVI
+import SessionJournal
+import WireJSON
+
+/// All that is known of a session: what is kept of it, and what of it is in this process's memory.
+package struct SessionInspection: Sendable {
+    /// What is kept, without states; nil for a session in which nothing has happened yet.
+    package let kept: StoredSession?
+    /// When it ends if nothing comes any more, as far as is kept: time since 1970. Nil as long as a reminder is to come.
+    package let expiresAt: Duration?
+    /// How the stores are kept, without their values, in the order of their names.
+    package let stores: [Store]
+    /// Nil if it is not in this process's memory.
+    package let memory: SessionInMemory?
+    /// What is wrong with what is kept; such a session can only be ended.
+    package let damage: String?
+    /// The node that runs its turns; nil if any may.
+    package let owner: Owner?
+
+    package struct Store: Sendable {
+        package let summary: StoreSummary
+        package let schemaVersion: Int
+        /// Bytes of the state, and of what clients see of it.
+        package let bytes: Int
+        package let viewBytes: Int
+    }
+
+    package struct Owner: Sendable {
+        package let node: NodeID
+        /// Whether it is this process.
+        package let isHere: Bool
+        /// Where other nodes reach it; nil if it is not among those that live.
+        package let address: String?
+    }
+}
+
+/// Sessions by their ids, for an administrator. Nothing here counts as use, but for `deliver` and `end`.
+extension SessionTable {
+    /// The session's own token's hash; nil if there is no such session. One in which nothing has happened yet is found where
+    /// it is in memory.
+    package func token(ofID id: String) async throws(StoreError) -> TokenHash? {
+        if let record = try await records(.id(id)).first { return record.tokenHash }
+        return sessions.first { $0.id == id }?.tokenHash
+    }
+
+    /// All that is known of a session; nil if there is none.
+    package func inspect(_ id: String) async throws(StoreError) -> SessionInspection? {
+        guard let token = try await token(ofID: id) else { return nil }
+        let memory = shard(token).withLock { $0.sessions[token] }
+        switch try await load(token) {
+        case .found(let stored):
+            let stores = try await stores(stored.stores.map(\.feature), of: stored.key).map { store in
+                SessionInspection.Store(
+                    summary: store.summary, schemaVersion: store.schemaVersion, bytes: store.state.count,
+                    viewBytes: store.view.count)
+            }
+            // While a reminder is to come, it lives on.
+            let expiresAt =
+                stored.reminders.isEmpty ? stored.record.lastSeen + environment.limits.sessionLife : nil
+            return SessionInspection(
+                kept: stored, expiresAt: expiresAt,
+                stores: stores.sorted { $0.summary.feature.text < $1.summary.feature.text },
+                memory: memory?.inMemory, damage: stored.fault.map(\.detail), owner: owner(stored.owner))
+        case .damaged(_, let reason):
+            return SessionInspection(
+                kept: nil, expiresAt: nil, stores: [], memory: memory?.inMemory, damage: reason, owner: nil)
+        case .ended, .unknown:
+            guard let memory, !memory.isEnded else { return nil }
+            return SessionInspection(
+                kept: nil, expiresAt: nil, stores: [], memory: memory.inMemory, damage: nil, owner: nil)
+        }
+    }
+
+    /// A store as it is kept, with its values.
+    package func keptStore(_ feature: FeatureID, of id: String) async throws(StoreError) -> KeptStore {
+        guard let token = try await token(ofID: id) else { return .noSession }
+        switch try await load(token) {
+        case .found(let stored):
+            let store = try await stores([feature], of: stored.key).first
+            return store.map { .store($0) } ?? .noStore
+        case .damaged(_, let reason): throw StoreError(.unavailable, reason)
+        case .ended, .unknown: return .noStore
+        }
+    }
+
+    package enum KeptStore: Sendable {
+        case store(StoredStore)
+        case noStore, noSession
+    }
+
+    /// Those sessions in memory that have one of the ids, with how many streams and loaded stores they have.
+    package func inMemory(_ ids: Set<String>) -> [String: (streams: Int, stores: Int)] {
+        guard !ids.isEmpty else { return [:] }
+        var found: [String: (streams: Int, stores: Int)] = [:]
+        for session in sessions where ids.contains(session.id) {
+            found[session.id] = (session.streamCount, session.liveStoreCount)
+        }
+        return found
+    }
+
+    /// Runs an intent in a session.
+    ///
+    /// - Parameters:
+    ///   - body: the intent as JSON. One that is none fails with `malformed`, `mismatch` or `unknownIntent`.
+    ///   - once: a name for this sending: the same name again does not run again.
+    package func deliver(
+        _ body: [UInt8], to feature: FeatureID, of token: TokenHash, once: String?, makesStore: Bool
+    ) async -> IntentResult {
+        guard let definition = environment.features.definition(for: feature) else { return .failure(.featureNotFound) }
+        let delivery: Delivery
+        do throws(WireDecodingError) { delivery = try definition.delivery(body) } catch {
+            return .failure(StoreError(error))
+        }
+        return await deliver(delivery, to: feature, of: token, once: once, makesStore: makesStore)
+    }
+
+    /// Sessions that are kept, newest first.
+    package func list(
+        of subject: Subject?, before: SessionKey?, limit: Int
+    ) async throws(StoreError) -> [SessionOverview] {
+        try await withCheckedContinuation { continuation in
+            environment.journal.list(of: subject, before: before, limit: limit) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    private func load(_ token: TokenHash) async throws(StoreError) -> SessionLoad {
+        let now = lifeTime(Moment(environment.time))
+        return try await withCheckedContinuation { continuation in
+            environment.journal.load(token, now: now) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    private func stores(
+        _ features: [FeatureID], of session: SessionKey
+    ) async throws(StoreError) -> [StoredStore] {
+        guard !features.isEmpty else { return [] }
+        return try await withCheckedContinuation { continuation in
+            environment.journal.loadStores(features, of: session) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    private func owner(_ owner: SessionOwner?) -> SessionInspection.Owner? {
+        guard let owner, owner.node != .nobody else { return nil }
+        let isHere = owner.node == environment.lease?.id
+        return SessionInspection.Owner(
+            node: owner.node, isHere: isHere, address: environment.lease?.node(owner.node)?.address)
+    }
+}
