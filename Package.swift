@@ -162,13 +162,18 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
+        // A server's metrics as a table: read from the text that it gives, drawn as lines. Pure code.
+        .target(name: "Top", swiftSettings: settings),
         .executableTarget(
             name: "mvi-server",
             dependencies: [
                 "DemoFeatures", "JWTAuthentication", "MVIServer", "NodeTransport", "PostgresJournal",
                 "PrometheusMetrics", "SQLiteJournal", "SessionJournal",
+                "Sessions", "Top",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -256,6 +261,7 @@ let package = Package(
             name: "PrometheusMetricsTests",
             dependencies: ["PrometheusMetrics", .product(name: "Metrics", package: "swift-metrics")],
             swiftSettings: settings),
+        .testTarget(name: "TopTests", dependencies: ["Top"], swiftSettings: settings),
         .testTarget(name: "EventStreamTests", dependencies: ["EventStream"], swiftSettings: settings),
         .testTarget(
             name: "SessionJournalTests",

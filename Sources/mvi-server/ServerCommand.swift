@@ -28,6 +28,7 @@ struct ServerCommand: AsyncParsableCommand {
             ExportCommand.self,
             SchemaCommand.self,
             TypesCommand.self,
+            TopCommand.self,
         ])
 
     @OptionGroup var flags: ServerFlags
@@ -88,11 +89,13 @@ struct ServerCommand: AsyncParsableCommand {
         return HTTPPeerTransport()
     }
 
+    /// What a configuration file may set.
+    static let settingNames =
+        ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name) + JWTSettings.names
+
     /// The server's settings, the demo's and those of JWTs, from flags, environment and file.
     func settings() async throws -> (server: ServerSettings, demo: DemoSettings, jwt: JWTSettings?) {
-        let source = try await SettingsSource(
-            flags: flags.given,
-            known: ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name) + JWTSettings.names)
+        let source = try await SettingsSource(flags: flags.given, known: Self.settingNames)
         var (server, demo) = (ServerSettings(), DemoSettings())
         try source.apply(ServerSettings.catalogue, to: &server)
         try source.apply(DemoSettings.catalogue, to: &demo)
