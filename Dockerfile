@@ -13,7 +13,7 @@ COPY Package.swift ./
 RUN swift package resolve
 
 # Everything that a target compiles or embeds.
-COPY openapi.yaml ./
+COPY openapi.yaml openapi-admin.yaml ./
 COPY Clients/JavaScript/mvi-client.js Clients/JavaScript/mvi-client.js
 COPY Sources Sources
 COPY Tests Tests

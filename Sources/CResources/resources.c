@@ -14,6 +14,9 @@
 static const unsigned char openapi_yaml[] = {
 #embed "../../openapi.yaml"
 };
+static const unsigned char openapi_admin_yaml[] = {
+#embed "../../openapi-admin.yaml"
+};
 static const unsigned char mvi_client_js[] = {
 #embed "../../Clients/JavaScript/mvi-client.js"
 };
@@ -31,6 +34,10 @@ static const unsigned char icon_svg[] = {
 };
 
 cresources_file cresources_openapi_yaml(void) { return (cresources_file){openapi_yaml, sizeof openapi_yaml}; }
+
+cresources_file cresources_openapi_admin_yaml(void) {
+    return (cresources_file){openapi_admin_yaml, sizeof openapi_admin_yaml};
+}
 
 cresources_file cresources_mvi_client_js(void) { return (cresources_file){mvi_client_js, sizeof mvi_client_js}; }
 

@@ -17,7 +17,7 @@ package final class Application: RequestHandler {
     private let observer: RequestObserver
 
     /// - Parameters:
-    ///   - isAdmin: whether it serves the admin port, which has health checks and metrics.
+    ///   - isAdmin: whether it serves the admin port, which has health checks, metrics and what administrators ask for.
     ///   - link: the way to other nodes; nil for a server without others.
     ///   - owner: which other node runs a session's turns.
     ///   - observation: where metrics and traces go.
@@ -28,7 +28,8 @@ package final class Application: RequestHandler {
         link: NodeLink? = nil, owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
         observation: ServerObservation = ServerObservation(), accessLog: Logger? = nil, logger: Logger? = nil
     ) throws {
-        let crossSite = CrossSiteRule(publicURL: settings.publicURL, allowedOrigins: settings.allowedOrigins)
+        let crossSite = CrossSiteRule(
+            publicURL: settings.publicURL, allowedOrigins: isAdmin ? [] : settings.allowedOrigins)
         let cookies = CookiePolicy(
             isSecure: settings.publicURL?.isSecure == true, sessionLife: settings.sessionLife)
         let credentials = Credentials(sessions: sessions, cookies: cookies)
@@ -45,14 +46,13 @@ package final class Application: RequestHandler {
                 executor: sessions.environment.executor, longestAnswer: settings.maxStateBytes + 65_536, logger: logger)
         }
         let health = HealthEndpoints(sessions: sessions, readiness: Readiness(sessions: sessions, monitor: monitor)).all
-        let metrics = observation.registry.map { MetricsEndpoint(registry: $0).all } ?? []
         // What the operator's own probes ask is not the clients'.
         let factory = isAdmin ? NOOPMetricsHandler.instance : observation.factory
         let limits = LimitMetrics(factory)
         // What is asked for most comes first.
         let own =
             isAdmin
-            ? health + metrics
+            ? health + AdminEndpoints(sessions, settings, observation.registry, logger).all + DocumentEndpoints.admin()
             : IntentEndpoint(
                 sessions, credentials, crossSite, identity, bodyLimit: settings.bodyLimit, forwarder: forwarder
             ).all

@@ -18,6 +18,7 @@ struct ServerFlags: ParsableArguments {
         @Option(help: .server("port")) var port: String?
         @Option(help: .server("admin-host")) var adminHost: String?
         @Option(help: .server("admin-port")) var adminPort: String?
+        @Option(help: .server("admin-token")) var adminToken: String?
         @Option(help: .server("node-address")) var nodeAddress: String?
         @Option(help: .server("threads")) var threads: String?
     }
@@ -101,7 +102,8 @@ struct ServerFlags: ParsableArguments {
     var given: [String: String] {
         [
             "host": listening.host, "port": listening.port, "admin-host": listening.adminHost,
-            "admin-port": listening.adminPort, "threads": listening.threads, "node-address": listening.nodeAddress,
+            "admin-port": listening.adminPort, "admin-token": listening.adminToken, "threads": listening.threads,
+            "node-address": listening.nodeAddress,
             "public-url": callers.publicURL, "allowed-origins": callers.allowedOrigins,
             "trusted-proxy": callers.trustedProxy, "identity-header": callers.identityHeader,
             "require-identity": callers.requireIdentity ? "true" : nil,

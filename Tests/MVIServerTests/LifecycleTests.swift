@@ -46,7 +46,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test("the admin port answers health and nothing else")
+    @Test("the admin port answers health, and nothing that clients ask for")
     func admin() async throws {
         try await TestServer.run(.memory, { $0.adminPort = 0 }) { server in
             let admin = try #require(server.assembly.admin)

@@ -128,7 +128,8 @@ struct OpenAPITests {
         let used = Set(
             Declared.table.flatMap(\.problems) + Declared.Everywhere.problems + Declared.CustomEndpoints.problems)
         // These are answers to paths and methods that no route has.
-        #expect(used.union([.notFound, .methodNotAllowed]) == Set(ProblemType.all))
+        let ofAdmin: Set<ProblemType> = [.adminUnauthorized, .adminClosed, .adminSessionNotFound]
+        #expect(used.union([.notFound, .methodNotAllowed]).union(ofAdmin) == Set(ProblemType.all))
     }
 
     @Test("problem types have names of their own, and say all that they should")

@@ -68,3 +68,23 @@ struct RouterTests {
         }
     }
 }
+
+@Suite("A path with two parameters")
+struct PathPatternTests {
+    private let pattern = PathPattern("/s/{id}/f/{feature}/i")
+
+    @Test(arguments: [("/s/a/f/b:1/i", "a/f/b:1"), ("/s/f/f/f/i", "f/f/f"), ("/s/a%2Ff/f/b/i", "a%2Ff/f/b")])
+    func `has both, and what is between them`(path: String, parameter: String) {
+        guard case .parameter(let range) = pattern.match(Array(path.utf8)) else {
+            Issue.record("\(path) does not match")
+            return
+        }
+        #expect(String(decoding: Array(path.utf8)[range], as: UTF8.self) == parameter)
+    }
+
+    @Test(arguments: [
+        "/s/a/f/b", "/s//f/b/i", "/s/a/f//i", "/s/a/b/f/c/i", "/s/a/f/b/c/i", "/s/a/f/i", "/s/f/b/i", "/s/a/g/b/i",
+        "/s/a/f/b/i/", "/s/a/fb/i", "",
+    ])
+    func `is no other path`(path: String) { #expect(pattern.match(Array(path.utf8)) == .no) }
+}

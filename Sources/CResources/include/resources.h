@@ -12,6 +12,9 @@ typedef struct {
 /// The HTTP contract, `openapi.yaml` at the repository's root.
 cresources_file cresources_openapi_yaml(void);
 
+/// The contract of the admin port, `openapi-admin.yaml` at the repository's root.
+cresources_file cresources_openapi_admin_yaml(void);
+
 /// The JavaScript client, `Clients/JavaScript/mvi-client.js`, an ES module.
 cresources_file cresources_mvi_client_js(void);
 

@@ -36,6 +36,8 @@ enum AnswerFields {
 
     /// JSON that is everyone's and changes with the server's version.
     static let publicJSON: [ResponseField] = [json, ResponseField("Cache-Control", "no-cache"), noSniff]
+    /// Nothing, of this moment.
+    static let momentary: [ResponseField] = [noStore, noSniff]
     /// JSON that is true now.
     static let momentaryJSON: [ResponseField] = [json, noStore, noSniff]
 }

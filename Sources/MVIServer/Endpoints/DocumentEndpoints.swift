@@ -12,11 +12,21 @@ enum DocumentEndpoints {
             bytes(of: cresources_mvi_client_js()), contentType: "text/javascript; charset=utf-8")
         return [
             Route("readOpenAPI", "/openapi.yaml") { openAPI.response($0.fields) },
-            Route("readClient", "/mvi-client.js") { client.response($0.fields) },
-            Route(
-                "explainProblem", .get, "/problems/{name}",
-                checkPath: { incoming throws(Problem) in _ = try problemType(incoming) }, .everyone(explain)),
+            Route("readClient", "/mvi-client.js") { client.response($0.fields) }, problems,
         ]
+    }
+
+    /// What the admin port says of itself.
+    static func admin() -> [Route] {
+        let openAPI = Document(
+            bytes(of: cresources_openapi_admin_yaml()), contentType: "application/yaml; charset=utf-8")
+        return [Route("adminReadOpenAPI", "/admin/openapi.yaml") { openAPI.response($0.fields) }, problems]
+    }
+
+    private static var problems: Route {
+        Route(
+            "explainProblem", .get, "/problems/{name}",
+            checkPath: { incoming throws(Problem) in _ = try problemType(incoming) }, .everyone(explain))
     }
 
     static func ofPage(_ page: [PageResource]) -> [Route] {

@@ -33,7 +33,7 @@ final class Route: Sendable {
     /// The `operationId` in `openapi.yaml`.
     let name: String
     let method: Method
-    /// `/features/{id}/state`: at most one parameter, which is a whole segment.
+    /// `/features/{id}/state`: at most two parameters, each of which is a whole segment.
     let path: String
     /// What `OPTIONS` of the path is refused by; nil where every parameter is as good as another. The endpoint itself
     /// checks its parameter later, after the session.

@@ -70,26 +70,31 @@ struct Router: Sendable {
 package struct PathPattern: Sendable {
     /// What stands before the parameter, slashes included; all of it if there is none.
     private let head: [UInt8]
-    /// What stands behind the parameter; nil without one.
+    /// What stands between two parameters; nil if there is one only, or none.
+    private let middle: [UInt8]?
+    /// What stands behind the last parameter; nil without one.
     private let tail: [UInt8]?
 
+    /// - Parameter template: has two parameters at most.
     package init(_ template: String) {
         let bytes = Array(template.utf8)
         guard
-            let open = bytes.firstIndex(of: UInt8(ascii: "{")), let close = bytes.firstIndex(of: UInt8(ascii: "}"))
+            let open = bytes.firstIndex(of: UInt8(ascii: "{")), let close = bytes.firstIndex(of: UInt8(ascii: "}")),
+            let lastOpen = bytes.lastIndex(of: UInt8(ascii: "{")), let end = bytes.lastIndex(of: UInt8(ascii: "}"))
         else {
-            head = bytes
-            tail = nil
+            (head, middle, tail) = (bytes, nil, nil)
             return
         }
         head = Array(bytes[..<open])
-        tail = Array(bytes[(close + 1)...])
+        middle = lastOpen > close ? Array(bytes[(close + 1)..<lastOpen]) : nil
+        tail = Array(bytes[(end + 1)...])
     }
 
     package enum Match: Equatable {
         case no
         case exact
-        /// Where in the path the parameter is, still percent-encoded.
+        /// Where in the path the parameter is, still percent-encoded; of two from the first one's begin to the second one's
+        /// end.
         case parameter(Range<Int>)
     }
 
@@ -101,7 +106,15 @@ package struct PathPattern: Sendable {
         // The end first, by which most routes differ.
         for index in tail.indices where path[parameter.upperBound + index] != tail[index] { return .no }
         for index in head.indices where path[index] != head[index] { return .no }
-        for index in parameter where path[index] == UInt8(ascii: "/") { return .no }
+        var first = parameter
+        if let middle {
+            // The first parameter has no slash, and the middle begins with one.
+            guard let slash = path[parameter].firstIndex(of: UInt8(ascii: "/")), slash > parameter.lowerBound,
+                path[slash..<parameter.upperBound].starts(with: middle), slash + middle.count < parameter.upperBound
+            else { return .no }
+            first = (slash + middle.count)..<parameter.upperBound
+        }
+        for index in first where path[index] == UInt8(ascii: "/") { return .no }
         return .parameter(parameter)
     }
 }

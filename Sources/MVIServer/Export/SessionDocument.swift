@@ -155,7 +155,7 @@ package enum SessionDocument {
 extension JSONObject {
     /// What was kept as JSON, as it is. What is none, or is nested too deep to tell, is given in hexadecimal digits
     /// under another name: it must not make the whole document unreadable.
-    fileprivate mutating func add(kept bytes: [UInt8], as name: StaticString, orHex other: StaticString) {
+    mutating func add(kept bytes: [UInt8], as name: StaticString, orHex other: StaticString) {
         if (try? WireJSON.decode(JSONText.self, from: bytes, limits: WireLimits(maximumDepth: 512))) != nil {
             add(name, json: bytes)
         } else {

@@ -22,8 +22,10 @@ struct Assembly: Sendable {
     let sessions: SessionTable
     let application: Application
     let http: HTTPServer
-    /// Health checks and metrics on an address of their own.
+    /// Health checks, metrics and administrators, on an address of their own.
     let admin: HTTPServer?
+    /// What answers there.
+    let adminApplication: Application?
     /// Whether the parts answer.
     let monitor: PartsMonitor
     let hasPage: Bool
@@ -86,7 +88,12 @@ struct Assembly: Sendable {
         http = HTTPServer(
             configuration: settings.http(hasNodes: link != nil), logger: logger, handler: application)
         monitored.setServer(http)
-        admin = try Self.admin(sessions, settings, monitor, observation, logger)
+        adminApplication =
+            try settings.adminPort == nil
+            ? nil
+            : Application(
+                sessions, settings, isAdmin: true, monitor: monitor, observation: observation, logger: logger)
+        admin = adminApplication.map { Self.admin(settings, $0, logger) }
         let readiness = Readiness(sessions: sessions, monitor: monitor)
         observation.watch(ServerGauges(observation.factory, sessions, http) { readiness.problem == nil })
     }
@@ -104,20 +111,17 @@ struct Assembly: Sendable {
     }
 
     private static func admin(
-        _ sessions: SessionTable, _ settings: ServerSettings, _ monitor: PartsMonitor,
-        _ observation: ServerObservation, _ logger: Logger
-    ) throws -> HTTPServer? {
-        guard let port = settings.adminPort else { return nil }
-        var configuration = HTTPServerConfiguration(host: settings.adminHost, port: port)
+        _ settings: ServerSettings, _ application: Application, _ logger: Logger
+    ) -> HTTPServer {
+        var configuration = HTTPServerConfiguration(host: settings.adminHost, port: settings.adminPort ?? 0)
         configuration.threads = 1
+        configuration.bodyLimit = settings.bodyLimit
+        configuration.bodyBudget = settings.bodyMemory
         // Silent connections of one address leave room for others, and are gone soon.
         configuration.connectionLimit = 256
         configuration.connectionsPerAddress = 32
         configuration.headTimeout = .seconds(2)
         configuration.idleTimeout = .seconds(5)
-        return HTTPServer(
-            configuration: configuration, logger: logger,
-            handler: try Application(
-                sessions, settings, isAdmin: true, monitor: monitor, observation: observation))
+        return HTTPServer(configuration: configuration, logger: logger, handler: application)
     }
 }

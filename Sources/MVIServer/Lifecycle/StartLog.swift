@@ -16,7 +16,10 @@ enum StartLog {
             "max-connections": "\(settings.maxConnections)",
         ]
         if assembly.hasPage { metadata["page"] = "\((settings.publicURL?.text ?? address) + "/")" }
-        if let admin = assembly.admin { metadata["admin"] = "\(url(settings.adminHost, admin.port))" }
+        if let admin = assembly.admin {
+            metadata["admin"] = "\(url(settings.adminHost, admin.port))"
+            metadata["admin-access"] = "\(adminAccess(AdminGuard.Rule(settings)))"
+        }
         assembly.logger.info("Serving on \(address)", metadata: metadata)
 
         let needed = settings.maxStreams + settings.maxConnections + ownFiles
@@ -26,6 +29,15 @@ enum StartLog {
                 The process may open \(openFiles) files, but --max-streams and --max-connections allow for \(needed): \
                 connections beyond that are ended without an answer. Raise `ulimit -n`, or lower the two.
                 """)
+        }
+    }
+
+    /// Who is answered on the admin port, beside health checks.
+    static func adminAccess(_ rule: AdminGuard.Rule) -> String {
+        switch rule {
+        case .token: "with the admin token"
+        case .loopback: "programs on this machine; others with --admin-token"
+        case .closed: "none: health only; more with --admin-token"
         }
     }
 

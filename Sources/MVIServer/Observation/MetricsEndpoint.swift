@@ -1,21 +1,20 @@
 import MicroHTTP
 import PrometheusMetrics
 
-/// `GET /metrics` on the admin address, for Prometheus.
-struct MetricsEndpoint: Sendable {
-    static let path = "/metrics"
-
-    let registry: PrometheusRegistry
-
-    var all: [Route] {
-        [
-            Route("showMetrics", Self.path) { [registry] incoming in
-                let fields = [
-                    ResponseField("Content-Type", PrometheusRegistry.mediaType),
-                    ResponseField("Cache-Control", "no-store"), AnswerFields.noSniff,
-                ]
-                return Response(status: 200, fields: fields, body: .bytes(Array(registry.text.utf8)))
-            }
-        ]
+/// `GET /metrics` on the admin port, for Prometheus.
+enum MetricsEndpoint {
+    static func route(_ registry: PrometheusRegistry, _ guarding: AdminGuard) -> Route {
+        Route(
+            "adminReadMetrics", .get, "/metrics",
+            guarding.access { _ in
+                { _, reply in
+                    let fields = [
+                        ResponseField("Content-Type", PrometheusRegistry.mediaType),
+                        ResponseField("Cache-Control", "no-store"), AnswerFields.noSniff,
+                    ]
+                    reply.answer(
+                        Response(status: 200, fields: fields, body: .bytes(Array(registry.text.utf8))))
+                }
+            })
     }
 }

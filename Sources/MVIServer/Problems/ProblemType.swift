@@ -35,9 +35,10 @@ extension ProblemType: Hashable {
 extension ProblemType {
     /// Every type, by status.
     static let all: [ProblemType] = [
-        badRequest, invalidJSON, unauthorized, identityRejected, identityExpired, identityRequired, crossSite,
-        forbidden,
-        notFound, featureNotFound, targetNotFound, sessionNotFound, sessionEnded, methodNotAllowed, notAcceptable,
+        badRequest, invalidJSON, unauthorized, identityRejected, identityExpired, identityRequired, adminUnauthorized,
+        crossSite, forbidden, adminClosed,
+        notFound, featureNotFound, targetNotFound, adminSessionNotFound, sessionNotFound, sessionEnded,
+        methodNotAllowed, notAcceptable,
         requestTimeout, intentInProgress, outOfSequence, receiptExpired, intentConflict, otherIdentity, storeDisposed,
         preconditionFailed, bodyTooLarge, unsupportedMediaType, invalidIntent,
         idempotencyKeyReused, intentRefused, invalidBody,

@@ -16,6 +16,15 @@ struct Incoming: Sendable {
     /// The parameter's text; nil if its encoding is broken, so that it names nothing.
     var parameterText: String? { PercentEncoding.decode(head.path[parameter]) }
 
+    /// The texts of a path's two parameters; nil where an encoding is broken, so that it names nothing.
+    var parameterTexts: (first: String?, second: String?) {
+        let slash = UInt8(ascii: "/")
+        let both = head.path[parameter]
+        let first = both.prefix { $0 != slash }
+        let second = both.lastIndex(of: slash).map { both[($0 + 1)...] } ?? []
+        return (PercentEncoding.decode(first), PercentEncoding.decode(second))
+    }
+
     /// The feature instance that the path names, if the server has such a feature.
     func feature(_ features: FeatureRegistry) throws(Problem) -> FeatureID {
         let raw = head.path[parameter]

@@ -9,9 +9,14 @@ extension ServerSettings {
         setting("admin-host", .listening, "address", "Address of the admin port.", \.adminHost, .host),
         setting(
             "admin-port", .listening, "port",
-            "Port that answers health checks and /metrics, for a network of its own; without it the main port answers "
-                + "health checks, and there are no metrics.",
+            "Port for health checks, metrics and administrators, for a network of its own; without it the main port "
+                + "answers health checks, and the rest is not there.",
             \.adminPort, SettingFormat.number(0...65_535).orNone),
+        setting(
+            "admin-token", .listening, "text",
+            "What administrators send as Authorization: Bearer. Without it the admin port gives others than this machine "
+                + "nothing but health. Other users of the machine see flags: use the variable or the file.",
+            \.adminToken, SettingFormat.adminToken.orNone),
         setting(
             "node-address", .listening, "address",
             "Host and port at which other servers with the same PostgreSQL journal reach this one; by default those that it "

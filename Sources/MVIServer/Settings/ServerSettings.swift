@@ -9,10 +9,13 @@ public struct ServerSettings: Sendable {
     public var host = "127.0.0.1"
     /// Port to listen on; 0 for any free one.
     public var port: UInt16 = 8080
-    /// Address for health checks and metrics that clients do not see.
+    /// Address for health checks, metrics and administrators, which clients do not see.
     public var adminHost = "127.0.0.1"
     /// Port for them; nil for none. Health is answered on the main port as well, metrics are not.
     public var adminPort: UInt16?
+    /// What an administrator proves itself with on the admin port. Without one only this machine may ask for more than
+    /// health, and only where the admin port listens on a loopback address.
+    public var adminToken: AdminToken?
     /// The host and port at which other nodes reach this one, such as `10.0.0.3:8080`; nil for those that it listens on, with
     /// the machine's name if it listens on every interface.
     public var nodeAddress: String?

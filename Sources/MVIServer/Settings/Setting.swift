@@ -39,7 +39,8 @@ package struct Setting<Root>: Sendable {
         defaultText = format.print(defaults[keyPath: path])
         apply = { text, root throws(SettingError) in
             guard let value = format.parse(text) else {
-                throw SettingError(name: name, given: Self.withoutPassword(text), expected: format.expected)
+                let given = format.isSecret ? "a text of \(text.utf8.count) bytes" : Self.withoutPassword(text)
+                throw SettingError(name: name, given: given, expected: format.expected)
             }
             root[keyPath: path] = value
         }

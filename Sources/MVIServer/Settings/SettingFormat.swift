@@ -8,12 +8,15 @@ package struct SettingFormat<Value>: Sendable {
     /// Nil for a text that is no such value.
     package let parse: @Sendable (String) -> Value?
     package let print: @Sendable (Value) -> String
+    /// Whether no message repeats a value that was given.
+    package let isSecret: Bool
 
     package init(
-        _ expected: String, parse: @escaping @Sendable (String) -> Value?,
+        _ expected: String, isSecret: Bool = false, parse: @escaping @Sendable (String) -> Value?,
         print: @escaping @Sendable (Value) -> String
     ) {
         self.expected = expected
+        self.isSecret = isSecret
         self.parse = parse
         self.print = print
     }
@@ -21,7 +24,8 @@ package struct SettingFormat<Value>: Sendable {
     /// The same, or nothing, which is written as an empty text.
     package var orNone: SettingFormat<Value?> {
         SettingFormat<Value?>(
-            expected, parse: { text in parse(text).map { .some($0) } }, print: { $0.map(print) ?? "" })
+            expected, isSecret: isSecret, parse: { text in parse(text).map { .some($0) } },
+            print: { $0.map(print) ?? "" })
     }
 }
 

@@ -108,15 +108,14 @@ struct MetricsTests {
 
     @Test("/metrics is on the admin port, in Prometheus' text, and on no other")
     func endpoint() async throws {
-        try await TestServer.run(.memory, observation: ServerObservation(registry), { $0.adminPort = 0 }) { server in
-            let admin = try #require(server.assembly.admin)
-            try admin.start()
-            let answer = try await SocketClient(port: admin.port).exchange(TestRequest("GET", "/metrics"))
+        try await AdminPort.run(.socket, { $0.adminToken = AdminToken(AdminPort.token) }) { port in
+            let field = ("Authorization", "Bearer \(AdminPort.token)")
+            let answer = try await port.send("GET", "/metrics", [field])
             #expect(answer.status == 200)
             #expect(answer["content-type"] == PrometheusRegistry.mediaType)
             #expect(answer.text.contains("# TYPE mvi_answers_total counter\n"))
-            #expect(try await server.send(TestRequest("GET", "/metrics")).status == 404)
-            await admin.shutdown(grace: .zero)
+            #expect(try await port.send("GET", "/metrics").status == 401)
+            #expect(try await port.server.send(TestRequest("GET", "/metrics")).status == 404)
         }
     }
 

@@ -1,0 +1,233 @@
+import Logging
+import MVI
+import MicroHTTP
+import PrometheusMetrics
+import SessionJournal
+import Sessions
+
+/// `/admin`: sessions by their ids, and `/metrics`, for those whom `AdminGuard` lets in. On the admin port only.
+struct AdminEndpoints: Sendable {
+    /// How many sessions a page of the list has: without a word, and at most.
+    private static let pageLength = (usual: 100, longest: 1_000)
+
+    let sessions: SessionTable
+    let guarding: AdminGuard
+    private let bodyLimit: Int
+    private let logger: Logger?
+    private let registry: PrometheusRegistry?
+
+    /// - Parameter registry: whose text `/metrics` is; nil for none.
+    init(
+        _ sessions: SessionTable, _ settings: ServerSettings, _ registry: PrometheusRegistry?, _ logger: Logger?
+    ) {
+        (self.sessions, self.logger, bodyLimit) = (sessions, logger, settings.bodyLimit)
+        self.registry = registry
+        guarding = AdminGuard(settings, time: sessions.environment.time, logger: logger)
+    }
+
+    var all: [Route] {
+        [
+            Route("adminListSessions", .get, "/admin/sessions", guarding.access(list)),
+            Route("adminReadSession", .get, "/admin/sessions/{id}", guarding.access(read)),
+            Route("adminEndSession", .delete, "/admin/sessions/{id}", guarding.access(end)),
+            Route("adminReadState", .get, "/admin/sessions/{id}/features/{feature}", guarding.access(readState)),
+            Route(
+                "adminSendIntent", .post, "/admin/sessions/{id}/features/{feature}/intents", bodyLimit: bodyLimit,
+                guarding.access(send)),
+            Route("adminDrain", .post, "/admin/drain", guarding.access(drain)),
+        ] + (registry.map { [MetricsEndpoint.route($0, guarding)] } ?? [])
+    }
+
+    private func answer(
+        _ reply: Reply, _ body: @escaping @Sendable () async throws(Problem) -> Response
+    ) {
+        Task(executorPreference: sessions.environment.executor) {
+            do throws(Problem) { reply.answer(try await body()) } catch { reply.refuse(error) }
+        }
+    }
+
+    /// What a journal cannot give becomes a problem.
+    private func asking<Value>(_ body: () async throws(StoreError) -> Value) async throws(Problem) -> Value {
+        do throws(StoreError) { return try await body() } catch { throw Problem(error) }
+    }
+
+    private static func json(_ status: Int, _ object: [UInt8]) -> Response {
+        Response(status: status, fields: AnswerFields.momentaryJSON, body: .bytes(object))
+    }
+
+    // MARK: Looking
+
+    @Sendable
+    private func list(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let query = QueryItems(incoming.head.query)
+        let limit = try number("limit", query, in: 1...Int64(Self.pageLength.longest)) ?? Int64(Self.pageLength.usual)
+        let before = try number("before", query, in: 0...Int64.max).map { SessionKey($0) }
+        let issuer = try text("issuer", query)
+        let id = try text("subject", query)
+        guard id != nil || issuer == nil else {
+            throw Problem(.badRequest, "`issuer` needs a `subject`: both together name a user.")
+        }
+        let subject = id.map { Subject(issuer: issuer ?? "", id: $0) }
+        return { [self] _, reply in
+            answer(reply) { () async throws(Problem) in
+                let found = try await asking { () async throws(StoreError) in
+                    try await sessions.list(of: subject, before: before, limit: Int(limit))
+                }
+                let memory = sessions.inMemory(Set(found.map(\.id)))
+                var object = JSONObject()
+                object.add("sessions", array: found.map { SessionAnswer.overview($0, memory: memory[$0.id]) })
+                if let last = found.last, found.count == Int(limit) {
+                    object.add("next", Self.next(after: last.key, limit: limit, subject))
+                }
+                return Self.json(200, object.close())
+            }
+        }
+    }
+
+    /// The next page's path and query.
+    private static func next(after key: SessionKey, limit: Int64, _ subject: Subject?) -> String {
+        var next = "/admin/sessions?before=\(key.number)&limit=\(limit)"
+        guard let subject else { return next }
+        if !subject.issuer.isEmpty { next += "&issuer=\(PercentEncoding.component(subject.issuer))" }
+        return next + "&subject=\(PercentEncoding.component(subject.id))"
+    }
+
+    private func number(
+        _ name: String, _ query: QueryItems, in range: ClosedRange<Int64>
+    ) throws(Problem) -> Int64? {
+        guard let text = try text(name, query) else { return nil }
+        guard let number = Int64(text), range.contains(number) else {
+            throw Problem(
+                .badRequest, "`\(name)` must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+        }
+        return number
+    }
+
+    private func text(_ name: String, _ query: QueryItems) throws(Problem) -> String? {
+        let values = query.values(name)
+        guard let first = values.first else { return nil }
+        guard values.count == 1, let text = first else {
+            throw Problem(.badRequest, "`\(name)` must be there once, with a value that is well encoded.")
+        }
+        return text
+    }
+
+    @Sendable
+    private func read(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let id = incoming.parameterText
+        return { [self] _, reply in
+            answer(reply) { () async throws(Problem) in
+                let inspected = try await asking { () async throws(StoreError) -> SessionInspection? in
+                    if let id { try await sessions.inspect(id) } else { nil }
+                }
+                guard let inspected, let id else { throw Self.notFound }
+                let node = sessions.environment.lease?.id
+                return Self.json(
+                    200,
+                    SessionAnswer.session(id, inspected, node: node, now: sessions.environment.time.sinceEpoch()))
+            }
+        }
+    }
+
+    @Sendable
+    private func readState(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let texts = incoming.parameterTexts
+        return { [self] _, reply in
+            answer(reply) { () async throws(Problem) in
+                guard let id = texts.first, let feature = texts.second.flatMap({ FeatureID($0) }) else {
+                    throw Problem(.featureNotFound, "That is no feature id: it is written `name` or `name:key`.")
+                }
+                let kept = try await asking { () async throws(StoreError) in
+                    try await sessions.keptStore(feature, of: id)
+                }
+                switch kept {
+                case .store(let store): return Self.json(200, SessionAnswer.state(store))
+                case .noSession: throw Self.notFound
+                case .noStore: throw Problem(.featureNotFound, "The session has no store of \"\(feature)\".")
+                }
+            }
+        }
+    }
+
+    private static var notFound: Problem { Problem(.adminSessionNotFound, "No session has this id.") }
+
+    // MARK: Acting
+
+    @Sendable
+    private func end(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let (id, peer) = (incoming.parameterText, incoming.head.peer)
+        return { [self] _, reply in
+            answer(reply) { () async throws(Problem) in
+                guard let id else { throw Self.notFound }
+                let isEnded = try await asking { () async throws(StoreError) in
+                    guard let token = try await sessions.token(ofID: id) else { return false }
+                    try await sessions.end(token)
+                    return true
+                }
+                guard isEnded else { throw Self.notFound }
+                logger?.notice("An administrator ended a session", metadata: ["session": "\(id)", "peer": "\(peer)"])
+                return Response(status: 204, fields: AnswerFields.momentary)
+            }
+        }
+    }
+
+    @Sendable
+    private func send(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let (texts, peer) = (incoming.parameterTexts, incoming.head.peer)
+        let feature = try Incoming.feature(texts.second, sessions.environment.features)
+        try incoming.checkSize(limit: bodyLimit)
+        try MediaTypes.checkJSON(incoming.fields)
+        let key = try IdempotencyKey.read(incoming.fields)
+        let makesStore = try text("make", QueryItems(incoming.head.query)) == "true"
+        return { [self] body, reply in
+            answer(reply) { () async throws(Problem) in
+                let token = try await asking { () async throws(StoreError) -> TokenHash? in
+                    if let id = texts.first { try await sessions.token(ofID: id) } else { nil }
+                }
+                guard let token, let id = texts.first else { throw Self.notFound }
+                let result = await sessions.deliver(
+                    body, to: feature, of: token, once: key.map { "admin \($0)" }, makesStore: makesStore)
+                switch result {
+                case .success(let outcome):
+                    logger?.notice(
+                        "An administrator sent an intent",
+                        metadata: [
+                            "session": "\(id)", "feature": "\(feature)", "intent": "\(outcome.id)", "peer": "\(peer)",
+                        ])
+                    return Self.accepted(outcome, feature, session: id)
+                case .failure(let error): throw Problem(error, feature, in: sessions.environment.features)
+                }
+            }
+        }
+    }
+
+    /// The same as a client gets without a preference.
+    private static func accepted(_ outcome: IntentOutcome, _ feature: FeatureID, session: String) -> Response {
+        var object = JSONObject()
+        object.add("intent", outcome.id.text)
+        object.add("session", session)
+        object.add("feature", feature.text)
+        object.add("version", outcome.version)
+        var response = json(202, object.close())
+        if outcome.isReplayed { response.fields.append(ResponseField("Idempotency-Replayed", "true")) }
+        return response
+    }
+
+    @Sendable
+    private func drain(_ incoming: Incoming) throws(Problem) -> Route.Answer {
+        let peer = incoming.head.peer
+        return { [self] _, reply in
+            let streams = sessions.environment.openStreams
+            logger?.notice(
+                "An administrator drains the server: it is not ready any more, and does not end by itself",
+                metadata: ["streams": "\(streams)", "peer": "\(peer)"])
+            // Other nodes take its sessions over.
+            sessions.leaveNodes {}
+            sessions.drain()
+            var object = JSONObject()
+            object.add("status", "draining")
+            object.add("streams", streams)
+            reply.answer(Self.json(202, object.close()))
+        }
+    }
+}

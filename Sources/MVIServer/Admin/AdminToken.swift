@@ -1,0 +1,47 @@
+import Crypto
+
+/// What an administrator proves itself with. Only its hash is kept, and nothing prints it.
+public struct AdminToken: Sendable, Hashable, CustomStringConvertible {
+    /// Fewer characters can be guessed.
+    static let shortest = 16
+    static let longest = 512
+
+    private let hash: [UInt8]
+
+    /// A token of 16 to 512 characters that a bearer token may have (RFC 6750 section 2.1); nil for another text.
+    public init?(_ text: String) {
+        guard (Self.shortest...Self.longest).contains(text.utf8.count), text.utf8.allSatisfy(Self.isOfToken) else {
+            return nil
+        }
+        hash = Self.hash(Array(text.utf8))
+    }
+
+    /// `…`: nothing of it.
+    public var description: String { "…" }
+
+    /// Whether a request has this token. Takes the same time for any that it has not: hashes are compared, and whole.
+    func matches(_ given: some Collection<UInt8>) -> Bool {
+        let other = Self.hash(Array(given))
+        return zip(hash, other).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    private static func hash(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+
+    private static func isOfToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "-._~+/=".utf8.contains(byte)
+        }
+    }
+}
+
+extension SettingFormat where Value == AdminToken {
+    /// It is not printed, and no message repeats it.
+    package static var adminToken: SettingFormat {
+        SettingFormat(
+            "16 to 512 letters, digits and -._~+/=, such as `openssl rand -base64 32` prints", isSecret: true,
+            parse: { AdminToken($0) }, print: { _ in "" })
+    }
+}
