@@ -22,7 +22,7 @@ package final class Application: RequestHandler {
     ///   - owner: which other node runs a session's turns.
     ///   - observation: where metrics and traces go.
     ///   - accessLog: gets a line of each answer; nil for none.
-    init(
+    package init(
         _ sessions: SessionTable, _ settings: ServerSettings, page: [PageResource] = [], isAdmin: Bool = false,
         endpoints: [Endpoint] = [], authenticator: (any Authenticator)? = nil, monitor: PartsMonitor? = nil,
         link: NodeLink? = nil, owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },

@@ -62,7 +62,7 @@ struct SettingsTests {
     @Test("a switch may be set in a file as true")
     func fileSwitch() async throws {
         try await withFile(#"{"require-identity": true}"#) { path in
-            #expect(try await ServerSettings.load(flags: ["config": path], environment: [:]).requireIdentity)
+            try await #expect(ServerSettings.load(flags: ["config": path], environment: [:]).requireIdentity)
         }
     }
 

@@ -46,7 +46,7 @@ def draw(figure, panel, bottom, height, url, start, end):
          place["w"] / 24 - 0.05, (place["h"] - 3.0) / height)
     )
     axes.set_title(panel["title"], loc="left", fontsize=9, fontweight="bold", color="#d8d9da")
-    count = 0
+    count, top = 0, 0
     for target in panel["targets"]:
         for series in ask(url, target["expr"], start, end):
             points = [(float(at) - start, float(value)) for at, value in series["values"] if value != "NaN"]
@@ -55,10 +55,11 @@ def draw(figure, panel, bottom, height, url, start, end):
             # Counters of what never happened are a line at nought, and crowd the legend out.
             if len(series["metric"]) > 0 and max(value for _, value in points) == 0:
                 continue
+            top = max(top, *(value for _, value in points))
             axes.plot(*zip(*points), linewidth=1, label=legend(target["legendFormat"], series["metric"]))
             count += 1
     axes.set_xlim(0, end - start)
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, top * 1.1 or 1)
     axes.set_facecolor("#181b1f")
     axes.grid(color="#2c3235", linewidth=0.5)
     axes.tick_params(colors="#9fa7b3", labelsize=7)

@@ -59,12 +59,12 @@ struct ShopServer: Sendable {
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
             middleware: [Analytics { world.analytics.append($0) }], page: Shop.page, authenticator: authenticator,
             directory: directory,
-            adapt: { features, limits, middleware in
+            adapt: { parts in
                 SessionEnvironment(
-                    features: features, limits: limits, journal: journal,
+                    features: parts.features, limits: parts.limits, journal: journal,
                     time: TimeSource(
                         monotonic: { world.time.withLock { $0 } }, sinceEpoch: { world.time.withLock { $0 } }),
-                    middleware: middleware)
+                    middleware: parts.middleware)
             })
         try assembly.http.start()
         let server = ShopServer(world: world, journal: journal, assembly: assembly)

@@ -42,7 +42,18 @@ enum MetricsCatalogue {
         ("process_start_time_seconds", "When the server was made, in seconds since 1970."),
     ]
 
+    /// Where the histograms' buckets end that are of another size than times of answers.
+    private static let buckets: [String: [Double]] = [
+        // Most turns take some microseconds; at 50 ms they are slow.
+        "mvi_turn_duration_seconds": [
+            0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025,
+            0.05, 0.1, 1,
+        ],
+        "mvi_queue_length": [1, 2, 4, 8, 16, 32, 64],
+        "mvi_journal_group_size": [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024],
+    ]
+
     static func describe(in registry: PrometheusRegistry) {
-        for (name, help) in all { registry.describe(name, help: help) }
+        for (name, help) in all { registry.describe(name, help: help, buckets: buckets[name]) }
     }
 }

@@ -6,7 +6,7 @@ import Sessions
 import Tracing
 
 /// Where a server's metrics and traces go.
-struct ServerObservation: Sendable {
+package struct ServerObservation: Sendable {
     /// Makes the metrics.
     let factory: any MetricsFactory
     /// Whose text `/metrics` is; nil where another factory was given.
@@ -14,7 +14,7 @@ struct ServerObservation: Sendable {
     /// Nil where nothing is traced.
     let tracer: (any Tracer)?
 
-    init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance, tracer: (any Tracer)? = nil) {
+    package init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance, tracer: (any Tracer)? = nil) {
         self.factory = factory
         self.tracer = tracer
         registry = factory as? PrometheusRegistry

@@ -118,11 +118,11 @@ struct AdminSessionTests {
             #expect(first.sessions.map(\.identity?.subject) == ["ann"])
             let second = try await list(port, try #require(first.next))
             #expect(second.sessions.count == 1 && second.sessions[0].id != first.sessions[0].id)
-            #expect(try await list(port, try #require(second.next)).sessions.isEmpty)
+            try await #expect(list(port, try #require(second.next)).sessions.isEmpty)
             let strange = try await list(port, "/admin/sessions?subject=a%26n%3Dn+%2B%C3%BC&\(issuer)&limit=1")
             #expect(strange.sessions.map(\.identity?.subject) == ["a&n=n +ü"])
-            #expect(try await list(port, try #require(strange.next)).sessions.isEmpty)
-            #expect(try await list(port, "/admin/sessions?subject=ann").sessions.isEmpty)
+            try await #expect(list(port, try #require(strange.next)).sessions.isEmpty)
+            try await #expect(list(port, "/admin/sessions?subject=ann").sessions.isEmpty)
         }
     }
 
@@ -131,7 +131,7 @@ struct AdminSessionTests {
     ])
     func `a query that cannot be is refused`(query: String) async throws {
         try await AdminPort.run { port in
-            #expect(try await port.send("GET", "/admin/sessions?\(query)").problem == "bad-request")
+            try await #expect(port.send("GET", "/admin/sessions?\(query)").problem == "bad-request")
         }
     }
 
@@ -176,8 +176,8 @@ struct AdminSessionTests {
             #expect(shownStream.events == 2 && shownStream.features == ["probe"] && !shownStream.ending)
             #expect(shownStream.waitingStates == 0 && shownStream.waitingLabels == 0)
             #expect(shownStream.opened < shown.lastUsed)
-            #expect(try await list(port).sessions.first?.memory?.streams == 1)
-            #expect(try await port.send("DELETE", "/admin/sessions/\(session.id)").status == 204)
+            try await #expect(list(port).sessions.first?.memory?.streams == 1)
+            try await #expect(port.send("DELETE", "/admin/sessions/\(session.id)").status == 204)
             let farewell = try await offThePool { try stream.event("goaway") }
             #expect(String(decoding: farewell.data, as: UTF8.self).contains(#""reason":"ended""#))
         }
@@ -195,20 +195,20 @@ struct AdminSessionTests {
             try port.server.leaveMemory()
             let gone = try await show(port, session.id)
             #expect(gone.memory == nil && !gone.stores[0].loaded && gone.cursor == before.cursor)
-            #expect(try await state(port, session.id).count == 1)
+            try await #expect(state(port, session.id).count == 1)
             #expect(port.server.sessions.count == 0)
-            #expect(try await list(port).sessions.first?.memory == nil)
+            try await #expect(list(port).sessions.first?.memory == nil)
         }
     }
 
     @Test func `a session in which nothing has happened is known where it is in memory`() async throws {
         try await AdminPort.run { port in
             let session = try await port.server.session()
-            #expect(try await port.send("GET", "/admin/sessions/\(session.id)").problem == "admin-session-not-found")
+            try await #expect(port.send("GET", "/admin/sessions/\(session.id)").problem == "admin-session-not-found")
             _ = try await port.server.send(session.request("GET", "/sessions/current"))
             let shown = try await show(port, session.id)
             #expect(!shown.kept && shown.stores.isEmpty && shown.memory != nil)
-            #expect(try await port.send("DELETE", "/admin/sessions/\(session.id)").status == 204)
+            try await #expect(port.send("DELETE", "/admin/sessions/\(session.id)").status == 204)
             let ended = try await port.server.send(session.request("GET", "/sessions/current"))
             #expect(ended.problem == "session-ended")
         }
@@ -217,7 +217,7 @@ struct AdminSessionTests {
     @Test(arguments: ["GET", "DELETE"], ["unknown", "%zz", "a%2Fb"])
     func `an id that no session has finds none`(method: String, id: String) async throws {
         try await AdminPort.run { port in
-            #expect(try await port.send(method, "/admin/sessions/\(id)").problem == "admin-session-not-found")
+            try await #expect(port.send(method, "/admin/sessions/\(id)").problem == "admin-session-not-found")
         }
     }
 
@@ -243,7 +243,7 @@ struct AdminSessionTests {
                 let session = try await port.server.session()
                 _ = try await port.server.send(session.intent(Self.increment))
                 if leaves { try port.server.leaveMemory() }
-                #expect(try await port.send("DELETE", "/admin/sessions/\(session.id)").status == 204)
+                try await #expect(port.send("DELETE", "/admin/sessions/\(session.id)").status == 204)
                 let answer = try await port.server.send(session.request("GET", "/sessions/current"))
                 #expect(answer.problem == "session-ended")
                 let again = try await port.send("DELETE", "/admin/sessions/\(session.id)")
@@ -267,7 +267,7 @@ struct AdminSessionTests {
             #expect(again.status == 202 && again["idempotency-replayed"] == "true")
             let state = try await port.server.send(session.request("GET", "/features/probe/state"))
             #expect(try state.json(Probe.State.self).count == 6)
-            #expect(try await self.state(port, session.id).count == 6)
+            try await #expect(self.state(port, session.id).count == 6)
         }
     }
 
@@ -276,9 +276,9 @@ struct AdminSessionTests {
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(Self.increment))
             let weigh = #"{"type":"weigh","weight":3}"#
-            #expect(try await port.intent(weigh, to: "item:2", of: session.id).problem == "feature-not-found")
-            #expect(try await port.intent(weigh, to: "item:2", of: session.id, query: "?make=true").status == 202)
-            #expect(try await show(port, session.id).stores.map(\.feature) == ["item:2", "probe"])
+            try await #expect(port.intent(weigh, to: "item:2", of: session.id).problem == "feature-not-found")
+            try await #expect(port.intent(weigh, to: "item:2", of: session.id, query: "?make=true").status == 202)
+            try await #expect(show(port, session.id).stores.map(\.feature) == ["item:2", "probe"])
         }
     }
 
@@ -292,18 +292,18 @@ struct AdminSessionTests {
         try await AdminPort.run { port in
             let session = try await port.server.session()
             _ = try await port.server.send(session.intent(Self.increment))
-            #expect(try await port.intent(body, of: session.id).problem == problem)
-            #expect(try await state(port, session.id).count == 1)
+            try await #expect(port.intent(body, of: session.id).problem == problem)
+            try await #expect(state(port, session.id).count == 1)
         }
     }
 
     @Test func `an intent's head is judged as a client's`() async throws {
         try await AdminPort.run { port in
             let target = "/admin/sessions/x/features/probe/intents"
-            #expect(try await port.send("POST", target, body: Self.increment).problem == "unsupported-media-type")
-            #expect(try await port.intent(Self.increment, to: "none", of: "x").problem == "feature-not-found")
-            #expect(try await port.intent(Self.increment, of: "x").problem == "admin-session-not-found")
-            #expect(try await port.intent(Self.increment, of: "x", [("Idempotency-Key", "")]).problem == "bad-request")
+            try await #expect(port.send("POST", target, body: Self.increment).problem == "unsupported-media-type")
+            try await #expect(port.intent(Self.increment, to: "none", of: "x").problem == "feature-not-found")
+            try await #expect(port.intent(Self.increment, of: "x").problem == "admin-session-not-found")
+            try await #expect(port.intent(Self.increment, of: "x", [("Idempotency-Key", "")]).problem == "bad-request")
         }
     }
 
@@ -316,10 +316,10 @@ struct AdminSessionTests {
                 let answer = try await port.send("POST", "/admin/drain")
                 #expect(answer.status == 202 && answer.text.contains(#""status":"draining""#))
             }
-            #expect(try await port.send("GET", "/health/ready").problem == "draining")
-            #expect(try await port.server.send(TestRequest("POST", "/sessions")).problem == "draining")
-            #expect(try await port.server.send(session.intent(Self.increment)).status == 202)
-            #expect(try await port.send("GET", "/health/live").status == 200)
+            try await #expect(port.send("GET", "/health/ready").problem == "draining")
+            try await #expect(port.server.send(TestRequest("POST", "/sessions")).problem == "draining")
+            try await #expect(port.server.send(session.intent(Self.increment)).status == 202)
+            try await #expect(port.send("GET", "/health/live").status == 200)
         }
     }
 
@@ -329,7 +329,7 @@ struct AdminSessionTests {
             _ = try await port.server.send(session.intent(Self.increment))
             await port.server.journal.close()
             for target in ["/admin/sessions", "/admin/sessions/\(session.id)"] {
-                #expect(try await port.send("GET", target).problem == "journal-unavailable")
+                try await #expect(port.send("GET", target).problem == "journal-unavailable")
             }
             #expect(
                 try await port.send("DELETE", "/admin/sessions/\(session.id)").problem == "journal-unavailable")

@@ -93,9 +93,7 @@ struct MetricsTests {
 
     @Test("a limit that was reached is counted, also where a stream is put off instead of refused")
     func limits() async throws {
-        try await TestServer.run(.memory, observation: ServerObservation(registry)) {
-            $0.maxStreams = 1
-        } _: { server in
+        try await TestServer.run(.memory, observation: ServerObservation(registry), { $0.maxStreams = 1 }) { server in
             let session = try await server.session()
             let live = try server.live(session)
             let stream = try await live.stream(showing: "probe")
