@@ -137,7 +137,7 @@ struct SettingsTests {
         let names =
             ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name) + JWTSettings.names + ["config"]
         // A flag without a value means that it is so.
-        let switches = ["require-identity"]
+        let switches = ["require-identity", "access-log"]
         let arguments = names.flatMap { switches.contains($0) ? ["--\($0)"] : ["--\($0)", "value of \($0)"] }
         let given = try ServerFlags.parse(arguments).given
         let values = names.map { ($0, switches.contains($0) ? "true" : "value of \($0)") }

@@ -119,6 +119,7 @@ struct AdminGuard: Sendable {
     static func namesLoopback(_ host: String) -> Bool {
         if host.first == "[" {
             let address = host.dropFirst().prefix { $0 != "]" }
+            guard host.dropFirst(address.count + 1).first == "]" else { return false }
             return isPort(host.dropFirst(address.count + 2)) && PeerAddress(address).map(isLoopback) == true
         }
         let name = host.prefix { $0 != ":" }

@@ -78,18 +78,16 @@ struct TracingTests {
     func spans(_ depth: Depth) async throws {
         try await run(depth, #"{"type":"call"}"#) { tracer, seen in
             let spans = tracer.finishedSpans
-            let request = try #require(spans.first { $0.operationName == "POST /features/{id}/intents" })
+            let request = try #require(spans.named("POST /features/{id}/intents").first)
             #expect(request.traceID == "the-trace")
             #expect(request.parentSpanID == "the-client")
             #expect(request.attributes.get("http.response.status_code") == .int64(200))
-            let turns = spans.filter { $0.operationName == "turn caller" }
-            let turn = try #require(turns.first { $0.parentSpanID == request.spanID })
+            let turn = try #require(spans.named("turn caller").children(of: request).first)
             #expect(turn.attributes.get("mvi.feature") == .string("caller"))
-            let appends = spans.filter { $0.operationName == "append" }
-            #expect(appends.contains { $0.parentSpanID == request.spanID })
-            let work = try #require(spans.first { $0.operationName == "work caller" })
+            #expect(!spans.named("append").children(of: request).isEmpty)
+            let work = try #require(spans.named("work caller").first)
             #expect(work.parentSpanID == turn.spanID)
-            let step = try #require(turns.first { $0.parentSpanID == work.spanID })
+            let step = try #require(spans.named("turn caller").children(of: work).first)
             #expect(step.traceID == "the-trace")
             #expect(tracer.activeSpans.isEmpty)
             for place in ["interceptor", "execute", "work", "observer"] {
@@ -102,9 +100,10 @@ struct TracingTests {
     @Test("a throw is on its turn's span")
     func failure() async throws {
         try await run(.memory, #"{"type":"fail"}"#) { tracer, _ in
-            let turn = try #require(tracer.finishedSpans.first { $0.operationName == "turn caller" && !$0.errors.isEmpty })
+            let spans = tracer.finishedSpans
+            let request = try #require(spans.named("POST /features/{id}/intents").first)
+            let turn = try #require(spans.named("turn caller").children(of: request).first)
             #expect(turn.errors.first?.error is Caller.Broken)
-            let request = try #require(tracer.finishedSpans.first { $0.operationName.hasPrefix("POST") })
             #expect(request.attributes.get("error.type") == .string("intent-failed"))
         }
     }
@@ -115,5 +114,13 @@ struct TracingTests {
             #expect(tracer.finishedSpans.isEmpty)
             for (place, context) in seen { #expect(context == nil, "\(place) has a trace") }
         }
+    }
+}
+
+extension [FinishedInMemorySpan] {
+    fileprivate func named(_ name: String) -> [FinishedInMemorySpan] { filter { $0.operationName == name } }
+
+    fileprivate func children(of parent: FinishedInMemorySpan) -> [FinishedInMemorySpan] {
+        filter { $0.parentSpanID == parent.spanID }
     }
 }
