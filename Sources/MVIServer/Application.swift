@@ -79,7 +79,8 @@ package final class Application: RequestHandler {
         self.quotas = quotas
         self.link = link
         observer = RequestObserver(
-            RequestMetrics(factory, limits, router), tracer: isAdmin ? nil : observation.tracer, accessLog: accessLog.map { AccessLog($0, quotas.addresses) })
+            RequestMetrics(factory, limits, router), tracer: isAdmin ? nil : observation.tracer,
+            accessLog: accessLog.map { AccessLog($0, quotas.addresses) })
     }
 
     package func answered(_ answer: RequestAnswer) { observer.answered(answer) }

@@ -9,9 +9,11 @@ struct PrometheusRegistryTests {
     @Test("A counter is written with its help, its type and its labels in order")
     func counter() {
         registry.describe("answers_total", help: "Answers, by status\nand \\ problem.")
-        let counter = Counter(label: "answers", dimensions: [("status", "200"), ("problem", "a\"b\\c\nd")], factory: registry)
-        counter.increment(by: 3)
-        Counter(label: "answers_total", dimensions: [("status", "404"), ("problem", "-")], factory: registry).increment()
+        func counter(_ label: String, _ status: String, _ problem: String) -> Counter {
+            Counter(label: label, dimensions: [("status", status), ("problem", problem)], factory: registry)
+        }
+        counter("answers", "200", "a\"b\\c\nd").increment(by: 3)
+        counter("answers_total", "404", "-").increment()
         #expect(
             registry.text == #"""
                 # HELP answers_total Answers, by status\nand \\ problem.

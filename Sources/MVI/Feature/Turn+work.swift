@@ -26,7 +26,7 @@ extension Turn {
 
     /// The origin of work that this turn launches: that of the work whose step it is, if it is one.
     private func workOrigin(isCounted: Bool) -> WorkOrigin {
-        guard let origin else { 
+        guard let origin else {
             return WorkOrigin(intentID, cause, principal, isCounted: isCounted, trace: context.trace)
         }
         return isCounted || !origin.isCounted ? origin : origin.uncounted

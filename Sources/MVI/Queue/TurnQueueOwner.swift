@@ -183,7 +183,8 @@ extension TurnQueueOwner {
             }
         }
         if let first = results.first(where: { $0.isKept }) {
-            environment.report(.commitFailed(error, in: first.host?.scope.environment.place ?? StorePlace(instance: "")))
+            let place = first.host?.scope.environment.place ?? StorePlace(instance: "")
+            environment.report(.commitFailed(error, in: place))
         }
         park(parked)
         for (result, _) in over where !result.isKept { result.tell() }

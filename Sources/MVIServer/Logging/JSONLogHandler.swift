@@ -14,7 +14,8 @@ import WireJSON
 /// Writes each line as one JSON object to the standard output, for collectors that take logs apart: `time` (RFC 3339),
 /// `level`, `logger`, `message`, and each metadata value as a member of its own.
 ///
-/// From any thread. A line that does not fit into the pipe at once waits for its reader, as with swift-log's own handler.
+/// From any thread. A line that does not fit into the pipe at once waits for its reader, as with swift-log's own
+/// handler.
 public struct JSONLogHandler: LogHandler {
     public var logLevel = Logger.Level.info
     public var metadata: Logger.Metadata = [:]
@@ -24,7 +25,11 @@ public struct JSONLogHandler: LogHandler {
     private let now: @Sendable () -> Timestamp
 
     /// A handler for the logger of that name.
-    public init(label: String) { self.init(label: label, now: { Timestamp(sinceEpoch: TimeSource.system.sinceEpoch()) }, write: Self.writeToStandardOutput) }
+    public init(label: String) {
+        self.init(
+            label: label, now: { Timestamp(sinceEpoch: TimeSource.system.sinceEpoch()) },
+            write: Self.writeToStandardOutput)
+    }
 
     init(
         label: String, now: @escaping @Sendable () -> Timestamp, write: @escaping @Sendable ([UInt8]) -> Void
@@ -86,27 +91,10 @@ public struct JSONLogHandler: LogHandler {
         }
     }
 
-    /// In one call, so that lines of several threads do not mix where the pipe takes a line whole.
     private static let writeToStandardOutput: @Sendable ([UInt8]) -> Void = { line in
-        line.withUnsafeBytes { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let written = rest.withUnsafeBytes { Self.write(1, $0) }
-                if written < 0, errno == EINTR { continue }
-                guard written > 0 else { return }
-                rest = rest.dropFirst(written)
-            }
-        }
-    }
-
-    private static func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-            Glibc.write(file, bytes.baseAddress, bytes.count)
-        #elseif canImport(Musl)
-            Musl.write(file, bytes.baseAddress, bytes.count)
-        #else
-            Darwin.write(file, bytes.baseAddress, bytes.count)
-        #endif
+        // Under the stream's lock, so that lines of several threads do not mix.
+        print(String(decoding: line, as: UTF8.self), terminator: "")
+        fflush(nil)
     }
 }
 

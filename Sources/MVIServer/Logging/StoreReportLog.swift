@@ -7,7 +7,8 @@ enum StoreReportLog {
         switch report {
         case .failure(let failure, let place):
             var metadata: Logger.Metadata = [
-                "feature": "\(place.instance)", "session": "\(place.session)", "intent": "\(failure.intentID.text)", "stage": "\(failure.stage)",
+                "feature": "\(place.instance)", "session": "\(place.session)", "intent": "\(failure.intentID.text)",
+                "stage": "\(failure.stage)",
                 "error": "\(failure.error)",
             ]
             if let name = failure.intentName { metadata["intentName"] = "\(name)" }

@@ -9,7 +9,10 @@ enum MetricsCatalogue {
         ("mvi_slow_turns_total", "Turns that kept their thread for more than 50 ms, by feature."),
         ("mvi_failures_total", "Throws in features' code, by feature and by where it was thrown."),
         ("mvi_work_running", "Pieces of launched work that run now, by feature."),
-        ("mvi_queue_length", "Jobs of a session that were run and committed together: more than one where some waited."),
+        (
+            "mvi_queue_length",
+            "Jobs of a session that ran and were committed together: more than one where some waited."
+        ),
         ("mvi_answers_total", "HTTP answers, by status and by problem; \"none\" where they tell no problem."),
         ("mvi_request_duration_seconds", "Time from a request's line to its answer, by route, streams apart."),
         ("mvi_requests_open", "Requests that have begun and have no answer yet."),

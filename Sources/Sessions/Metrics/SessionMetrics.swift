@@ -33,7 +33,8 @@ package final class SessionMetrics: Sendable {
             uniqueKeysWithValues: features.map { ($0, FeatureMetrics($0, factory)) })
         streamsOpened = counter("mvi_streams_opened_total")
         streamsEnded = Dictionary(
-            uniqueKeysWithValues: StreamEnding.all.map { ($0, counter("mvi_streams_ended_total", ("reason", $0.name))) })
+            uniqueKeysWithValues: StreamEnding.all.map { ($0, counter("mvi_streams_ended_total", ("reason", $0.name))) }
+        )
         events = EventCounters(factory)
         conflations = counter("mvi_conflations_total")
         labelsReplayed = counter("mvi_labels_replayed_total")

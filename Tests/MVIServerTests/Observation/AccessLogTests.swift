@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Access log and log formats")
 struct AccessLogTests {
-    @Test("each answer is a line with who asked, what for and what came of it, without the token", arguments: Depth.allCases)
+    @Test("each answer is a line with who asked, what for and what came of it, and no token", arguments: Depth.allCases)
     func lines(_ depth: Depth) async throws {
         let keeper = LogKeeper()
         try await TestServer.run(depth, accessLog: keeper.logger) { server in

@@ -122,7 +122,8 @@ struct MetricsTests {
         try await TestServer.run(.memory, observation: ServerObservation(registry)) { server in
             let text = registry.text
             let names = Set(
-                text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map { String($0.split(separator: " ")[2]) })
+                text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+                    .map { String($0.split(separator: " ")[2]) })
             let described = Set(MetricsCatalogue.all.map(\.name))
             #expect(names.subtracting(described) == [])
             // Those of no feature and of no journal with transactions come with their first use.

@@ -74,7 +74,7 @@ struct TracingTests {
         try test(tracer, seen.withLock { $0 })
     }
 
-    @Test("the client's trace goes on in the request, the turn, the append, the work and its steps", arguments: Depth.allCases)
+    @Test("the client's trace goes on in the request, turn, append, work and its steps", arguments: Depth.allCases)
     func spans(_ depth: Depth) async throws {
         try await run(depth, #"{"type":"call"}"#) { tracer, seen in
             let spans = tracer.finishedSpans

@@ -59,8 +59,8 @@ struct TestServer: Sendable {
         let assembly = try Assembly(
             try content(gate), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }), page: page,
-            authenticator: authenticator, directory: directory, peers: peers, systemd: systemd, observation: observation,
-            accessLog: accessLog, owner: { _ in owner() },
+            authenticator: authenticator, directory: directory, peers: peers, systemd: systemd,
+            observation: observation, accessLog: accessLog, owner: { _ in owner() },
             adapt: { parts in
                 SessionEnvironment(
                     features: parts.features, limits: parts.limits, journal: journal, time: source, clock: clock,
