@@ -3,7 +3,6 @@
 import asyncio
 import csv
 import dataclasses
-import json
 import os
 import pathlib
 import time
@@ -58,12 +57,10 @@ def descriptors(pid):
 
 
 class Sampler:
-    def __init__(self, server, crowd, notes, interval, folder):
-        self.server, self.crowd, self.notes, self.interval, self.folder = server, crowd, notes, interval, folder
+    def __init__(self, server, crowd, notes, interval):
+        self.server, self.crowd, self.notes, self.interval = server, crowd, notes, interval
         self.samples, self.restarts = [], []
         self.began = time.monotonic()
-        # When the clients left: what is sampled afterwards is not judged. Seconds.
-        self.left = float("inf")
 
     def now(self):
         return time.monotonic() - self.began
@@ -79,8 +76,6 @@ class Sampler:
             seen = metrics.read(await in_thread(self.server.ask, "/metrics"))
             try:
                 last = self._take(life, seen, last)
-                if len(self.samples) % 12 == 0:
-                    self.write()
             except (OSError, KeyError, IndexError):
                 # The process ended meanwhile; the next round says whether that was meant.
                 continue
@@ -104,13 +99,10 @@ class Sampler:
         return life.number, now, used, last[3] + len(waits), total or 0.0
 
     def of(self, life):
-        """The samples of a life under load."""
-        return [sample for sample in self.samples if sample.life == life and sample.at <= self.left]
+        return [sample for sample in self.samples if sample.life == life]
 
-    def write(self):
-        """What there is so far."""
-        (self.folder / "restarts.json").write_text(json.dumps(self.restarts), encoding="ascii")
-        with open(self.folder / "samples.csv", "w", newline="", encoding="ascii") as file:
+    def write(self, path):
+        with open(path, "w", newline="", encoding="ascii") as file:
             writer = csv.writer(file)
             writer.writerow(field.name for field in dataclasses.fields(Sample))
             for sample in self.samples:

@@ -1,6 +1,7 @@
 """The course of the trial: short lives of the server first, then one long one, then what is left is compared."""
 
 import asyncio
+import json
 import shutil
 import time
 
@@ -8,15 +9,13 @@ from abuse import Abuser, Leak, SlowReader
 from bulk import Bulk
 from client import judge
 from figures import Failure, milliseconds, quantile
-from followers import Crowd, SlowStream, live
+from followers import Crowd, SlowStream, tolerate_end
 from processes import until
 from samples import Sampler, descriptors
 from server import SESSION_LIFE, Server, in_thread
 from verdict import SPARE_DESCRIPTORS, Verdict
 
 FOLLOWERS, SLOW_FOLLOWERS, GUESTS, ABUSERS, SLOW_READERS = 16, 4, 16, 3, 2
-# A mark in the plots, like those of the restarts.
-LEFT = "all clients leave"
 
 
 class Soak:
@@ -32,21 +31,20 @@ class Soak:
         self.short_life = options.seconds / 2 / self.short_lives
         self.bulk = Bulk(
             options.loadgen, options.folder, self.server, figures, options.rate, max(3, min(25, self.short_life / 3)))
-        self.sampler = Sampler(self.server, self.crowd, notes, 5 if options.seconds >= 300 else 0.5, options.results)
-        # What runs beside the course, and the clients.
-        self.tasks, self.clients = [], []
+        self.sampler = Sampler(self.server, self.crowd, notes, 5 if options.seconds >= 300 else 0.5)
+        self.tasks = []
 
     async def run(self):
         self.options.results.mkdir(parents=True, exist_ok=True)
         await self.server.start()
         await asyncio.sleep(0.5)
         baseline = descriptors(self.server.life.pid)
-        self._begin()
+        tasks = self._begin()
         await self._live()
         number = self.server.life.number
-        await self._end()
+        await self._end(tasks)
         await self._compare_descriptors(baseline)
-        self.sampler.write()
+        self._write()
         await self._compare_ledger()
         if self.options.seconds >= 300:
             await self._await_expiry()
@@ -60,10 +58,11 @@ class Soak:
         works += [each.run(0.7) for each in self.abusers]
         works += [each.run() for each in self.slow_readers]
         works += [self.crowd.look_after_expired(SESSION_LIFE), self.bulk.run()]
-        self.clients = [asyncio.create_task(live(work, self.notes)) for work in works]
+        tasks = [asyncio.create_task(tolerate_end(work, self.notes)) for work in works]
         self.tasks = [asyncio.create_task(self.sampler.run())]
         if self.options.leak:
             self.tasks.append(asyncio.create_task(self.leak.run(self.options.leak)))
+        return tasks
 
     async def _live(self):
         """Restarts, in good order and not, in turn; then the long life."""
@@ -83,26 +82,24 @@ class Soak:
         """Unless a part of the trial failed meanwhile."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            running = [*self.tasks, *(each for each in self.clients if not each.done())]
-            done, _ = await asyncio.wait(running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(self.tasks, timeout=min(left, 5), return_when=asyncio.FIRST_COMPLETED)
             for each in done:
                 each.result()
 
-    async def _end(self):
+    async def _end(self, tasks):
         """All clients come to an end, and their connections with them."""
         self.figures.note("clients leave")
-        self.sampler.left = self.sampler.now()
-        self.sampler.restarts.append((self.sampler.left, LEFT))
         self.crowd.is_over = True
         for each in (*self.abusers, *self.slow_readers):
             each.is_over = True
         await self.bulk.stop()
-        done, late = await asyncio.wait(self.clients, timeout=60)
+        done, late = await asyncio.wait(tasks, timeout=60)
         for each in late:
             each.cancel()
             self.figures.fault("a client did not come to its end within 60 s")
         for each in done:
-            each.result()
+            if each.exception():
+                raise each.exception()
         for each in self.crowd.followers:
             each.close()
 
@@ -134,7 +131,6 @@ class Soak:
         await self.server.start()
         SlowStream.pause = 0
         for each in self.crowd.followers:
-            each.since = None
             each.open()
         await judge(self.crowd.followers, self.notes, resets_allowed=False)
         for each in self.crowd.followers:
@@ -172,6 +168,10 @@ class Soak:
         if left:
             self.figures.fault(f"{left} sessions are kept beyond their life of {SESSION_LIFE:.0f} s")
 
+    def _write(self):
+        self.sampler.write(self.options.results / "samples.csv")
+        (self.options.results / "restarts.json").write_text(json.dumps(self.sampler.restarts), encoding="ascii")
+
     def _show(self, long_life):
         figures, notes, bulk = self.figures, self.notes, self.bulk
         figures.show("sums compared after restarts", str(notes.compared))
@@ -182,8 +182,7 @@ class Soak:
         figures.show("streams of abusers", f"{notes.vanished} gone without a packet, {notes.resets_by_clients} reset, "
                                            f"{notes.slow_bytes // 1024} KiB read slowly")
         figures.show("load tool", f"{bulk.accepted} intents in {bulk.runs} runs, {bulk.cut} of them cut off")
-        p50, p99 = quantile(bulk.p50, 0.5), quantile(bulk.p99, 0.5)
-        figures.show("  medians of its runs", f"p50 {p50:.1f} ms, p99 {p99:.1f} ms")
+        figures.show("  medians of its runs", f"p50 {quantile(bulk.p50, 0.5):.1f} ms, p99 {quantile(bulk.p99, 0.5):.1f} ms")
         figures.show("restarts", f"{len(self.server.lives) - 1}; ready after {max(self.server.starts):.2f} s at most, "
                                  f"graceful ends took {max(self.server.stops, default=0):.2f} s at most")
         figures.show("ledger's intents, at once", milliseconds(notes.first_tries))
@@ -195,8 +194,8 @@ class Soak:
         figures.show("results", str(self.options.results))
 
     def end(self):
-        for task in (*self.tasks, *self.clients):
+        for task in self.tasks:
             task.cancel()
         if self.sampler.samples:
-            self.sampler.write()
+            self._write()
         self.server.end()
