@@ -132,8 +132,8 @@ class Crowd:
         await client.begin()
         if self.random.random() < 0.8:
             client.open()
-        until = time.monotonic() + min(90, self.random.expovariate(1 / 15))
-        while time.monotonic() < until and not self.is_over:
+        end = time.monotonic() + min(90, self.random.expovariate(1 / 15))
+        while time.monotonic() < end and not self.is_over:
             await client.step()
             await asyncio.sleep(0.2 + self.random.random())
         if client.reader and not client.is_slow:
@@ -182,8 +182,8 @@ class Crowd:
         return sum(client.live.is_set() for client in (*self.followers, *self.guests))
 
 
-async def tolerate_end(work, notes):
-    """Runs a client's life to its end; what it could not do is a fault, once."""
+async def live(work, notes):
+    """A client's life to its end; that it could not go on is a fault."""
     try:
         await work
     except Lost as reason:

@@ -61,6 +61,8 @@ class Sampler:
         self.server, self.crowd, self.notes, self.interval = server, crowd, notes, interval
         self.samples, self.restarts = [], []
         self.began = time.monotonic()
+        # When the clients left: what is sampled afterwards is not judged. Seconds.
+        self.left = float("inf")
 
     def now(self):
         return time.monotonic() - self.began
@@ -99,7 +101,8 @@ class Sampler:
         return life.number, now, used, last[3] + len(waits), total or 0.0
 
     def of(self, life):
-        return [sample for sample in self.samples if sample.life == life]
+        """The samples of a life under load."""
+        return [sample for sample in self.samples if sample.life == life and sample.at <= self.left]
 
     def write(self, path):
         with open(path, "w", newline="", encoding="ascii") as file:

@@ -9,7 +9,7 @@ from abuse import Abuser, Leak, SlowReader
 from bulk import Bulk
 from client import judge
 from figures import Failure, milliseconds, quantile
-from followers import Crowd, SlowStream, tolerate_end
+from followers import Crowd, SlowStream, live
 from processes import until
 from samples import Sampler, descriptors
 from server import SESSION_LIFE, Server, in_thread
@@ -32,17 +32,18 @@ class Soak:
         self.bulk = Bulk(
             options.loadgen, options.folder, self.server, figures, options.rate, max(3, min(25, self.short_life / 3)))
         self.sampler = Sampler(self.server, self.crowd, notes, 5 if options.seconds >= 300 else 0.5)
-        self.tasks = []
+        # What runs beside the course, and the clients.
+        self.tasks, self.clients = [], []
 
     async def run(self):
         self.options.results.mkdir(parents=True, exist_ok=True)
         await self.server.start()
         await asyncio.sleep(0.5)
         baseline = descriptors(self.server.life.pid)
-        tasks = self._begin()
+        self._begin()
         await self._live()
         number = self.server.life.number
-        await self._end(tasks)
+        await self._end()
         await self._compare_descriptors(baseline)
         self._write()
         await self._compare_ledger()
@@ -58,11 +59,10 @@ class Soak:
         works += [each.run(0.7) for each in self.abusers]
         works += [each.run() for each in self.slow_readers]
         works += [self.crowd.look_after_expired(SESSION_LIFE), self.bulk.run()]
-        tasks = [asyncio.create_task(tolerate_end(work, self.notes)) for work in works]
+        self.clients = [asyncio.create_task(live(work, self.notes)) for work in works]
         self.tasks = [asyncio.create_task(self.sampler.run())]
         if self.options.leak:
             self.tasks.append(asyncio.create_task(self.leak.run(self.options.leak)))
-        return tasks
 
     async def _live(self):
         """Restarts, in good order and not, in turn; then the long life."""
@@ -82,24 +82,25 @@ class Soak:
         """Unless a part of the trial failed meanwhile."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            done, _ = await asyncio.wait(self.tasks, timeout=min(left, 5), return_when=asyncio.FIRST_COMPLETED)
+            running = [*self.tasks, *(each for each in self.clients if not each.done())]
+            done, _ = await asyncio.wait(running, timeout=left, return_when=asyncio.FIRST_COMPLETED)
             for each in done:
                 each.result()
 
-    async def _end(self, tasks):
+    async def _end(self):
         """All clients come to an end, and their connections with them."""
         self.figures.note("clients leave")
+        self.sampler.left = self.sampler.now()
         self.crowd.is_over = True
         for each in (*self.abusers, *self.slow_readers):
             each.is_over = True
         await self.bulk.stop()
-        done, late = await asyncio.wait(tasks, timeout=60)
+        done, late = await asyncio.wait(self.clients, timeout=60)
         for each in late:
             each.cancel()
             self.figures.fault("a client did not come to its end within 60 s")
         for each in done:
-            if each.exception():
-                raise each.exception()
+            each.result()
         for each in self.crowd.followers:
             each.close()
 
@@ -131,6 +132,7 @@ class Soak:
         await self.server.start()
         SlowStream.pause = 0
         for each in self.crowd.followers:
+            each.since = None
             each.open()
         await judge(self.crowd.followers, self.notes, resets_allowed=False)
         for each in self.crowd.followers:
@@ -182,7 +184,8 @@ class Soak:
         figures.show("streams of abusers", f"{notes.vanished} gone without a packet, {notes.resets_by_clients} reset, "
                                            f"{notes.slow_bytes // 1024} KiB read slowly")
         figures.show("load tool", f"{bulk.accepted} intents in {bulk.runs} runs, {bulk.cut} of them cut off")
-        figures.show("  medians of its runs", f"p50 {quantile(bulk.p50, 0.5):.1f} ms, p99 {quantile(bulk.p99, 0.5):.1f} ms")
+        p50, p99 = quantile(bulk.p50, 0.5), quantile(bulk.p99, 0.5)
+        figures.show("  medians of its runs", f"p50 {p50:.1f} ms, p99 {p99:.1f} ms")
         figures.show("restarts", f"{len(self.server.lives) - 1}; ready after {max(self.server.starts):.2f} s at most, "
                                  f"graceful ends took {max(self.server.stops, default=0):.2f} s at most")
         figures.show("ledger's intents, at once", milliseconds(notes.first_tries))
@@ -194,7 +197,7 @@ class Soak:
         figures.show("results", str(self.options.results))
 
     def end(self):
-        for task in self.tasks:
+        for task in (*self.tasks, *self.clients):
             task.cancel()
         if self.sampler.samples:
             self._write()

@@ -88,7 +88,8 @@ class Verdict:
 
     def show_load(self, seconds):
         samples = self.sampler.samples
-        warm = [each for each in samples if each.age > 5] or samples
+        under_load = [each for each in samples if each.at <= self.sampler.left]
+        warm = [each for each in under_load if each.age > 5] or samples
         cpu = [each.cpu for each in warm]
         mean = sum(cpu) / max(1, len(cpu))
         self.figures.show(
