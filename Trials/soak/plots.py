@@ -11,6 +11,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402, it reads the line above
 
 COLOURS = ("#1d4ed8", "#c2410c", "#0f766e")
+MARKS = {"SIGTERM": ("#6b7280", ":"), "SIGKILL": ("#dc2626", "--")}
 PLOTS = [
     ("memory", "Memory of the server's process", "MiB", [("rss", "resident"), ("rss_anon", "of it anonymous")]),
     ("descriptors", "Open descriptors", "", [
@@ -37,9 +38,10 @@ def draw(folder):
         for (column, label), colour in zip(lines, COLOURS):
             _draw_lives(axes, samples, column, label, colour, 60 if minutes else 1)
         for index, (at, how) in enumerate(restarts):
-            axes.axvline(at / (60 if minutes else 1), color="#6b7280" if how == "SIGTERM" else "#dc2626", alpha=0.6,
-                         linestyle=":" if how == "SIGTERM" else "--", linewidth=1,
-                         label=how if how not in [each[1] for each in restarts[:index]] else None)
+            colour, style = MARKS.get(how, ("#111827", "-"))
+            is_first = how not in [each[1] for each in restarts[:index]]
+            axes.axvline(at / (60 if minutes else 1), color=colour, linestyle=style, alpha=0.6, linewidth=1,
+                         label=how if is_first else None)
         axes.set(title=title, ylabel=unit, xlabel="minutes" if minutes else "seconds")
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.25)

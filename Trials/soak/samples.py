@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import dataclasses
+import json
 import os
 import pathlib
 import time
@@ -57,8 +58,8 @@ def descriptors(pid):
 
 
 class Sampler:
-    def __init__(self, server, crowd, notes, interval):
-        self.server, self.crowd, self.notes, self.interval = server, crowd, notes, interval
+    def __init__(self, server, crowd, notes, interval, folder):
+        self.server, self.crowd, self.notes, self.interval, self.folder = server, crowd, notes, interval, folder
         self.samples, self.restarts = [], []
         self.began = time.monotonic()
         # When the clients left: what is sampled afterwards is not judged. Seconds.
@@ -78,6 +79,8 @@ class Sampler:
             seen = metrics.read(await in_thread(self.server.ask, "/metrics"))
             try:
                 last = self._take(life, seen, last)
+                if len(self.samples) % 12 == 0:
+                    self.write()
             except (OSError, KeyError, IndexError):
                 # The process ended meanwhile; the next round says whether that was meant.
                 continue
@@ -104,8 +107,10 @@ class Sampler:
         """The samples of a life under load."""
         return [sample for sample in self.samples if sample.life == life and sample.at <= self.left]
 
-    def write(self, path):
-        with open(path, "w", newline="", encoding="ascii") as file:
+    def write(self):
+        """What there is so far."""
+        (self.folder / "restarts.json").write_text(json.dumps(self.restarts), encoding="ascii")
+        with open(self.folder / "samples.csv", "w", newline="", encoding="ascii") as file:
             writer = csv.writer(file)
             writer.writerow(field.name for field in dataclasses.fields(Sample))
             for sample in self.samples:

@@ -19,6 +19,8 @@ SETTINGS = {
     "demo-latency": "50ms", "demo-failures": "5", "log-level": "warning",
 }
 SESSION_LIFE = 60.0
+# When its rows are deleted at the latest: its last use may be noted late, and a sweep takes a minute to come round.
+ROWS_LIFE = SESSION_LIFE + 240
 
 
 class Life:

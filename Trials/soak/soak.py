@@ -1,7 +1,6 @@
 """The course of the trial: short lives of the server first, then one long one, then what is left is compared."""
 
 import asyncio
-import json
 import shutil
 import time
 
@@ -12,10 +11,12 @@ from figures import Failure, milliseconds, quantile
 from followers import Crowd, SlowStream, live
 from processes import until
 from samples import Sampler, descriptors
-from server import SESSION_LIFE, Server, in_thread
+from server import ROWS_LIFE, SESSION_LIFE, Server, in_thread
 from verdict import SPARE_DESCRIPTORS, Verdict
 
 FOLLOWERS, SLOW_FOLLOWERS, GUESTS, ABUSERS, SLOW_READERS = 16, 4, 16, 3, 2
+# A mark in the plots, like those of the restarts.
+LEFT = "all clients leave"
 
 
 class Soak:
@@ -31,7 +32,7 @@ class Soak:
         self.short_life = options.seconds / 2 / self.short_lives
         self.bulk = Bulk(
             options.loadgen, options.folder, self.server, figures, options.rate, max(3, min(25, self.short_life / 3)))
-        self.sampler = Sampler(self.server, self.crowd, notes, 5 if options.seconds >= 300 else 0.5)
+        self.sampler = Sampler(self.server, self.crowd, notes, 5 if options.seconds >= 300 else 0.5, options.results)
         # What runs beside the course, and the clients.
         self.tasks, self.clients = [], []
 
@@ -45,7 +46,7 @@ class Soak:
         number = self.server.life.number
         await self._end()
         await self._compare_descriptors(baseline)
-        self._write()
+        self.sampler.write()
         await self._compare_ledger()
         if self.options.seconds >= 300:
             await self._await_expiry()
@@ -91,6 +92,7 @@ class Soak:
         """All clients come to an end, and their connections with them."""
         self.figures.note("clients leave")
         self.sampler.left = self.sampler.now()
+        self.sampler.restarts.append((self.sampler.left, LEFT))
         self.crowd.is_over = True
         for each in (*self.abusers, *self.slow_readers):
             each.is_over = True
@@ -161,18 +163,14 @@ class Soak:
         try:
             async def none_left():
                 return await count() == 0
-            await until("sessions expire", none_left, SESSION_LIFE + 60, 2)
+            await until("sessions expire", none_left, ROWS_LIFE, 2)
         except Exception:  # How many are left is told below.
             pass
         left = await count()
         took = time.monotonic() - began
         self.figures.show("sessions kept", f"{before}, and {left} after {took:.0f} s without a client")
         if left:
-            self.figures.fault(f"{left} sessions are kept beyond their life of {SESSION_LIFE:.0f} s")
-
-    def _write(self):
-        self.sampler.write(self.options.results / "samples.csv")
-        (self.options.results / "restarts.json").write_text(json.dumps(self.sampler.restarts), encoding="ascii")
+            self.figures.fault(f"{left} sessions are kept after {ROWS_LIFE:.0f} s, with a life of {SESSION_LIFE:.0f} s")
 
     def _show(self, long_life):
         figures, notes, bulk = self.figures, self.notes, self.bulk
@@ -200,5 +198,5 @@ class Soak:
         for task in (*self.tasks, *self.clients):
             task.cancel()
         if self.sampler.samples:
-            self._write()
+            self.sampler.write()
         self.server.end()
