@@ -17,11 +17,13 @@ class Bulk:
         self.process, self.kind = None, "load"
         self.runs = self.cut = self.accepted = 0
         self.p50, self.p99 = [], []
+        # Begin and end of each run by the monotonic clock, and its intents a second.
+        self.finished = []
         self.is_over = False
 
     async def run(self):
         while not self.is_over:
-            life = self.server.life
+            life, began = self.server.life, time.monotonic()
             if self.server.is_stopping:
                 await asyncio.sleep(0.1)
                 continue
@@ -33,7 +35,7 @@ class Bulk:
                 self.runs += 1
                 await asyncio.sleep(0.1)
                 continue
-            self._judge(code, output)
+            self._judge(code, output, began)
             self.runs += 1
 
     async def _once(self):
@@ -55,12 +57,14 @@ class Bulk:
             await asyncio.sleep(0.5)
         return self.process.returncode, output.decode(errors="replace")
 
-    def _judge(self, code, output):
+    def _judge(self, code, output, began):
         if code != 0:
             self.figures.fault(f"loadgen {self.kind} ended with {code}: {' / '.join(output.splitlines()[-12:])}")
             return
         report = json.loads((self.folder / "report.json").read_text(encoding="ascii"))
-        self.accepted += int(report.get("accepted", 0))
+        accepted, now = int(report.get("accepted", 0)), time.monotonic()
+        self.accepted += accepted
+        self.finished.append((began, now, accepted / max(0.001, now - began)))
         if isinstance(latency := report.get("answerMs"), dict):
             self.p50.append(latency["p50"])
             self.p99.append(latency["p99"])

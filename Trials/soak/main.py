@@ -55,7 +55,7 @@ def main():
     options.add_argument("--folder", required=True, type=pathlib.Path, help="for the server's data and log")
     options.add_argument("--results", required=True, type=pathlib.Path, help="for the samples and plots")
     options.add_argument("--seconds", type=int, default=3600)
-    options.add_argument("--rate", type=int, default=700, help="intents a second of the load tool")
+    options.add_argument("--rate", type=int, default=900, help="intents a second of the load tool")
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--leak", type=int, default=0, help="sessions with a stream a second that are never left")
     given = options.parse_args()

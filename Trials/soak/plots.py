@@ -20,7 +20,8 @@ PLOTS = [
     ("threads", "Threads", "", [("threads", "of the server")]),
     ("files", "Files of the journal", "MiB", [("database", "database"), ("wal", "write-ahead log")]),
     ("intents", "Intents", "a second", [
-        ("intents", "of followers and guests, answered at once"), ("server_intents", "all, as the server says")]),
+        ("load_intents", "of the load tool, by run"), ("intents", "of followers and guests, answered at once"),
+        ("server_intents", "all, as the server says")]),
     ("latency", "Intents of followers and guests, until answered", "ms", [
         ("p99_ms", "99 of 100"), ("p50_ms", "median")]),
     ("processor", "Processor time of the server", "of one core", [("cpu", "each interval")]),

@@ -36,6 +36,8 @@ class Sample:
     intents: float
     p50_ms: float
     p99_ms: float
+    # Intents a second of the load tool's run at that time, if it came to its end.
+    load_intents: float | None = None
     server_streams: float | None = None
     server_requests: float | None = None
     server_sessions: float | None = None
@@ -58,8 +60,9 @@ def descriptors(pid):
 
 
 class Sampler:
-    def __init__(self, server, crowd, notes, interval, folder):
-        self.server, self.crowd, self.notes, self.interval, self.folder = server, crowd, notes, interval, folder
+    def __init__(self, server, crowd, bulk, notes, interval, folder):
+        self.server, self.crowd, self.bulk, self.notes = server, crowd, bulk, notes
+        self.interval, self.folder = interval, folder
         self.samples, self.restarts = [], []
         self.began = time.monotonic()
         # When the clients left: what is sampled afterwards is not judged. Seconds.
@@ -86,22 +89,24 @@ class Sampler:
                 continue
 
     def _take(self, life, seen, last):
-        """`last`: life, time, processor time, number of answered intents and of the server's of the sample before."""
+        """`last`: life, times of it and of the process, number of intents and of the server's of the sample before."""
         now, used = time.monotonic(), cpu_seconds(life.pid)
         rss, anonymous, threads = memory(life.pid)
         database, wal = self.server.sizes()
         if last is None or last[0] != life.number:
-            last = (life.number, life.began, 0.0, len(self.notes.first_tries) if last is None else last[3], 0.0)
-        took = max(now - last[1], 1e-6)
+            # A process begins with nothing; the clients go on.
+            count, since = (0, self.began) if last is None else (last[3], last[5])
+            last = (life.number, life.began, 0.0, count, 0.0, since)
+        took, waited = max(now - last[1], 1e-6), max(now - last[5], 1e-6)
         waits, total = self.notes.first_tries[last[3]:], seen.pop("server_intents", None)
         sample = Sample(
             self.now(), life.number, now - life.began, rss, anonymous, descriptors(life.pid), threads,
-            database / MIB, wal / MIB, (used - last[2]) / took, self.crowd.open_streams(), len(waits) / took,
+            database / MIB, wal / MIB, (used - last[2]) / took, self.crowd.open_streams(), len(waits) / waited,
             quantile(waits, 0.5) * 1000, quantile(waits, 0.99) * 1000, **seen)
         if total is not None:
             sample.server_intents = (total - last[4]) / took
         self.samples.append(sample)
-        return life.number, now, used, last[3] + len(waits), total or 0.0
+        return life.number, now, used, last[3] + len(waits), total or 0.0, now
 
     def of(self, life):
         """The samples of a life under load."""
@@ -109,6 +114,10 @@ class Sampler:
 
     def write(self):
         """What there is so far."""
+        for begin, end, rate in self.bulk.finished:
+            for sample in self.samples:
+                if begin <= sample.at + self.began <= end:
+                    sample.load_intents = rate
         (self.folder / "restarts.json").write_text(json.dumps(self.restarts), encoding="ascii")
         with open(self.folder / "samples.csv", "w", newline="", encoding="ascii") as file:
             writer = csv.writer(file)

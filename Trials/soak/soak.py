@@ -32,7 +32,8 @@ class Soak:
         self.short_life = options.seconds / 2 / self.short_lives
         self.bulk = Bulk(
             options.loadgen, options.folder, self.server, figures, options.rate, max(3, min(25, self.short_life / 3)))
-        self.sampler = Sampler(self.server, self.crowd, notes, 5 if options.seconds >= 300 else 0.5, options.results)
+        self.sampler = Sampler(
+            self.server, self.crowd, self.bulk, notes, 5 if options.seconds >= 300 else 0.5, options.results)
         # What runs beside the course, and the clients.
         self.tasks, self.clients = [], []
 
