@@ -189,7 +189,7 @@ class Leak:
 
     def __init__(self, notes, server):
         self.notes, self.server = notes, server
-        self.writers = []
+        self.streams = []
 
     async def run(self, rate):
         while True:
@@ -202,8 +202,21 @@ class Leak:
                 for _ in range(5):
                     await client.link.ask("POST", "/features/counter/intents", INTENT, client.token)
                 client.link.close()
-                _, writer = await asyncio.open_connection("127.0.0.1", self.server.port, limit=65536)
-                writer.write(request_bytes("GET", "/events", None, client.token, {"Accept": "text/event-stream"}))
-                self.writers.append(writer)
+                self.streams.append(asyncio.create_task(self._hold(client.token)))
             except (Lost, OSError):
                 pass
+
+    async def _hold(self, token):
+        """A stream that is opened again when the server ends it, so that its session never expires."""
+        while True:
+            try:
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port, limit=65536)
+                try:
+                    writer.write(request_bytes("GET", "/events", None, token, {"Accept": "text/event-stream"}))
+                    while await reader.read(65536):
+                        pass
+                finally:
+                    writer.transport.abort()
+            except OSError:
+                pass
+            await asyncio.sleep(1)

@@ -7,7 +7,7 @@ import time
 from processes import until
 
 # Runs of `load` and of `vanish`, whose clients go in the middle, in turn.
-STREAMS, CLIENTS = 60, 40
+STREAMS, CLIENTS = 60, 64
 
 
 class Bulk:

@@ -6,14 +6,15 @@ import statistics
 WAL_MIB = 72
 # Descriptors that may be open beside those of the start, once all clients have left.
 SPARE_DESCRIPTORS = 2
-# From this length on the long life is judged by the narrow bounds: before, caches and the allocator still fill.
-# Seconds.
-LONG = 600
+# Until then tables, caches and the allocator fill, as guests come faster than their sessions expire. Seconds.
+WARM = 180
+# From this length on the long life is judged by the narrow bounds. Seconds.
+LONG = 500
 
 
 def growth_bound(seconds):
-    """How much the last tenth of a life may have over its second tenth: a factor, and MiB beside it."""
-    return (1.10, 4.0) if seconds >= LONG else (1.35, 12.0)
+    """How much the last tenth of a life may have over an early one: a factor, and MiB beside it."""
+    return (1.10, 4.0) if seconds >= LONG else (1.20, 8.0)
 
 
 def part(samples, first, last):
@@ -21,6 +22,12 @@ def part(samples, first, last):
     begin, end = samples[0].at, samples[-1].at
     span = end - begin
     return [each for each in samples if begin + first * span <= each.at <= begin + last * span]
+
+
+def early_tenth(samples):
+    """The second tenth of a life, or a later one that is not begun before the life is warm."""
+    first = max(0.1, min(0.4, WARM / max(1.0, samples[-1].age)))
+    return part(samples, first, first + 0.1)
 
 
 def median(samples, name):
@@ -52,23 +59,24 @@ class Verdict:
         if len(samples) < 20:
             self.figures.fault(f"the long life has {len(samples)} samples, too few to judge it by")
             return
-        second, last = part(samples, 0.1, 0.2), part(samples, 0.9, 1)
+        early, last = early_tenth(samples), part(samples, 0.9, 1)
         seconds = samples[-1].age
         factor, more = growth_bound(seconds)
-        self.figures.show("the long life", f"{seconds:.0f} s, {len(samples)} samples; medians of its tenths 2 and 10:")
+        self.figures.show("the long life", f"{seconds:.0f} s, {len(samples)} samples; medians of an early "
+                                            f"tenth, from {early[0].age:.0f} s on, and of the last:")
         for name, title in (("rss", "resident memory"), ("rss_anon", "of it anonymous")):
-            before, after = median(second, name), median(last, name)
+            before, after = median(early, name), median(last, name)
             late = slope(part(samples, 0.5, 1), name)
             self.figures.show(f"  {title}", f"{before:.1f} and {after:.1f} MiB; {slope(samples, name):+.1f} MiB an "
                                             f"hour, {late:+.1f} in its second half")
             self._hold(f"  {title} at the end", after, before * factor + more, " MiB")
-        before, after = median(second, "database"), median(last, "database")
+        before, after = median(early, "database"), median(last, "database")
         self._hold(f"  database (before: {before:.1f} MiB)", after, before * 1.2 + 4, " MiB")
-        before, after = median(second, "descriptors"), median(last, "descriptors")
-        self._hold(f"  descriptors (before: {before:.0f})", after, before * 1.25 + 40)
+        before, after = max(each.descriptors for each in early), median(last, "descriptors")
+        self._hold(f"  descriptors (before: {before:.0f})", after, before * 1.1 + 20)
         # The pool of threads is filled by the first load.
-        warm = part(samples, 0.1, 1)
-        self._hold("  threads at most", max(each.threads for each in warm), max(each.threads for each in second) + 1)
+        warm = [each for each in samples if each.at >= early[0].at]
+        self._hold("  threads at most", max(each.threads for each in warm), max(each.threads for each in early) + 1)
 
     def judge_lives(self, numbers):
         """Short lives of the same length: none may begin with more than those before it."""
