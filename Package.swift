@@ -35,6 +35,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -154,6 +155,15 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
+        // What is wrong between clients and a server: a client of its own, of nothing that is the server's.
+        .target(
+            name: "Doctor",
+            dependencies: [
+                "EventStream", "Locking", "WireJSON", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings),
         .target(
             name: "DemoFeatures",
             dependencies: [
@@ -167,9 +177,8 @@ let package = Package(
         .executableTarget(
             name: "mvi-server",
             dependencies: [
-                "DemoFeatures", "JWTAuthentication", "MVIServer", "NodeTransport", "PostgresJournal",
-                "PrometheusMetrics", "SQLiteJournal", "SessionJournal",
-                "Sessions", "Top",
+                "DemoFeatures", "Doctor", "JWTAuthentication", "MVIServer", "NodeTransport", "PostgresJournal",
+                "PrometheusMetrics", "SQLiteJournal", "SessionJournal", "Sessions", "Top",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -178,6 +187,7 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
 
@@ -320,6 +330,14 @@ let package = Package(
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DoctorTests",
+            dependencies: [
+                "Doctor", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -49,6 +49,7 @@ package final class Application: RequestHandler {
         // What the operator's own probes ask is not the clients'.
         let factory = isAdmin ? NOOPMetricsHandler.instance : observation.factory
         let limits = LimitMetrics(factory)
+        let open = DiagnosticsEndpoints(addresses: quotas.addresses).all + DocumentEndpoints.own(endpoints)
         // What is asked for most comes first.
         let own =
             isAdmin
@@ -68,7 +69,7 @@ package final class Application: RequestHandler {
                     identity: identity, longestBody: settings.bodyLimit, quotas: quotas
                 ).all
                 + FeatureEndpoints(sessions.environment.features, credentials).all + health
-                + DocumentEndpoints.own(endpoints)
+                + open
         let outside = OutsideEndpoints(endpoints, SessionDirectory(sessions), logger).all
         try EndpointError.check(endpoints, Router(own))
         try PageResourceError.check(page, Router(own + outside))

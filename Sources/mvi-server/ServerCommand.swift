@@ -29,6 +29,7 @@ struct ServerCommand: AsyncParsableCommand {
             SchemaCommand.self,
             TypesCommand.self,
             TopCommand.self,
+            DoctorCommand.self,
         ])
 
     @OptionGroup var flags: ServerFlags

@@ -96,14 +96,14 @@ class Server:
 class Proxy:
     """nginx, HAProxy or Apache with the page's settings, in front of a server, with TLS and HTTP/2 on `port`."""
 
-    def __init__(self, kind, server, folder, certificate, timeout=None):
-        self.kind, self.port = kind, free_port()
+    def __init__(self, kind, server, folder, certificate, timeout=None, port=None, changes=()):
+        self.kind, self.port = kind, port or free_port()
         self.folder = folder / f"{kind}-{self.port}"
         self.folder.mkdir(mode=0o711)
         self.file = self.folder / "settings"
         self.file.write_text(settings(
             kind, server=server.port, port=self.port, away=free_port(), folder=self.folder, certificate=certificate,
-            timeout=timeout), encoding="utf-8")
+            timeout=timeout, changes=changes), encoding="utf-8")
         self.start()
 
     def start(self):

@@ -13,19 +13,20 @@ _ENABLED = (
 )
 
 
-def settings(kind, *, server, port, away, folder, certificate, timeout=None):
+def settings(kind, *, server, port, away, folder, certificate, timeout=None, changes=()):
     """The page's settings for a proxy in front of the server's port, with TLS on `port`.
 
-    `away` is a port for what answers while the server is away. `timeout`, in seconds, replaces the page's 75 s.
+    `away` is a port for what answers while the server is away. `timeout`, in seconds, replaces the page's 75 s. `changes`
+    are patterns of the page's lines, and what stands there instead.
     """
     text = _block(kind)
     if kind == "nginx":
-        changes = _nginx(server, port, folder, certificate)
+        needed = _nginx(server, port, folder, certificate)
     elif kind == "haproxy":
-        changes = _haproxy(server, port, folder, certificate)
+        needed = _haproxy(server, port, folder, certificate)
     else:
-        changes = _apache(server, port, away, folder, certificate)
-    for pattern, replacement in changes:
+        needed = _apache(server, port, away, folder, certificate)
+    for pattern, replacement in [*needed, *changes]:
         text, count = re.subn(pattern, replacement, text, flags=re.MULTILINE)
         assert count, f"{PAGE.name} has nothing like {pattern!r} for {kind}"
     if timeout:

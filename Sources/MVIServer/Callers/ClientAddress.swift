@@ -26,6 +26,29 @@ struct ClientAddress: Sendable {
         !isTrusted(head.peer) && (head.fields.contains("x-forwarded-for") || head.fields.contains("forwarded"))
     }
 
+    /// What became of the client's address that proxies noted in `X-Forwarded-For` or `Forwarded`.
+    enum Noted: String, Sendable {
+        /// No trusted proxy sent the request, and it has neither field.
+        case none
+        /// A trusted proxy sent the request and noted nothing.
+        case missing
+        /// It is noted, and who sent the request is not trusted.
+        case untrusted
+        /// A trusted proxy sent the request, and the fields cannot be read or contradict each other.
+        case unclear
+        /// A trusted proxy noted it, and the request counts for it.
+        case used
+    }
+
+    /// What became of the address that proxies noted of a request's client.
+    func noted(_ head: RequestHead) -> Noted {
+        let isNoted = head.fields.contains("x-forwarded-for") || head.fields.contains("forwarded")
+        guard isTrusted(head.peer) else { return isNoted ? .untrusted : .none }
+        guard isNoted else { return .missing }
+        guard let last = chain(head.fields)?.last, last != nil else { return .unclear }
+        return .used
+    }
+
     /// The addresses that proxies noted, the client's first; nil where an address cannot be read. Nil if there are none, or if
     /// the two fields say different things: a proxy that writes only one of them passes the other on as the client sent
     /// it.

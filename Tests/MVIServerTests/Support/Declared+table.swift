@@ -107,6 +107,9 @@ extension Declared {
             method: .get, path: "/health/ready", operation: .reportReadiness, successes: [200],
             problems: [.draining, .notReady], responseFields: ["Content-Type", "Retry-After"]),
         Declared(
+            method: .get, path: "/diagnostics/request", operation: .describeRequest, successes: [200],
+            responseFields: ["Content-Type"]),
+        Declared(
             method: .get, path: "/openapi.yaml", operation: .readOpenAPI, requestFields: ["If-None-Match"],
             successes: [200, 304], responseFields: ["Content-Type", "ETag"]),
         Declared(

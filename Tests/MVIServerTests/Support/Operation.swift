@@ -15,6 +15,7 @@ enum Operation: String, Sendable, CaseIterable {
     case streamSession
     case reportLiveness
     case reportReadiness
+    case describeRequest
     case readOpenAPI
     case readClient
     case explainProblem

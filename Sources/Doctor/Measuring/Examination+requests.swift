@@ -1,0 +1,81 @@
+/// What becomes of intents, their fields and their bodies, of states' tags and of cookies.
+extension Examination {
+    /// The largest first; the server takes the second by default.
+    private static let bodySizes = [
+        Measurements.usualBodyLimit + 1, Measurements.usualBodyLimit, 262_144, 65_536, 16_384, 1_024,
+    ]
+
+    /// Sends what no feature takes for an intent: it is refused before anything is made.
+    func sendNoIntent(
+        _ session: SessionKeeper.Session, _ feature: String, _ fields: [(name: String, value: String)] = [],
+        bytes: Int = 0
+    ) async -> Exchange {
+        var body = Array(#"{"type":"mvi-doctor""#.utf8)
+        if bytes > 0 {
+            body += Array(#","padding":""#.utf8)
+            body += [UInt8](repeating: UInt8(ascii: "."), count: max(0, bytes - body.count - 2))
+            body.append(UInt8(ascii: "\""))
+        }
+        body.append(UInt8(ascii: "}"))
+        return await link.send("POST", "/features/\(feature)/intents", [session.field] + fields, body: body)
+    }
+
+    func measureIntents(_ feature: String?) async {
+        guard let session = await sessions.make().session else { return }
+        let name = feature ?? "mvi-doctor"
+        let own = await sendNoIntent(session, name, [("Origin", "\(options.address)")])
+        let foreign = await sendNoIntent(session, name, [("Origin", "https://mvi-doctor.invalid")])
+        let site = await sendNoIntent(session, name, [("Sec-Fetch-Site", "cross-site")])
+        note { ($0.ownOrigin, $0.foreignOrigin, $0.foreignSite) = (own, foreign, site) }
+        if let feature {
+            let key = "\"" + String(repeating: "k", count: 300) + "\""
+            let long = await sendNoIntent(session, feature, [("Idempotency-Key", key)])
+            let plain = await sendNoIntent(session, feature)
+            note { measured in
+                measured.longKey = long
+                measured.refusals.append(
+                    Refusal(request: "POST of no intent", status: 422, exchange: plain))
+            }
+            await measureTags(session, feature)
+        }
+        await sessions.end(session)
+    }
+
+    /// Tries again where the state changed meanwhile.
+    private func measureTags(_ session: SessionKeeper.Session, _ feature: String) async {
+        let path = "/features/\(feature)/state"
+        let encodings = [session.field, ("Accept-Encoding", "gzip, deflate, br")]
+        for _ in 0..<3 {
+            guard let before = await link.send("GET", path, [session.field]).answer?["etag"] else { return }
+            let compressed = await link.send("GET", path, encodings).answer?["etag"]
+            var conditional: Int?
+            if let compressed {
+                conditional = await link.send("GET", path, encodings + [("If-None-Match", compressed)]).status
+            }
+            guard await link.send("GET", path, [session.field]).answer?["etag"] == before else { continue }
+            let sample = TagSample(plain: before, compressed: compressed, conditional: conditional)
+            return note { $0.tags = sample }
+        }
+    }
+
+    func measureCookie() async {
+        let (session, made) = await sessions.makeByCookie()
+        var used: Exchange?
+        if let session { used = await link.send("GET", "/sessions/current", [session.field]) }
+        let sample = CookieSample(made: made, used: used)
+        note { $0.cookie = sample }
+        if let session { await sessions.end(session) }
+    }
+
+    /// Until one reaches the server. One that is larger than the server takes may be cut off in the middle, which says nothing.
+    func measureBodies(_ feature: String?) async {
+        guard let session = await sessions.make().session else { return }
+        for bytes in Self.bodySizes {
+            let exchange = await sendNoIntent(session, feature ?? "mvi-doctor", bytes: bytes)
+            if exchange.answer == nil, bytes > Measurements.usualBodyLimit { continue }
+            note { $0.bodies.append((bytes, exchange)) }
+            if exchange.answer?.problem != nil { break }
+        }
+        await sessions.end(session)
+    }
+}

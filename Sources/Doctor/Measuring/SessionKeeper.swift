@@ -1,0 +1,76 @@
+import Locking
+import WireJSON
+
+/// Makes sessions, and ends all of them again.
+final class SessionKeeper: Sendable {
+    /// A session that doctor made.
+    struct Session: Sendable, Hashable {
+        /// The field by which its requests name it.
+        let name: String
+        let value: String
+
+        var field: (name: String, value: String) { (name, value) }
+    }
+
+    private let link: Link
+    private let open = Lock<Set<Session>>([])
+
+    init(_ link: Link) { self.link = link }
+
+    /// How many sessions are to be ended.
+    var count: Int { open.withLock { $0.count } }
+
+    /// A new session by bearer token, or the answer of its refusal.
+    func make() async -> (session: Session?, exchange: Exchange) {
+        let exchange = await create("bearer")
+        guard let answer = exchange.answer, 200...201 ~= answer.status,
+            let token = Wire.read(NewSession.self, answer.body)?.token, Self.isSendable(token)
+        else { return (nil, exchange) }
+        return (keep("Authorization", "Bearer \(token)"), exchange)
+    }
+
+    /// A new session by cookie; nil where no cookie came.
+    func makeByCookie() async -> (session: Session?, exchange: Exchange) {
+        let exchange = await create("cookie")
+        guard let cookie = CookieSample(made: exchange, used: nil).setCookie else { return (nil, exchange) }
+        let pair = String(cookie.prefix { $0 != ";" })
+        return Self.isSendable(pair) ? (keep("Cookie", pair), exchange) : (nil, exchange)
+    }
+
+    /// Ends one; false if the server did not say that it has ended.
+    @discardableResult
+    func end(_ session: Session) async -> Bool {
+        let status = await link.send("DELETE", "/sessions/current", [session.field]).status
+        guard let status, 200...299 ~= status || status == 404 else { return false }
+        open.withLock { _ = $0.remove(session) }
+        return true
+    }
+
+    /// Ends all, also when this task is cancelled.
+    func endAll() async {
+        await Task { [self] in
+            for session in open.withLock({ $0 }) { await end(session) }
+        }.value
+    }
+
+    private func keep(_ name: String, _ value: String) -> Session {
+        let session = Session(name: name, value: value)
+        open.withLock { _ = $0.insert(session) }
+        return session
+    }
+
+    private func create(_ credential: String) async -> Exchange {
+        var body = Array(#"{"credential":"\#(credential)""#.utf8)
+        if let identity = link.options.identity {
+            body += Array(#","identity":"#.utf8)
+            WireJSON.appendString(identity, to: &body)
+        }
+        body.append(UInt8(ascii: "}"))
+        return await link.send("POST", "/sessions", body: body)
+    }
+
+    /// A field's value must not be able to make another field.
+    private static func isSendable(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count < 4_096 && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
+    }
+}
