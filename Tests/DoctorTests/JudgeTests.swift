@@ -183,6 +183,9 @@ struct JudgeTests {
         Row("a tag that compression changes", .entityTags, .wrong, #"W/"a.1""#) {
             $0.tags = TagSample(plain: #""a.1""#, compressed: #"W/"a.1""#, conditional: 304)
         },
+        Row("a state that is too small to be compressed", .entityTags, .warning, "gzip") {
+            $0.tags = TagSample(plain: #""a.1""#, compressed: #""a.1""#, conditional: 304, jsonEncoding: "gzip")
+        },
         Row("a tag that is not known again", .entityTags, .wrong, "got 200") {
             $0.tags = TagSample(plain: #""a.1""#, compressed: #""a.1""#, conditional: 200)
         },
@@ -194,6 +197,10 @@ struct JudgeTests {
         },
         Row("a body that the server would take", .bodySize, .wrong, "one of 65536 bytes reached") {
             $0.bodies = [(1_048_577, .page(413)), (1_048_576, .page(413)), (65_536, .problem(422, "invalid-intent"))]
+        },
+        Row("sizes where no problem document arrives", .bodySize, .notMeasured) {
+            $0.refusals = [Refusal(request: "GET /a", status: 401, exchange: .page(401))]
+            $0.bodies = [(1_048_577, .page(413))]
         },
         Row("no body at all", .bodySize, .wrong, "did not reach") { $0.bodies = [(1_024, .page(413))] },
     ]
@@ -209,7 +216,15 @@ struct JudgeTests {
         },
         Row("an address that a client chooses", .clientAddress, .wrong, "made up") {
             $0.arrival = RequestArrival(client: "203.0.113.9")
-            $0.forgedArrival = RequestArrival(client: "192.0.2.77")
+            $0.forgedArrival = RequestArrival(client: "192.0.2.77", clientIsTrusted: false)
+        },
+        Row("a list of trusted proxies with every address", .clientAddress, .wrong, "made up") {
+            $0.arrival = RequestArrival(client: "loopback", clientIsTrusted: true)
+            $0.forgedArrival = RequestArrival(client: "192.0.2.77", clientIsTrusted: true)
+        },
+        Row("doctor on a trusted proxy", .clientAddress, .notMeasured, "on --trusted-proxy itself") {
+            $0.arrival = RequestArrival(client: "loopback", clientIsTrusted: true)
+            $0.forgedArrival = RequestArrival(client: "192.0.2.77", clientIsTrusted: false)
         },
         Row("a proxy that is not trusted", .clientAddress, .wrong, "does not take its word") {
             $0.arrival = RequestArrival(forwarded: "untrusted")
@@ -238,6 +253,10 @@ struct JudgeTests {
         },
         Row("another's origin taken", .origin, .wrong, "did not see it") {
             ($0.ownOrigin, $0.foreignOrigin) = (.problem(422, "invalid-intent"), .problem(422, "invalid-intent"))
+        },
+        Row("an origin where no problem document arrives", .origin, .notMeasured) {
+            $0.refusals = [Refusal(request: "GET /a", status: 401, exchange: .page(401))]
+            $0.ownOrigin = .page(422)
         },
         Row("a POST that the proxy refuses", .origin, .wrong, "did not reach") { $0.ownOrigin = .page(403) },
         Row("a cookie of TLS", .cookie, .ok, "__Host-") {

@@ -10,6 +10,7 @@ struct DiagnosticsTests {
         var keepsConnection: Bool
         var forwarded: String
         var client: String?
+        var clientIsTrusted: Bool?
     }
 
     /// Asks from 127.0.0.1 over a socket.
@@ -50,6 +51,9 @@ struct DiagnosticsTests {
                 fields: [("X-Forwarded-For", "fd00::1")], trusted: ["127.0.0.1"], forwarded: "used",
                 client: "private"),
             Row(fields: [("X-Forwarded-For", "::1")], trusted: ["127.0.0.1"], forwarded: "used", client: "loopback"),
+            Row(
+                fields: [("X-Forwarded-For", "::1")], trusted: ["127.0.0.1", "::1"], forwarded: "used",
+                client: "loopback"),
             Row(fields: [("X-Forwarded-For", "somebody")], trusted: ["127.0.0.1"], forwarded: "unclear"),
             Row(
                 fields: [("X-Forwarded-For", "203.0.113.9"), ("Forwarded", "for=192.0.2.77")],
@@ -59,6 +63,7 @@ struct DiagnosticsTests {
         let arrival = try await arrival(row.fields, trusted: row.trusted)
         #expect(arrival.forwarded == row.forwarded)
         #expect(arrival.client == row.client)
+        #expect(arrival.clientIsTrusted == row.client.map { $0 == "loopback" && row.trusted.contains("::1") })
         #expect(arrival.http == "1.1")
     }
 

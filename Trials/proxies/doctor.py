@@ -13,6 +13,13 @@ from links import is_served
 from processes import Failure, Proxy, Server, await_, free_port, make_certificate
 from setups import SETUPS
 
+# Doctor comes from 127.0.0.1, so the proxies reach the server from another address, the only one that is trusted.
+_PROXY = "127.0.0.9"
+_SOURCES = {
+    "nginx": (r"^( *)proxy_pass http://mvi;", rf"\g<0>\n\1proxy_bind {_PROXY};"),
+    "haproxy": (r"^( *server mvi .*)$", rf"\1 source {_PROXY}"),
+    "apache": (r"^( *)ProxyPreserveHost", rf"\1ProxySourceAddress {_PROXY}\n\g<0>"),
+}
 # What doctor cannot measure where there is no proxy.
 _PLAIN = {"http/2": "not measured"}
 
@@ -55,11 +62,12 @@ def _examine(setup, given, certificate):
     if not any(flag == "--public-url" for flag in flags) and setup.kind and setup.has_public_url:
         flags += ["--public-url", public]
     try:
-        server = Server(given.server, given.folder, "--heartbeat", setup.heartbeat, *flags)
+        server = Server(given.server, given.folder, "--heartbeat", setup.heartbeat, "--trusted-proxy", _PROXY, *flags)
         started.append(server)
         url = f"http://127.0.0.1:{server.port}"
         if setup.kind:
-            started.append(Proxy(setup.kind, server, given.folder, certificate, port=port, changes=setup.changes))
+            started.append(Proxy(setup.kind, server, given.folder, certificate, port=port,
+                                 changes=(_SOURCES[setup.kind], *setup.changes)))
             url = public
             await_(f"{setup.kind} finds the server", lambda: is_served(port, certificate) or setup.hides_health)
         answer = subprocess.run(

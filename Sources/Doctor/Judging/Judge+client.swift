@@ -40,18 +40,7 @@ extension Judge {
         let shares = "all clients together have the quotas of one address"
         switch arrival.forwarded {
         case "used":
-            let name = Readable.text(arrival.client ?? "unknown")
-            if measured.forgedArrival?.client == Measurements.forgedClient {
-                return Finding(
-                    .clientAddress, .wrong,
-                    "A client that sends forwarding fields counts under the address that it made up: quotas do not hold.",
-                    Advice(
-                        "Have the proxy add to X-Forwarded-For and remove Forwarded; list only your own proxies in --trusted-proxy.",
-                        nginx: writes.lines[.nginx], haproxy: writes.lines[.haproxy], apache: writes.lines[.apache]))
-            }
-            return Finding(
-                .clientAddress, .ok,
-                "The server counts this machine as \(name), and not by what a client says of itself.")
+            return countedAddress(arrival, forged: measured.forgedArrival, writes)
         case "untrusted":
             return Finding(
                 .clientAddress, .wrong,
@@ -79,6 +68,33 @@ extension Judge {
         }
     }
 
+    /// Judges the address that a trusted proxy noted, and that which a client made up.
+    private static func countedAddress(
+        _ arrival: RequestArrival, forged: RequestArrival?, _ writes: Advice
+    ) -> Finding {
+        let name = Readable.text(arrival.client ?? "unknown")
+        guard forged?.client == Measurements.forgedClient else {
+            return Finding(
+                .clientAddress, .ok, "The server counts this machine as \(name), whatever a client says of itself.")
+        }
+        var advice = writes
+        if forged?.clientIsTrusted == true {
+            advice.text = "List only your own proxies in --trusted-proxy: it has an address that no proxy has."
+        } else if arrival.clientIsTrusted == true {
+            // Its word is taken rightly.
+            return Finding(
+                .clientAddress, .notMeasured,
+                "The server counts this machine as \(name). It is on --trusted-proxy itself, so its word on other addresses is taken.",
+                Advice("Run doctor on another machine to see whether clients can make an address up."))
+        } else {
+            advice.text = "Have the proxy add to X-Forwarded-For, and remove a Forwarded that a client sent."
+        }
+        return Finding(
+            .clientAddress, .wrong,
+            "A client that sends forwarding fields counts under the address that it made up: quotas do not hold.",
+            advice)
+    }
+
     static func origin(_ measured: Measurements) -> Finding {
         guard let own = measured.ownOrigin else { return Finding(.origin, .notMeasured, "No session could be made.") }
         let address = "\(measured.address)"
@@ -91,6 +107,8 @@ extension Judge {
                     "Start the server with --public-url \(address), or without it have the proxy pass Host on.",
                     nginx: "proxy_set_header Host $http_host;", haproxy: "no http-request set-header Host",
                     apache: "ProxyPreserveHost On"))
+        case .answer(let answer) where answer.problem == nil && measured.losesProblems:
+            return Finding(.origin, .notMeasured, "The answers that tell it (\(words(own))) are not the server's own.")
         case .answer(let answer) where answer.problem == nil:
             return Finding(
                 .origin, .wrong, "A POST with Origin: \(address) did not reach the server: \(words(own)).",

@@ -124,15 +124,22 @@ extension Judge {
             return Finding(.entityTags, .notMeasured, "No feature without a key could be read.")
         }
         let asked = tags.compressed ?? "none"
+        let advice = Advice(
+            "A proxy that compresses states changes their tags, so intents with If-Match get 412. Do not compress application/json.",
+            nginx: "no application/json in gzip_types", haproxy: "no application/json in compression type",
+            apache: "no application/json in AddOutputFilterByType DEFLATE, or DeflateAlterETag NoChange")
         guard asked == tags.plain, tags.conditional == 304 else {
             let status = tags.conditional.map { "\($0)" } ?? "nothing"
             return Finding(
                 .entityTags, .wrong,
                 "The state's tag is \(Readable.text(tags.plain)), and \(Readable.text(asked)) for a client that takes compressed answers; If-None-Match with that got \(status), expected 304.",
-                Advice(
-                    "A proxy that compresses states changes their tags, so intents with If-Match get 412. Do not compress application/json.",
-                    nginx: "no application/json in gzip_types", haproxy: "no application/json in compression type",
-                    apache: "no application/json in AddOutputFilterByType DEFLATE, or DeflateAlterETag NoChange"))
+                advice)
+        }
+        if let encoding = tags.jsonEncoding {
+            return Finding(
+                .entityTags, .warning,
+                "This state's tag stays, but larger answers in JSON are compressed (\(Readable.text(encoding))), and with them the tags of larger states may change.",
+                advice)
         }
         return Finding(.entityTags, .ok, "A state's tag is the same with and without compression, and is known again.")
     }
@@ -140,6 +147,11 @@ extension Judge {
     static func bodySize(_ measured: Measurements) -> Finding {
         guard let largest = measured.bodies.first else {
             return Finding(.bodySize, .notMeasured, "No body was sent.")
+        }
+        guard !measured.losesProblems || measured.bodies.contains(where: { $0.exchange.answer?.problem != nil }) else {
+            return Finding(
+                .bodySize, .notMeasured,
+                "The answers that tell it (\(words(largest.exchange))) are not the server's own.")
         }
         let taken = measured.bodies.first { $0.exchange.answer?.problem != nil }
         if let taken, taken.bytes == largest.bytes {
@@ -166,6 +178,11 @@ extension Judge {
 }
 
 extension Measurements {
+    /// Whether pages of a proxy's stand in the place of problem documents, by which much else is measured.
+    var losesProblems: Bool {
+        refusals.contains { $0.exchange.answer?.problem == nil && $0.exchange.status == $0.status }
+    }
+
     /// The server's limit by default, in bytes.
     package static let usualBodyLimit = 1_048_576
 }

@@ -32,7 +32,7 @@ extension Judge {
         }
         let where_ = sample.http == "2" ? "on one HTTP/2 connection" : "on HTTP/1.1 connections of their own"
         let intent = "an intent meanwhile: \(words(sample.intent))"
-        let isAnswered = sample.intent.answer?.problem != nil
+        let isAnswered = sample.intent.status.map { $0 < 500 } ?? false
         let text = "\(sample.live) of \(sample.wanted) streams were live at once \(where_); \(intent)."
         guard sample.live == sample.wanted, isAnswered else {
             return Finding(

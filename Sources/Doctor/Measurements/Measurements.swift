@@ -155,8 +155,11 @@ package struct TagSample: Sendable {
     package var compressed: String?
     /// The status that the compressed answer's tag got in `If-None-Match`.
     package var conditional: Int?
+    /// The `Content-Encoding` of a larger answer in JSON; a state may be too small to be compressed.
+    package var jsonEncoding: String?
 
-    package init(plain: String, compressed: String?, conditional: Int?) {
+    package init(plain: String, compressed: String?, conditional: Int?, jsonEncoding: String? = nil) {
         (self.plain, self.compressed, self.conditional) = (plain, compressed, conditional)
+        self.jsonEncoding = jsonEncoding
     }
 }

@@ -54,9 +54,14 @@ package struct RequestArrival: Decodable, Sendable {
     package var keepsConnection: Bool
     package var forwarded: String
     package var client: String?
+    /// Whether that address may name other clients itself.
+    package var clientIsTrusted: Bool?
 
-    package init(http: String = "1.1", keepsConnection: Bool = true, forwarded: String = "used", client: String? = nil)
-    {
-        (self.http, self.keepsConnection, self.forwarded, self.client) = (http, keepsConnection, forwarded, client)
+    package init(
+        http: String = "1.1", keepsConnection: Bool = true, forwarded: String = "used", client: String? = nil,
+        clientIsTrusted: Bool? = nil
+    ) {
+        (self.http, self.keepsConnection, self.forwarded) = (http, keepsConnection, forwarded)
+        (self.client, self.clientIsTrusted) = (client, clientIsTrusted)
     }
 }

@@ -53,7 +53,9 @@ extension Examination {
                 conditional = await link.send("GET", path, encodings + [("If-None-Match", compressed)]).status
             }
             guard await link.send("GET", path, [session.field]).answer?["etag"] == before else { continue }
-            let sample = TagSample(plain: before, compressed: compressed, conditional: conditional)
+            let json = await link.send("GET", "/features", encodings).answer?["content-encoding"]
+            let sample = TagSample(
+                plain: before, compressed: compressed, conditional: conditional, jsonEncoding: json)
             return note { $0.tags = sample }
         }
     }

@@ -28,9 +28,7 @@ extension Examination {
             if decodes || record.head?["content-encoding"] == nil { return record.events.isEmpty ? nil : true }
             return true
         }
-        let sample = await finish(stream, session)
-        await sessions.end(session)
-        return sample
+        return await finish(stream, session)
     }
 
     /// The stream's beginning. Where no event has come, the stream is ended by its session, to see whether one comes then.
@@ -46,8 +44,17 @@ extension Examination {
             sample.head = stream.record.head
         }
         sample.failure = stream.record.failure
-        await stream.close()
+        await retire([stream], [session])
         return sample
+    }
+
+    /// Ends sessions, and with them their streams. A proxy may take streams that a client resets for an attack.
+    private func retire(_ streams: [OpenStream], _ ended: [SessionKeeper.Session]) async {
+        for session in ended { await sessions.end(session) }
+        for stream in streams {
+            _ = await stream.first(within: .seconds(1)) { $0.hasEnded ? true : nil }
+            await stream.close()
+        }
     }
 
     /// Makes a store and disposes of it, a few times: the stream shows both.
@@ -76,7 +83,7 @@ extension Examination {
         let hello = await stream.first(within: options.patience) { record in
             record.events.first { $0.name == "hello" }.flatMap { Wire.read(HelloEvent.self, $0.data) }
         }
-        guard let hello, 1...3_600 ~= hello.heartbeat else { return await stream.close() }
+        guard let hello, 1...3_600 ~= hello.heartbeat else { return await retire([stream], [session]) }
         let due = Duration.seconds(hello.heartbeat)
         let watch = options.watch ?? min(due * 2.3, .seconds(60))
         let end = await stream.first(within: max(.zero, watch - stream.age)) { $0.hasEnded ? $0 : nil }
@@ -86,7 +93,7 @@ extension Examination {
             measured.quietStream = sample
             measured.lastEventIDArrived = reset
         }
-        await stream.close()
+        await retire([stream], [session])
     }
 
     private func sample(_ stream: OpenStream, _ heartbeat: Int, _ end: OpenStream.Record?) -> QuietSample {
@@ -128,7 +135,6 @@ extension Examination {
         let intent = await sendNoIntent(made[0], "mvi-doctor")
         let http = streams.compactMap { $0.record.head?.http }.first ?? read { $0.http }
         note { $0.together = TogetherSample(wanted: streams.count, live: live, intent: intent, http: http) }
-        for stream in streams { await stream.close() }
-        for session in made { await sessions.end(session) }
+        await retire(streams, made)
     }
 }

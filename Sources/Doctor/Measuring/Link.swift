@@ -97,8 +97,17 @@ struct Link: Sendable {
         switch error {
         case let error as HTTPClientError: return Readable.text(error.shortDescription)
         case is NIOConnectionError: return "no connection: nothing listens there, or the name is not known"
-        default: return Readable.text("\(error)")
+        case let error as IOError where "\(error)".contains("refused"): return "nothing listens there"
+        case let error as IOError: return "the connection broke (errno \(error.errnoCode))"
+        default: return words("\(error)")
         }
+    }
+
+    /// Errors of libraries below the client's, whose types it does not show.
+    private static func words(_ text: String) -> String {
+        if text.contains("CERTIFICATE_VERIFY_FAILED") { return "its certificate is not one that this machine trusts" }
+        if text.hasPrefix("StreamClosed") { return "the stream was reset" }
+        return Readable.text(text)
     }
 }
 

@@ -37,9 +37,10 @@ final class SessionKeeper: Sendable {
         return Self.isSendable(pair) ? (keep("Cookie", pair), exchange) : (nil, exchange)
     }
 
-    /// Ends one; false if the server did not say that it has ended.
+    /// Ends one, once; false if the server did not say that it has ended.
     @discardableResult
     func end(_ session: Session) async -> Bool {
+        guard open.withLock({ $0.contains(session) }) else { return true }
         let status = await link.send("DELETE", "/sessions/current", [session.field]).status
         guard let status, 200...299 ~= status || status == 404 else { return false }
         open.withLock { _ = $0.remove(session) }

@@ -23,7 +23,11 @@ struct DiagnosticsEndpoints: Sendable {
         object.add("http", head.isHTTP10 ? "1.0" : "1.1")
         object.add("keepsConnection", keepsConnection(head))
         object.add("forwarded", noted.rawValue)
-        if noted == .used { object.add("client", addresses.of(head).shownName) }
+        if noted == .used {
+            let client = addresses.of(head)
+            object.add("client", client.shownName)
+            object.add("clientIsTrusted", addresses.isTrusted(client))
+        }
         return object.close()
     }
 
