@@ -145,7 +145,7 @@ extension Judge {
     }
 
     static func bodySize(_ measured: Measurements) -> Finding {
-        guard let largest = measured.bodies.first else {
+        guard let largest = measured.bodies.max(by: { $0.bytes < $1.bytes }) else {
             return Finding(.bodySize, .notMeasured, "No body was sent.")
         }
         guard !measured.losesProblems || measured.bodies.contains(where: { $0.exchange.answer?.problem != nil }) else {
@@ -153,7 +153,7 @@ extension Judge {
                 .bodySize, .notMeasured,
                 "The answers that tell it (\(words(largest.exchange))) are not the server's own.")
         }
-        let taken = measured.bodies.first { $0.exchange.answer?.problem != nil }
+        let taken = measured.bodies.filter { $0.exchange.answer?.problem != nil }.max { $0.bytes < $1.bytes }
         if let taken, taken.bytes == largest.bytes {
             return Finding(
                 .bodySize, .ok, "A body of \(largest.bytes) bytes reached the server (\(words(taken.exchange))).")

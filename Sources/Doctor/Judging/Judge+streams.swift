@@ -30,10 +30,14 @@ extension Judge {
         guard let sample = measured.together else {
             return Finding(.streamsTogether, .notMeasured, "No streams could be opened.")
         }
-        let where_ = sample.http == "2" ? "on one HTTP/2 connection" : "on HTTP/1.1 connections of their own"
+        if sample.live == 0, measured.plainStream?.firstEvent == nil {
+            return Finding(
+                .streamsTogether, .notMeasured, "A single stream shows no event; see the finding on buffering.")
+        }
+        let place = sample.http == "2" ? "on one HTTP/2 connection" : "on HTTP/1.1 connections of their own"
         let intent = "an intent meanwhile: \(words(sample.intent))"
         let isAnswered = sample.intent.status.map { $0 < 500 } ?? false
-        let text = "\(sample.live) of \(sample.wanted) streams were live at once \(where_); \(intent)."
+        let text = "\(sample.live) of \(sample.wanted) streams were live at once \(place); \(intent)."
         guard sample.live == sample.wanted, isAnswered else {
             return Finding(
                 .streamsTogether, .wrong, text,

@@ -53,7 +53,7 @@ package struct Measurements: Sendable {
     /// An intent with an `Idempotency-Key` that is too long.
     package var longKey: Exchange?
     package var tags: TagSample?
-    /// Bodies by their size in bytes, the largest first.
+    /// Bodies by their size in bytes.
     package var bodies: [(bytes: Int, exchange: Exchange)] = []
 
     package init(_ address: ServerAddress) { self.address = address }

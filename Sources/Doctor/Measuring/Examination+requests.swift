@@ -1,9 +1,7 @@
 /// What becomes of intents, their fields and their bodies, of states' tags and of cookies.
 extension Examination {
-    /// The largest first; the server takes the second by default.
-    private static let bodySizes = [
-        Measurements.usualBodyLimit + 1, Measurements.usualBodyLimit, 262_144, 65_536, 16_384, 1_024,
-    ]
+    /// The first is what the server takes by default.
+    private static let bodySizes = [Measurements.usualBodyLimit, 262_144, 65_536, 16_384, 1_024]
 
     /// Sends what no feature takes for an intent: it is refused before anything is made.
     func sendNoIntent(
@@ -69,14 +67,20 @@ extension Examination {
         if let session { await sessions.end(session) }
     }
 
-    /// Until one reaches the server. One that is larger than the server takes may be cut off in the middle, which says nothing.
+    /// Until one reaches the server, which has to read it whole to refuse it as no intent.
     func measureBodies(_ feature: String?) async {
         guard let session = await sessions.make().session else { return }
+        let name = feature ?? "mvi-doctor"
         for bytes in Self.bodySizes {
-            let exchange = await sendNoIntent(session, feature ?? "mvi-doctor", bytes: bytes)
-            if exchange.answer == nil, bytes > Measurements.usualBodyLimit { continue }
+            let exchange = await sendNoIntent(session, name, bytes: bytes)
             note { $0.bodies.append((bytes, exchange)) }
-            if exchange.answer?.problem != nil { break }
+            guard exchange.answer?.problem != nil else { continue }
+            if bytes == Measurements.usualBodyLimit {
+                // One that is larger than the server takes may be cut off in the middle, which says nothing.
+                let more = await sendNoIntent(session, name, bytes: bytes + 1)
+                if more.answer != nil { note { $0.bodies.append((bytes + 1, more)) } }
+            }
+            break
         }
         await sessions.end(session)
     }
