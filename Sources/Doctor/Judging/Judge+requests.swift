@@ -161,7 +161,7 @@ extension Judge {
         let advice = Advice(
             "Set the proxy's limit above the server's (--body-limit, 1 MiB by default), so that it is the server that refuses, with a problem document.",
             nginx: "client_max_body_size 2m;", haproxy: "no http-request deny by req.body_size",
-            apache: "LimitRequestBody 2097152")
+            apache: "SecRequestBodyLimit 2097152 (mod_security); LimitRequestBody does not count what is passed on")
         guard let taken else {
             return Finding(
                 .bodySize, .wrong,

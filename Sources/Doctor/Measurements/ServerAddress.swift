@@ -5,8 +5,8 @@ package struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     package let host: String
     package let port: Int
 
-    /// An address from its text, such as `https://mvi.example.com`; nil for another scheme, and for a user, a path, a query
-    /// or a fragment behind the host: the server's paths begin at the root.
+    /// An address from its text, such as `https://mvi.example.com`; nil for another scheme, and for a user, a path, a
+    /// query or a fragment behind the host: the server's paths begin at the root.
     package init?(_ text: String) {
         let parts = text.split(separator: "://", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }

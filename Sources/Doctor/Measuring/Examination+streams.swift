@@ -31,7 +31,8 @@ extension Examination {
         return await finish(stream, session)
     }
 
-    /// The stream's beginning. Where no event has come, the stream is ended by its session, to see whether one comes then.
+    /// The stream's beginning. Where no event has come, the stream is ended by its session, to see whether one comes
+    /// then.
     private func finish(_ stream: OpenStream, _ session: SessionKeeper.Session) async -> StreamSample {
         var sample = StreamSample()
         sample.patience = options.patience

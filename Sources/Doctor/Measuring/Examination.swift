@@ -2,8 +2,8 @@ import Locking
 
 /// Measures a server through the address that its clients use.
 ///
-/// It uses sessions of its own, which it ends. Of the features it touches one without a key, by reading its state and disposing
-/// of it; it sends no intent that a feature knows.
+/// It uses sessions of its own, which it ends. Of the features it touches one without a key, by reading its state and
+/// disposing of it; it sends no intent that a feature knows.
 package final class Examination: Sendable {
     let options: DoctorOptions
     let link: Link
@@ -20,7 +20,8 @@ package final class Examination: Sendable {
         measured = Lock(Measurements(options.address))
     }
 
-    /// Measures everything, in a bounded time, and ends what it began; once. A cancelled task gets what was measured so far.
+    /// Measures everything, in a bounded time, and ends what it began; once. A cancelled task gets what was measured so
+    /// far.
     ///
     /// - Throws: ``Unreachable`` if there is no such server.
     package func run() async throws(Unreachable) -> Measurements {

@@ -64,7 +64,8 @@ final class OpenStream: Sendable {
     /// Since the request.
     var age: Duration { ContinuousClock.now - start }
 
-    /// Waits until `find` finds something in the record; nil when the time is over, or when the stream has ended without it.
+    /// Waits until `find` finds something in the record; nil when the time is over, or when the stream has ended without
+    /// it.
     func first<Found: Sendable>(
         within limit: Duration, _ find: @escaping @Sendable (Record) -> Found?
     ) async -> Found? {

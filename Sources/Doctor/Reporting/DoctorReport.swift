@@ -38,7 +38,8 @@ package struct DoctorReport: Sendable {
         return page.joined(separator: "\n") + "\n"
     }
 
-    /// One object: `url`, `wrong`, and `findings` with `check`, `verdict`, `measured`, and perhaps `change` and `settings`.
+    /// One object: `url`, `wrong`, `warnings`, and `findings` with `check`, `verdict`, `measured`, and perhaps `change` and
+    /// `settings`.
     package var json: [UInt8] {
         struct Document: Encodable {
             struct Item: Encodable {
