@@ -50,7 +50,9 @@ final class SessionKeeper: Sendable {
     /// Ends all, also when this task is cancelled.
     func endAll() async {
         await Task { [self] in
-            for session in open.withLock({ $0 }) { await end(session) }
+            await withTaskGroup(of: Void.self) { group in
+                for session in open.withLock({ $0 }) { group.addTask { _ = await self.end(session) } }
+            }
         }.value
     }
 

@@ -61,7 +61,7 @@ struct ExaminedServer: Sendable {
             found = try await relay.run(to: server.assembly.http.port) { port in
                 guard let address = ServerAddress("http://127.0.0.1:\(port)") else { return [:] }
                 var given = DoctorOptions(address)
-                given.patience = .milliseconds(400)
+                given.patience = .seconds(10)
                 given.watch = watch
                 options(&given)
                 let report = DoctorReport(try await Examination(given).run())
