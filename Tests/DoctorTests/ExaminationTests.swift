@@ -107,10 +107,11 @@ struct ExaminationTests {
 
     @Test("a server that takes no guests is measured with an identity")
     func identity() async throws {
-        let guest = try await ExaminedServer.examine({ $0.requireIdentity = true })
+        let guest = try await ExaminedServer.examine(settings: { $0.requireIdentity = true })
         #expect(guest.found[.sessions]?.verdict == .notMeasured)
         #expect(guest.found.values.allSatisfy { $0.verdict != .wrong })
-        let (found, sessions) = try await ExaminedServer.examine({ $0.requireIdentity = true }) { $0.identity = "ada" }
+        let (found, sessions) = try await ExaminedServer.examine(
+            settings: { $0.requireIdentity = true }, options: { $0.identity = "ada" })
         #expect(findings(found) == [:])
         #expect(sessions == 0)
     }
@@ -133,10 +134,8 @@ struct ExaminationTests {
         ])
     func hostile(answer: String) async throws {
         await #expect(throws: Unreachable.self) {
-            try await ExaminedServer.examine(Relay(answer: { _ in answer })) { _ in
-            } options: {
-                $0.answerTime = .milliseconds(300)
-            }
+            try await ExaminedServer.examine(
+                Relay(answer: { _ in answer }), options: { $0.answerTime = .milliseconds(300) })
         }
     }
 }

@@ -48,7 +48,7 @@ struct ExaminedServer: Sendable {
     /// - Returns: the findings by check, and how many sessions the server then had.
     static func examine(
         _ relay: Relay = Relay(), watch: Duration = .milliseconds(100),
-        _ change: (inout ServerSettings) -> Void = { _ in },
+        settings change: (inout ServerSettings) -> Void = { _ in },
         options: @escaping @Sendable (inout DoctorOptions) -> Void = { _ in }
     ) async throws -> (found: [Check: Finding], sessions: Int) {
         var settings = ServerSettings()
