@@ -10,6 +10,9 @@ SPARE_DESCRIPTORS = 2
 WARM = 180
 # From this length on the long life is judged by the narrow bounds. Seconds.
 LONG = 500
+# How much memory may grow over the second half of the long life, by the slope of its samples; twice that in a short one.
+# MiB.
+SECOND_HALF = 7.5
 
 
 def growth_bound(seconds):
@@ -66,9 +69,10 @@ class Verdict:
                                             f"tenth, from {early[0].age:.0f} s on, and of the last:")
         for name, title in (("rss", "resident memory"), ("rss_anon", "of it anonymous")):
             before, after = median(early, name), median(last, name)
+            self.figures.show(f"  {title}", f"{before:.1f} and {after:.1f} MiB")
             late = slope(part(samples, 0.5, 1), name)
-            self.figures.show(f"  {title}", f"{before:.1f} and {after:.1f} MiB; {slope(samples, name):+.1f} MiB an "
-                                            f"hour, {late:+.1f} in its second half")
+            self._hold(f"  its growth in the second half ({late:+.0f} MiB an hour)",
+                       late * seconds / 2 / 3600, SECOND_HALF * (1 if seconds >= LONG else 2), " MiB")
             self._hold(f"  {title} at the end", after, before * factor + more, " MiB")
         before, after = median(early, "database"), median(last, "database")
         self._hold(f"  database (before: {before:.1f} MiB)", after, before * 1.2 + 4, " MiB")
