@@ -17,9 +17,7 @@ struct DiagnosticsTests {
     private func arrival(
         _ fields: [(name: String, value: String)], trusted: [String] = []
     ) async throws -> Arrival {
-        try await TestServer.run(.socket) { settings in
-            settings.trustedProxies = trusted.compactMap { AddressRange($0) }
-        } _: { server in
+        try await TestServer.run(.socket, { $0.trustedProxies = trusted.compactMap { AddressRange($0) } }) { server in
             try await server.send(TestRequest("GET", "/diagnostics/request", fields)).json(Arrival.self)
         }
     }
