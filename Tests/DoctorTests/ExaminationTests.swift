@@ -75,7 +75,7 @@ struct ExaminationTests {
 
     @Test("a Host that a relay changes")
     func changedHost() async throws {
-        let relay = Relay(request: { $0.replacing("Host: 127.0.0.1", with: "Host: upstream") })
+        let relay = Relay(request: { $0.replacing(/(?i)\bhost: 127\.0\.0\.1/, with: "Host: upstream") })
         let (found, _) = try await ExaminedServer.examine(relay)
         #expect(findings(found) == [.origin: .wrong])
     }
@@ -92,7 +92,7 @@ struct ExaminationTests {
             settings.trustedProxies = [AddressRange("127.0.0.1")].compactMap { $0 }
         }
         #expect(findings(trusting.found) == [.clientAddress: .wrong])
-        let noting = Relay(request: { $0.replacing("Host:", with: "X-Forwarded-For: 127.0.0.1\r\nHost:") })
+        let noting = Relay(request: { $0.replacing(/(?i)\bhost:/, with: "X-Forwarded-For: 127.0.0.1\r\nHost:") })
         let (found, _) = try await ExaminedServer.examine(noting)
         #expect(findings(found) == [.clientAddress: .wrong])
         #expect(found[.clientAddress]?.measured.contains("does not take its word") == true)
