@@ -10,7 +10,7 @@ SPARE_DESCRIPTORS = 2
 WARM = 180
 # From this length on the long life is judged by the narrow bounds. Seconds.
 LONG = 500
-# How much memory may grow over the second half of the long life, by the slope of its samples; twice that in a short one.
+# How much memory may grow over the second half of the long life, by the slope of its samples; below LONG twice that.
 # MiB.
 SECOND_HALF = 7.5
 
