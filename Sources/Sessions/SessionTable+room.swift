@@ -45,7 +45,7 @@ extension SessionTable {
         for (session, _) in unused.sorted(by: { $0.since < $1.since }).prefix(max(1, unused.count / 8)) {
             if let note = evict(session, from: shard, now: now, after: .zero) { evicted.append((session, note)) }
         }
-        environment.metrics.evictions.increment(by: evicted.count)
+        environment.metrics.evictions.increment(by: Int64(evicted.count))
         note(evicted)
         return !evicted.isEmpty
     }

@@ -33,6 +33,13 @@ package final class JobResult: Sendable {
         (self.followsPrevious, self.isBootstrap) = (followsPrevious, isBootstrap)
     }
 
+    /// Tells who measures the store that its turn is permanent.
+    func measure() {
+        guard isKept, let turn, turn.trouble == nil else { return }
+        host?.scope.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
+        for link in links ?? [] { link.scope.environment.meter?.turnCommitted(.other) }
+    }
+
     /// Tells observers and the log.
     func tell() {
         turn?.observe?()

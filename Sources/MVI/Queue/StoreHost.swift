@@ -57,6 +57,7 @@ package protocol TurnJob: QueueJob {
 
 extension TurnJob {
     package var trace: ServiceContext? { nil }
+    package var kind: TurnKind { .work }
     package var lane: JobLane { .steps }
     package func run() -> Bool { host.run(self) }
     package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { host.whenReady(resume) }

@@ -15,6 +15,8 @@ package protocol QueueJob: AnyObject, Sendable {
     var lane: JobLane { get }
     /// Whether it is a call of `onFailure`: of those a bounded number waits to be run again.
     var isFailureTurn: Bool { get }
+    /// What its turn is of, for who measures.
+    var kind: TurnKind { get }
     /// Runs the job as the next one of its owner's batch and adds the result to it; false, and nothing is added, if the
     /// job has to wait for something first. Called by one thread at a time, under no lock.
     func run() -> Bool
@@ -33,6 +35,7 @@ package protocol QueueJob: AnyObject, Sendable {
 extension QueueJob {
     package var lane: JobLane { .intents }
     package var isFailureTurn: Bool { false }
+    package var kind: TurnKind { .other }
     package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
     package func finished(_ result: JobResult, isSettled: Bool) {}
     package func again(after result: JobResult) -> any QueueJob { self }

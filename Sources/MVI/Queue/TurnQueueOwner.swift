@@ -123,7 +123,10 @@ extension TurnQueueOwner {
                 launches.append((host, host.scope.apply(result)))
             }
         }
-        for result in results { result.tell() }
+        for result in results {
+            result.measure()
+            result.tell()
+        }
         for launch in launches { launch.host.scope.begin(launch.work, on: launch.host) }
         var settled: [@Sendable () -> Void] = []
         for result in results {

@@ -4,36 +4,35 @@ import MicroHTTP
 /// What is counted of each answer.
 final class RequestMetrics: Sendable {
     /// Answers without a problem, by their status; those that features' servers seldom give share one.
-    private let plain: [Int: Counter]
-    private let otherPlain: Counter
+    private let plain: [Int: any CounterHandler]
+    private let otherPlain: any CounterHandler
     /// Answers with a problem, by its number; see `AnswerMark`.
-    private let problems: [Counter]
+    private let problems: [any CounterHandler]
     private let limits: LimitMetrics
     /// By the route's number; the first is for what no route has.
-    private let durations: [Timer]
+    private let durations: [any TimerHandler]
 
     init(_ factory: any MetricsFactory, _ limits: LimitMetrics, _ router: Router) {
         self.limits = limits
-        func answers(_ status: String, _ problem: String) -> Counter {
-            Counter(
-                label: "mvi_answers_total", dimensions: [("status", status), ("problem", problem)], factory: factory)
+        func answers(_ status: String, _ problem: String) -> any CounterHandler {
+            factory.makeCounter(label: "mvi_answers_total", dimensions: [("status", status), ("problem", problem)])
         }
         plain = Dictionary(
             uniqueKeysWithValues: [200, 201, 202, 204, 303, 304].map { ($0, answers("\($0)", "none")) })
         otherPlain = answers("other", "none")
         problems = ProblemType.all.map { answers("\($0.status)", $0.name) }
         durations = (["none"] + router.routes.prefix(254).map(\.label)).map {
-            Timer(label: "mvi_request_duration_seconds", dimensions: [("route", $0)], factory: factory)
+            factory.makeTimer(label: "mvi_request_duration_seconds", dimensions: [("route", $0)])
         }
     }
 
     func note(_ answer: RequestAnswer) {
         let mark = AnswerMark(answer.mark)
         if let problem = mark.problemIndex {
-            problems[problem].increment()
+            problems[problem].increment(by: 1)
             limits.reached(problem)
         } else {
-            (plain[answer.status] ?? otherPlain).increment()
+            (plain[answer.status] ?? otherPlain).increment(by: 1)
         }
         guard !answer.isStream else { return }
         let route = Int(mark.route)

@@ -50,6 +50,8 @@ final class IntentJob: QueueJob {
             completion: completion, judged: judged, isChecked: true)
     }
 
+    var kind: TurnKind { .intent }
+
     private var hasNumber: Bool { if case .sequence? = request.name { true } else { false } }
 
     func run() -> Bool {
@@ -157,7 +159,6 @@ final class IntentJob: QueueJob {
             // The store was gone when its turn came.
             return fail(.storeDisposed)
         }
-        (result.host as? SessionStore)?.metrics?.count(.committed)
         var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
         if request.wantsState { outcome.state = result.state }
         guard let wait = request.wait, let host = result.host else { return completion(.success(outcome)) }

@@ -37,24 +37,24 @@ struct EventTally {
 
 /// Events by their kind.
 struct EventCounters: Sendable {
-    private let states: Counter
-    private let patches: Counter
-    private let labels: Counter
-    private let others: Counter
-    let pings: Counter
+    private let states: any CounterHandler
+    private let patches: any CounterHandler
+    private let labels: any CounterHandler
+    private let others: any CounterHandler
+    let pings: any CounterHandler
 
     init(_ factory: any MetricsFactory) {
-        func counter(_ type: String) -> Counter {
-            Counter(label: "mvi_events_total", dimensions: [("type", type)], factory: factory)
+        func counter(_ type: String) -> any CounterHandler {
+            factory.makeCounter(label: "mvi_events_total", dimensions: [("type", type)])
         }
         (states, patches, labels) = (counter("state"), counter("patch"), counter("label"))
         (others, pings) = (counter("control"), counter("ping"))
     }
 
     func count(_ tally: EventTally) {
-        if tally.states > 0 { states.increment(by: tally.states) }
-        if tally.patches > 0 { patches.increment(by: tally.patches) }
-        if tally.labels > 0 { labels.increment(by: tally.labels) }
-        if tally.others > 0 { others.increment(by: tally.others) }
+        if tally.states > 0 { states.increment(by: Int64(tally.states)) }
+        if tally.patches > 0 { patches.increment(by: Int64(tally.patches)) }
+        if tally.labels > 0 { labels.increment(by: Int64(tally.labels)) }
+        if tally.others > 0 { others.increment(by: Int64(tally.others)) }
     }
 }

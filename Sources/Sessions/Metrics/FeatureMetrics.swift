@@ -20,34 +20,37 @@ package final class FeatureMetrics: StoreMeter {
         case failed
     }
 
-    /// What a turn was of.
-    enum TurnKind: String, CaseIterable {
-        case intent, bootstrap, work, other
-    }
-
-    private let intents: [Counter]
-    private let turns: [Counter]
-    private let turnTime: Timer
+    private let intents: [any CounterHandler]
+    private let turns: [any CounterHandler]
+    private let turnTime: any TimerHandler
     private let running = Atomic<Int>(0)
 
     init(_ feature: String, _ factory: any MetricsFactory) {
         intents = IntentEnding.allCases.map {
-            Counter(
-                label: "mvi_intents_total", dimensions: [("feature", feature), ("outcome", $0.rawValue)],
-                factory: factory)
+            factory.makeCounter(
+                label: "mvi_intents_total", dimensions: [("feature", feature), ("outcome", $0.rawValue)])
         }
         turns = TurnKind.allCases.map {
-            Counter(
-                label: "mvi_turns_total", dimensions: [("feature", feature), ("kind", $0.rawValue)], factory: factory)
+            factory.makeCounter(label: "mvi_turns_total", dimensions: [("feature", feature), ("kind", $0.rawValue)])
         }
-        turnTime = Timer(
-            label: "mvi_turn_duration_seconds", dimensions: [("feature", feature)], factory: factory)
+        turnTime = factory.makeTimer(label: "mvi_turn_duration_seconds", dimensions: [("feature", feature)])
     }
 
     /// Pieces of launched work that run now.
     package var runningWork: Int { running.load(ordering: .relaxed) }
 
     package func turnTook(_ nanoseconds: UInt64) { turnTime.recordNanoseconds(Int64(clamping: nanoseconds)) }
+    package func turnCommitted(_ kind: TurnKind) {
+        switch kind {
+        case .intent:
+            turns[0].increment()
+            count(.committed)
+        case .bootstrap: turns[1].increment()
+        case .work: turns[2].increment()
+        case .other: turns[3].increment()
+        }
+    }
+
     package func workBegan() { running.wrappingAdd(1, ordering: .relaxed) }
     package func workEnded() { running.wrappingSubtract(1, ordering: .relaxed) }
 
@@ -59,15 +62,6 @@ package final class FeatureMetrics: StoreMeter {
         case .invalid: intents[3].increment()
         case .conflict: intents[4].increment()
         case .failed: intents[5].increment()
-        }
-    }
-
-    func count(_ kind: TurnKind) {
-        switch kind {
-        case .intent: turns[0].increment()
-        case .bootstrap: turns[1].increment()
-        case .work: turns[2].increment()
-        case .other: turns[3].increment()
         }
     }
 }
@@ -89,4 +83,9 @@ extension FeatureMetrics.IntentEnding {
             }
         }
     }
+}
+
+extension CounterHandler {
+    /// One more. Handlers are used as they are: what swift-metrics has around them converts each number generically.
+    func increment() { increment(by: 1) }
 }

@@ -3,21 +3,13 @@ import Locking
 import SessionJournal
 import Tracing
 
-/// How a session's intents, turns and appends are counted: where their results are known, each once.
+/// How a session's intents and appends are counted: where their results are known, each once. Turns are counted by the
+/// store's meter, and with that of an intent the intent.
 extension Session {
     /// An intent that was answered without a turn, or whose store is not at hand.
     func count(_ result: IntentResult, _ feature: FeatureID) {
         guard let ending = FeatureMetrics.IntentEnding(result) else { return }
         shared.metrics.of(feature.name)?.count(ending)
-    }
-
-    /// The turns of a batch that is committed.
-    func countTurns(_ pending: PendingCommit) {
-        for result in pending.results where result.isKept {
-            guard let store = result.host as? SessionStore else { continue }
-            store.metrics?.count(result.kind)
-            for case let link as SessionStore in result.links ?? [] { link.metrics?.count(.other) }
-        }
     }
 }
 
@@ -45,14 +37,6 @@ extension PendingCommit {
         span.attributes["mvi.append"] = ending.rawValue
         if ending == .failed || ending == .unknown { span.setStatus(SpanStatus(code: .error)) }
         span.end()
-    }
-}
-
-extension JobResult {
-    fileprivate var kind: FeatureMetrics.TurnKind {
-        if isBootstrap { return .bootstrap }
-        if job is IntentJob { return .intent }
-        return job.lane == .steps ? .work : .other
     }
 }
 

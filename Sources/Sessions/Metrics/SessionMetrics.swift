@@ -9,25 +9,25 @@ import Synchronization
 package final class SessionMetrics: Sendable {
     /// Of each feature, by its name.
     let features: [String: FeatureMetrics]
-    let streamsOpened: Counter
-    private let streamsEnded: [StreamEnding: Counter]
+    let streamsOpened: any CounterHandler
+    private let streamsEnded: [StreamEnding: any CounterHandler]
     let events: EventCounters
-    let conflations: Counter
-    let labelsReplayed: Counter
-    private let resets: [ResetReason: Counter]
+    let conflations: any CounterHandler
+    let labelsReplayed: any CounterHandler
+    private let resets: [ResetReason: any CounterHandler]
     /// How many jobs of a session were run and committed together.
-    let queueLength: Recorder
-    let appendTime: Timer
-    private let appends: [AppendEnding: Counter]
+    let queueLength: any RecorderHandler
+    private let appendTime: any TimerHandler
+    private let appends: [any CounterHandler]
     /// Sessions that left memory before their time since there was no room.
-    let evictions: Counter
+    let evictions: any CounterHandler
     /// How many stores are in memory.
     let stores = Atomic<Int>(0)
 
     /// Counters of a factory's; the default's do nothing.
     package init(_ factory: any MetricsFactory = NOOPMetricsHandler.instance, features: [String] = []) {
-        func counter(_ name: String, _ dimensions: (String, String)...) -> Counter {
-            Counter(label: name, dimensions: dimensions, factory: factory)
+        func counter(_ name: String, _ dimensions: (String, String)...) -> any CounterHandler {
+            factory.makeCounter(label: name, dimensions: dimensions)
         }
         self.features = Dictionary(
             uniqueKeysWithValues: features.map { ($0, FeatureMetrics($0, factory)) })
@@ -42,12 +42,9 @@ package final class SessionMetrics: Sendable {
             uniqueKeysWithValues: ResetReason.allCases.map {
                 ($0, counter("mvi_stream_resets_total", ("reason", $0.rawValue)))
             })
-        queueLength = Recorder(label: "mvi_queue_length", dimensions: [], aggregate: true, factory: factory)
-        appendTime = Timer(label: "mvi_journal_append_duration_seconds", dimensions: [], factory: factory)
-        appends = Dictionary(
-            uniqueKeysWithValues: AppendEnding.allCases.map {
-                ($0, counter("mvi_journal_appends_total", ("result", $0.rawValue)))
-            })
+        queueLength = factory.makeRecorder(label: "mvi_queue_length", dimensions: [], aggregate: true)
+        appendTime = factory.makeTimer(label: "mvi_journal_append_duration_seconds", dimensions: [])
+        appends = AppendEnding.allCases.map { counter("mvi_journal_appends_total", ("result", $0.rawValue)) }
         evictions = counter("mvi_limits_reached_total", ("limit", "sessions-in-memory"))
     }
 
@@ -59,15 +56,15 @@ package final class SessionMetrics: Sendable {
     func count(_ tally: EventTally) {
         guard !tally.isEmpty else { return }
         events.count(tally)
-        if tally.replayed > 0 { labelsReplayed.increment(by: tally.replayed) }
-        if tally.conflated > 0 { conflations.increment(by: tally.conflated) }
+        if tally.replayed > 0 { labelsReplayed.increment(by: Int64(tally.replayed)) }
+        if tally.conflated > 0 { conflations.increment(by: Int64(tally.conflated)) }
         if let reason = tally.reset { resets[reason]?.increment() }
     }
 
     func ended(_ ending: StreamEnding) { streamsEnded[ending]?.increment() }
 
     func appended(_ ending: AppendEnding, nanoseconds: UInt64) {
-        appends[ending]?.increment()
+        appends[ending.place].increment()
         appendTime.recordNanoseconds(Int64(clamping: nanoseconds))
     }
 }
@@ -75,6 +72,17 @@ package final class SessionMetrics: Sendable {
 /// What became of an append.
 enum AppendEnding: String, CaseIterable {
     case committed, conflict, duplicate, failed, unknown
+
+    /// In `allCases`.
+    fileprivate var place: Int {
+        switch self {
+        case .committed: 0
+        case .conflict: 1
+        case .duplicate: 2
+        case .failed: 3
+        case .unknown: 4
+        }
+    }
 }
 
 /// Why a stream is over: the server's reason if it gave one, else what became of its connection.

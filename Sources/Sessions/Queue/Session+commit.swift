@@ -12,7 +12,7 @@ extension Session: TurnQueueOwner {
         let now = shared.time.sinceEpoch()
         let node = shared.lease?.holder
         let (pending, results, needs) = core.withLock { $0.takeBatch(self, now: now, node: node) }
-        shared.metrics.queueLength.record((pending?.results ?? results).count)
+        shared.metrics.queueLength.record(Int64((pending?.results ?? results).count))
         guard let pending else {
             guard shared.lease != nil, case .confirmation = needs else { return (.committed, results) }
             confirm(results)
@@ -128,7 +128,6 @@ extension Session: TurnQueueOwner {
     /// Applies a committed batch.
     func apply(_ pending: PendingCommit) {
         for store in pending.stores { store.store?.erased.commit() }
-        countTurns(pending)
         let hasTimes = !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty
         let now = hasTimes ? Moment(shared.time) : nil
         let node = shared.lease?.id

@@ -94,14 +94,13 @@ extension Session {
         var environment = shared.stores
         environment.instance = feature.text
         environment.session = info
-        let metrics = shared.metrics.of(definition.name)
-        (environment.meter, environment.tracer) = (metrics, shared.tracer)
+        (environment.meter, environment.tracer) = (shared.metrics.of(definition.name), shared.tracer)
         let seed = ErasedStore.Seed(
             environment: environment, middleware: shared.middleware, stored: stored,
             stateLimit: shared.limits.stateBytes, outboxLimit: shared.limits.outboxBytes, principal: principal)
         do {
             guard let erased = try definition.make(feature.key, seed) else { throw StoreError.featureNotFound }
-            let store = SessionStore(self, feature, erased, environment, metrics)
+            let store = SessionStore(self, feature, erased, environment)
             // Until the journal has this node for the session's owner.
             if shared.lease != nil { store.scope.pause() }
             return store

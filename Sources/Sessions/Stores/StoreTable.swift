@@ -157,14 +157,9 @@ final class SessionStore: StoreHost {
     let session: Session
     let feature: FeatureID
     let erased: ErasedStore
-    let metrics: FeatureMetrics?
     let scope: StoreScope
 
-    init(
-        _ session: Session, _ feature: FeatureID, _ erased: ErasedStore, _ environment: StoreEnvironment,
-        _ metrics: FeatureMetrics?
-    ) {
-        self.metrics = metrics
+    init(_ session: Session, _ feature: FeatureID, _ erased: ErasedStore, _ environment: StoreEnvironment) {
         self.session = session
         self.feature = feature
         self.erased = erased
