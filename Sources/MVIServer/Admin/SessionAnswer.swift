@@ -44,7 +44,10 @@ enum SessionAnswer {
             object.add("created", time: memory.created)
             object.add("lastUsed", time: memory.lastUsed)
         }
-        if let expiresAt = memory?.expiresAt ?? session.expiresAt { object.add("expiresAt", time: expiresAt) }
+        // While a reminder is to come, it lives on.
+        if kept?.reminders.isEmpty ?? true, let expiresAt = memory?.expiresAt ?? session.expiresAt {
+            object.add("expiresAt", time: expiresAt)
+        }
         object.add("kept", kept != nil)
         if let damage = session.damage { object.add("damage", damage) }
         if let kept {

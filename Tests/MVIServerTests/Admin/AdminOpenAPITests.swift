@@ -5,7 +5,7 @@ import Testing
 @Suite("openapi-admin.yaml and the admin port say the same")
 struct AdminOpenAPITests {
     @Test func `neither has an operation that the other lacks`() async throws {
-        try await AdminPort.run { port in
+        try await AdminPort.run { port async throws in
             let application = try #require(port.server.assembly.adminApplication)
             var served: [String: String] = [:]
             for route in application.router.endpoints {
