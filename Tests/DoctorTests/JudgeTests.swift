@@ -300,7 +300,7 @@ struct JudgeTests {
         row.change(&measured)
         let finding = try #require(Judge.findings(measured).first { $0.check == row.check })
         #expect(finding.verdict == row.verdict, "\(finding.measured)")
-        #expect(finding.measured.contains(row.words), "\(finding.measured)")
+        #expect(row.words.isEmpty || finding.measured.contains(row.words), "\(finding.measured)")
         #expect(finding.advice != nil || finding.verdict != .wrong, "no advice for what is wrong")
     }
 
