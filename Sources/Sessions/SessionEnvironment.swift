@@ -71,7 +71,6 @@ package final class SessionEnvironment: Sendable {
     package let metrics: SessionMetrics
     /// Where turns, appends and launched work are traced; nil for nobody.
     let tracer: StoreTracer?
-    let appendTracer: (any Tracer)?
     let streamPlaces: Places
     let waitPlaces: Places
     /// When the journal last said where sessions are, on the monotonic clock.
@@ -95,7 +94,6 @@ package final class SessionEnvironment: Sendable {
         (self.clock, self.executor, self.middleware) = (clock, executor, middleware)
         (self.heartbeat, self.report, self.metrics) = (heartbeat, report, metrics)
         self.tracer = tracer.map { StoreTracer($0) }
-        appendTracer = tracer
         sharedJournal = journal as? any SharedJournal
         lease = sharedJournal.map { _ in NodeLease(time: time) }
         owned = sharedJournal.map { _ in OwnedSessions() }

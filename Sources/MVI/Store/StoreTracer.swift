@@ -27,6 +27,13 @@ package final class StoreTracer: Sendable {
         return result
     }
 
+    /// The span of an append with turns of those traces.
+    package func append(_ traces: [ServiceContext]) -> any Span {
+        let span = tracer.startAnySpan("append", context: traces.first ?? .topLevel, ofKind: .client)
+        for trace in traces.dropFirst() { span.addLink(SpanLink(context: trace, attributes: [:])) }
+        return span
+    }
+
     /// Runs launched work in a span of its own, which is the current one meanwhile.
     func trace(
         _ origin: WorkOrigin, _ id: WorkID?, in environment: StoreEnvironment, _ work: () async throws -> Void

@@ -13,27 +13,25 @@ extension Session {
     }
 }
 
-extension PendingCommit {
-    /// The span of an append: a child of the first intent's in it; the others' are linked.
-    static func span(
-        _ tracer: any Tracer, _ session: Session, _ batch: JournalBatch, _ results: ShortList<JobResult>
-    ) -> any Span {
+/// The span of an append: a child of the first intent's in it; the others' are linked. A class, so that a batch that is
+/// not traced has one empty reference.
+final class AppendSpan: Sendable {
+    private let span: any Span
+
+    init(_ tracer: StoreTracer, _ session: Session, head: UInt64, _ results: ShortList<JobResult>) {
         var traces: [ServiceContext] = []
         for result in results {
             let trace = (result.job as? IntentJob)?.request.trace ?? (result.job as? any TurnJob)?.trace
             if let trace { traces.append(trace) }
         }
-        let span = tracer.startAnySpan("append", context: traces.first ?? .topLevel, ofKind: .client)
-        for trace in traces.dropFirst() { span.addLink(SpanLink(context: trace, attributes: [:])) }
+        span = tracer.append(traces)
         span.attributes["mvi.session"] = session.id
-        span.attributes["mvi.head"] = Int64(clamping: batch.head.number)
+        span.attributes["mvi.head"] = Int64(clamping: head)
         span.attributes["mvi.turns"] = Int64(results.count)
-        return span
     }
 
     /// The journal has answered.
-    func endSpan(_ ending: AppendEnding) {
-        guard let span else { return }
+    func end(_ ending: AppendEnding) {
         span.attributes["mvi.append"] = ending.rawValue
         if ending == .failed || ending == .unknown { span.setStatus(SpanStatus(code: .error)) }
         span.end()

@@ -51,7 +51,7 @@ extension Session: TurnQueueOwner {
     fileprivate func finish(_ pending: PendingCommit, _ result: AppendResult) -> CommitEnd? {
         let ending = AppendEnding(result)
         shared.metrics.appended(ending, nanoseconds: monotonicNanoseconds() - pending.begun)
-        pending.endSpan(ending)
+        pending.span?.end(ending)
         switch result {
         case .committed:
             apply(pending)

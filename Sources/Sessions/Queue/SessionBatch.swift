@@ -1,7 +1,6 @@
 import Locking
 import MVI
 import SessionJournal
-import Tracing
 
 /// The turns that ran since the last commit: the working copies of what they change, and the rows that will be appended.
 struct SessionBatch {
@@ -81,7 +80,7 @@ final class PendingCommit: Sendable {
     /// When it was taken to be appended; see `monotonicNanoseconds`.
     let begun = monotonicNanoseconds()
     /// Of the append; nil where nothing is traced.
-    let span: (any Span)?
+    let span: AppendSpan?
 
     init(
         _ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch, isKept: Bool,
@@ -93,8 +92,11 @@ final class PendingCommit: Sendable {
         stores = working.stores
         results = working.results
         self.isKept = isKept
-        span = session.shared.appendTracer.map { [batch, results = working.results] in
-            Self.span($0, session, batch, results)
+        // Not by `map`: a closure would be given copies of all this.
+        if let tracer = session.shared.tracer {
+            span = AppendSpan(tracer, session, head: self.batch.head.number, results)
+        } else {
+            span = nil
         }
     }
 
