@@ -21,10 +21,12 @@ COPY Benchmarks/Sources Benchmarks/Sources
 COPY Fuzzing/Sources Fuzzing/Sources
 COPY Trials/Sources Trials/Sources
 COPY Examples Examples
-# Swift's own libraries go into the binary, so the image below needs none of them.
+# Swift's own libraries go into the binary, so the image below needs none of them. ICU must not: a package that imports
+# Foundation, where FoundationEssentials would do, brings it along and doubles the binary.
 RUN swift build -c release --product mvi-server --static-swift-stdlib \
  && install -D "$(swift build -c release --static-swift-stdlib --show-bin-path)/mvi-server" /out/mvi-server \
- && strip /out/mvi-server
+ && strip /out/mvi-server \
+ && if grep -q icudt /out/mvi-server; then echo "mvi-server has ICU in it: what imports Foundation?" >&2; exit 1; fi
 
 # --- Run --------------------------------------------------------------------------------------------------------------
 FROM debian:bookworm-slim
