@@ -51,3 +51,16 @@ public struct Failure: Error, Sendable {
         return mirror.children.first?.label ?? String(describing: intent)
     }
 }
+
+extension Failure.Stage {
+    /// In traces and metrics, where an id of work would be one of too many.
+    package var name: String {
+        switch self {
+        case .bootstrap: "bootstrap"
+        case .signIn: "signIn"
+        case .check: "check"
+        case .execute: "execute"
+        case .work: "work"
+        }
+    }
+}

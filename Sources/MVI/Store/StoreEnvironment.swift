@@ -7,9 +7,9 @@ public struct StoreEnvironment: Sendable {
     public var instance: String
     /// Whose store it is.
     public var session: SessionInfo
-    /// Measures what the store does; nil for nobody.
+    /// Measures what the store does; nil where nothing is measured.
     @usableFromInline package var meter: (any StoreMeter)?
-    /// Traces its turns and launched work; nil for nobody.
+    /// Traces its turns and launched work; nil where nothing is traced.
     @usableFromInline package var tracer: StoreTracer?
     private var shared: Shared
 

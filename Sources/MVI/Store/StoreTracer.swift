@@ -60,15 +60,3 @@ extension StoreEnvironment {
     /// The feature's name: an instance without its key, so that spans of one kind have one name.
     fileprivate var feature: String { String(instance.prefix { $0 != ":" }) }
 }
-
-extension Failure.Stage {
-    fileprivate var name: String {
-        switch self {
-        case .bootstrap: "bootstrap"
-        case .signIn: "signIn"
-        case .check: "check"
-        case .execute: "execute"
-        case .work: "work"
-        }
-    }
-}

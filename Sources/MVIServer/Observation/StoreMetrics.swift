@@ -41,16 +41,6 @@ extension StorePlace {
 
 extension Failure.Stage {
     fileprivate static let names = ["bootstrap", "signIn", "check", "execute", "work"]
-
-    fileprivate var name: String {
-        switch self {
-        case .bootstrap: "bootstrap"
-        case .signIn: "signIn"
-        case .check: "check"
-        case .execute: "execute"
-        case .work: "work"
-        }
-    }
 }
 
 /// A journal's transactions, as metrics.
