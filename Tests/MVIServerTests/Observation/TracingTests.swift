@@ -70,6 +70,8 @@ struct TracingTests {
                     ], body: intent))
             let live = try server.live(session)
             while !live.queue.isIdle { await Task.yield() }
+            // Observers are told after the answer, on threads of their own.
+            while !seen.withLock({ $0.keys.contains("observer") }) { await Task.yield() }
         }
         try test(tracer, seen.withLock { $0 })
     }
