@@ -5,6 +5,14 @@ import NIOPosix
 import Sessions
 import Top
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// Where a server's metrics are.
 struct MetricsAddress: Sendable, Equatable {
     /// What is asked.
@@ -91,6 +99,8 @@ struct MetricsClient: Sendable {
         case let error as HTTPClientError where error == .connectTimeout || error == .deadlineExceeded:
             "it took too long"
         case is NIOConnectionError: "nothing listens there"
+        // Where the refusal comes while the connection is being set up.
+        case let error as IOError where error.errnoCode == ECONNREFUSED: "nothing listens there"
         default: String("\(error)".prefix(200))
         }
     }
