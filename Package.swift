@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "JournalConformance", targets: ["JournalConformance"]),
         .library(name: "PrometheusMetrics", targets: ["PrometheusMetrics"]),
         .library(name: "NodeTransport", targets: ["NodeTransport"]),
+        .library(name: "PostgresServer", targets: ["PostgresServer"]),
         .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
         .executable(name: "shop", targets: ["shop"]),
@@ -129,6 +130,7 @@ let package = Package(
             dependencies: [
                 "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking",
                 "CResources", "PrometheusMetrics", "Schema",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -143,6 +145,14 @@ let package = Package(
             dependencies: [
                 "MVIServer", .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings),
+        // Servers that share a PostgreSQL database, as a command is told of it.
+        .target(
+            name: "PostgresServer",
+            dependencies: [
+                "MVIServer", "NodeTransport", "PostgresJournal", "SessionJournal",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         // Of its own, so that only servers with JWTs build one.
@@ -177,16 +187,12 @@ let package = Package(
         .executableTarget(
             name: "mvi-server",
             dependencies: [
-                "DemoFeatures", "Doctor", "JWTAuthentication", "MVIServer", "NodeTransport", "PostgresJournal",
-                "PrometheusMetrics", "SQLiteJournal", "SessionJournal", "Sessions", "Top",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
+                "DemoFeatures", "Doctor", "JWTAuthentication", "MVIServer", "PostgresServer", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
@@ -196,7 +202,6 @@ let package = Package(
             name: "shop",
             dependencies: [
                 "JWTAuthentication", "MVI", "MVIServer",
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),

@@ -14,18 +14,21 @@ import SessionJournal
 ///     Keyed { OrderDetail(id: $0, orders: orders) }
 /// }.run()
 /// ```
+///
+/// A program that is nothing but a server is a ``FeatureServerCommand``, which has flags, help and commands.
 public struct FeatureServer: Sendable {
     let content: ServerContent
     private let directory: SessionDirectory
     private let authenticator: (any Authenticator)?
-    private let settings: ServerSettings?
-    private let logger: Logger?
     private let middleware: [any CommonMiddleware]
     private let page: [PageResource]
     private let services: [any Service]
-    private let journal: (any Journal)?
-    private let peers: (any PeerTransport)?
-    private let metrics: any MetricsFactory
+    // What a `FeatureServerCommand` adds where it is nil.
+    var settings: ServerSettings?
+    var logger: Logger?
+    var journal: (any Journal)?
+    var peers: (any PeerTransport)?
+    var metrics: (any MetricsFactory)?
 
     /// A server that does not run yet.
     ///
@@ -40,26 +43,19 @@ public struct FeatureServer: Sendable {
     ///     after the last was answered.
     ///   - peers: how other servers with the same journal are reached, which has to be a `SharedJournal`: `NodeTransport` has
     ///     one. Nil for one server. The server closes it.
-    ///   - metrics: where metrics go: with a `PrometheusRegistry`, as by default, they are read at `/metrics` on the admin
-    ///     port; give the same to `MetricsSystem.bootstrap` to have those of features among them.
+    ///   - metrics: where metrics go: with a `PrometheusRegistry` they are read at `/metrics` on the admin port; give the
+    ///     same to `MetricsSystem.bootstrap` to have those of features among them. Nil for one of its own.
     ///   - content: what is served.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
-        metrics: any MetricsFactory = PrometheusRegistry(),
-        @FeatureBuilder content: () throws -> ServerContent
+        metrics: (any MetricsFactory)? = nil, @FeatureBuilder content: () throws -> ServerContent
     ) rethrows {
-        self.authenticator = authenticator
-        self.settings = settings
-        self.logger = logger
-        self.middleware = middleware
-        self.page = page
-        self.journal = journal
-        self.services = services
-        (self.peers, self.metrics) = (peers, metrics)
-        self.content = try content()
-        directory = SessionDirectory()
+        try self.init(
+            settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
+            authenticator: authenticator, services: services, peers: peers, metrics: metrics
+        ) { _ in try content() }
     }
 
     /// The same for features that reach the server's sessions, such as an administrator's list of them.
@@ -75,7 +71,7 @@ public struct FeatureServer: Sendable {
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
         page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
-        metrics: any MetricsFactory = PrometheusRegistry(),
+        metrics: (any MetricsFactory)? = nil,
         @FeatureBuilder content: (_ sessions: SessionDirectory) throws -> ServerContent
     ) rethrows {
         self.authenticator = authenticator
@@ -107,7 +103,7 @@ public struct FeatureServer: Sendable {
             content, settings: settings, logger: logger, middleware: middleware, page: page, journal: journal,
             authenticator: authenticator, directory: directory,
             peers: journal is any SharedJournal ? peers : nil, systemd: SystemdNotifier(logger: logger),
-            observation: ServerObservation(metrics, tracer: ServerObservation.tracer),
+            observation: ServerObservation(metrics ?? PrometheusRegistry(), tracer: ServerObservation.tracer),
             accessLog: settings.accessLog ? Self.unbounded(own) : nil)
         let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }
         var configuration = ServiceGroupConfiguration(
@@ -137,13 +133,17 @@ public struct FeatureServer: Sendable {
         logger.info("Stopped")
     }
 
+    /// What the server's features look like on the wire. Throws as `FeatureTypes.init` does.
+    public func types() throws -> FeatureTypes { try FeatureTypes(content) }
+
     private func openJournal(_ settings: ServerSettings, _ logger: Logger) async throws -> any Journal {
         if let journal { return journal }
         if case .postgres = settings.journal {
             throw SettingError(
                 name: "journal", given: "postgres",
                 expected:
-                    "sqlite or memory: this server was built without PostgreSQL (give FeatureServer a PostgresJournal)")
+                    "sqlite or memory: this server was built without PostgreSQL (see FeatureServerCommand.sharedStorage)"
+            )
         }
         guard settings.journal == .sqlite, let folder = settings.dataFolder else {
             logger.notice("Sessions are kept in memory only: they end with the process")

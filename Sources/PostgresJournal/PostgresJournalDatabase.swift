@@ -2,10 +2,8 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// A journal in PostgreSQL as tools look at it, beside servers that run or while none does.
-///
-/// Everything is only read. Its methods block; each call makes a connection and sees one moment.
-public struct PostgresJournalDatabase: Sendable {
+/// A journal in PostgreSQL as tools look at it. Each call makes a connection.
+public struct PostgresJournalDatabase: JournalInspection {
     private let target: ConnectionTarget
     private let sql: Statements
 
@@ -20,16 +18,12 @@ public struct PostgresJournalDatabase: Sendable {
     /// Host, port, database, user and schema: no password.
     public var place: String { "\(target.description), schema \(sql.plainSchema)" }
 
-    /// Sessions in the order in which they were made.
-    ///
-    /// - Parameter session: the last one of the call before; nil to begin.
     public func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [SessionOverview] {
         try read([SessionReads.list(sql, after: session, limit: limit)]) { results in
             try results.first?.map { try $0.overview() } ?? []
         }
     }
 
-    /// Everything that is kept of the session with a public id; nil if there is none.
     public func export(_ id: String) throws(StoreError) -> SessionExport? {
         let reads = SessionReads(sql, .id(id), .export)
         return try read(reads.statements) { results in try reads.results(results).export() }

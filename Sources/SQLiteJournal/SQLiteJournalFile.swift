@@ -2,27 +2,23 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// A journal as tools look at it, beside a server that runs or while none does.
+/// A SQLite journal as tools look at it.
 ///
 /// But for `restore`, everything is only read: nothing is copied from the log, and no file is made or changed, but for the
-/// log's index when the log was left behind without one. Its methods block; each call sees one moment.
-public struct SQLiteJournalFile: Sendable {
-    /// A session in a list.
-    public typealias Overview = SessionOverview
-
+/// log's index when the log was left behind without one. 
+public struct SQLiteJournalFile: JournalInspection {
     private let files: JournalFiles
 
     /// The journal in a folder.
     public init(directory: String) { files = JournalFiles(folder: directory) }
 
-    /// Sessions in the order in which they were made.
-    ///
-    /// - Parameter session: the last one of the call before; nil to begin.
-    public func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [Overview] {
+    /// The folder.
+    public var place: String { files.folder }
+
+    public func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [SessionOverview] {
         try read { connection in try connection.list(after: session, limit: limit) }
     }
 
-    /// Everything that is kept of the session with a public id; nil if there is none.
     public func export(_ id: String) throws(StoreError) -> SessionExport? {
         try read { connection in try connection.export(id) }
     }

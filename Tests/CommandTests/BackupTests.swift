@@ -3,6 +3,7 @@ import SQLiteJournal
 import SessionJournal
 import Testing
 
+@testable import MVIServer
 @testable import mvi_server
 
 #if canImport(Glibc)

@@ -1,14 +1,15 @@
 import Testing
 
+@testable import MVIServer
 @testable import mvi_server
 
 @Suite("The data folder of a command")
 struct DataFolderTests {
     private func folder(_ arguments: String...) async throws -> String {
-        switch try ServerCommand.parseAsRoot(arguments) {
-        case let command as BackupCommand: try await command.server.existingDataFolder()
-        case let command as SessionsCommand: try await command.server.existingDataFolder()
-        case let command as ExportCommand: try await command.server.existingDataFolder()
+        switch try ServerProgram<DemoServer>.parseAsRoot(arguments) {
+        case let command as BackupCommand<DemoServer>: try await command.program.existingDataFolder()
+        case let command as SessionsCommand<DemoServer>: try await command.program.existingDataFolder()
+        case let command as ExportCommand<DemoServer>: try await command.program.existingDataFolder()
         default: throw CommandFailure("no command that reads the data folder")
         }
     }

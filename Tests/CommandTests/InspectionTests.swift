@@ -12,7 +12,7 @@ import WireJSON
 struct InspectionTests {
     private func list(_ folder: String, step: Int) throws -> String {
         var text: [UInt8] = []
-        try SessionList.write(ofFolder: folder, step: step) {
+        try SessionList.write(of: SQLiteJournalFile(directory: folder), step: step) {
             text += $0
             return true
         }
@@ -43,7 +43,7 @@ struct InspectionTests {
         let journal = try await KeptSessions.open(folder.path)
         try await KeptSessions.add(1...3, to: journal)
         var pieces = 0
-        try SessionList.write(ofFolder: folder.path, step: 1) { _ in
+        try SessionList.write(of: SQLiteJournalFile(directory: folder.path), step: 1) { _ in
             pieces += 1
             return pieces < 2
         }
@@ -61,9 +61,9 @@ struct InspectionTests {
         let folder = try TemporaryFolder()
         let journal = try await KeptSessions.open(folder.path)
         try await KeptSessions.add(1...2, to: journal)
-        let live = try Export.document(of: "session-2", inFolder: folder.path)
+        let live = try Export.document(of: "session-2", in: SQLiteJournalFile(directory: folder.path))
         await journal.close()
-        let later = try Export.document(of: "session-2", inFolder: folder.path)
+        let later = try Export.document(of: "session-2", in: SQLiteJournalFile(directory: folder.path))
         #expect(live == later)
         let export = try #require(try SQLiteJournalFile(directory: folder.path).export("session-2"))
         #expect(live == SessionDocument.write(export))
@@ -78,11 +78,11 @@ struct InspectionTests {
         try await KeptSessions.add(1...1, to: journal)
         await journal.close()
         let error = #expect(throws: CommandFailure.self) {
-            try Export.document(of: "session-9", inFolder: folder.path)
+            try Export.document(of: "session-9", in: SQLiteJournalFile(directory: folder.path))
         }
         #expect(
             error?.description
-                == "There is no session 'session-9' in '\(folder.path)'. `mvi-server sessions` lists those that there are."
+                == "There is no session 'session-9' in '\(folder.path)'. The command `sessions` lists those that there are."
         )
     }
 
@@ -90,7 +90,9 @@ struct InspectionTests {
         let folder = try TemporaryFolder()
         let errors = [
             #expect(throws: CommandFailure.self) { try list(folder.path, step: 1) },
-            #expect(throws: CommandFailure.self) { try Export.document(of: "s", inFolder: folder.path) },
+            #expect(throws: CommandFailure.self) {
+                try Export.document(of: "s", in: SQLiteJournalFile(directory: folder.path))
+            },
         ]
         #expect(errors.map { $0?.description } == Array(repeating: "There is no journal in \(folder.path).", count: 2))
         #expect(!TemporaryFolder.isThere("\(folder.path)/journal.sqlite"))

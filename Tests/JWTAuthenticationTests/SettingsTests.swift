@@ -49,9 +49,9 @@ struct SettingsTests {
     @Test(
         "settings that are incomplete or contradict each other are refused with what to do",
         arguments: [
-            (["jwt-keys": "k"], "--jwt-issuer cannot be ''"),
-            (["jwt-audience": "shop"], "--jwt-issuer cannot be ''"),
-            (["jwt-issuer": "i", "jwt-keys": "k"], "--jwt-audience cannot be ''"),
+            (["jwt-keys": "k"], "--jwt-issuer is missing"),
+            (["jwt-audience": "shop"], "--jwt-issuer is missing"),
+            (["jwt-issuer": "i", "jwt-keys": "k"], "--jwt-audience is missing"),
             (["jwt-issuer": "i", "jwt-audience": "a"], "or give --jwt-secret instead"),
             (["jwt-issuer": "i", "jwt-audience": "a,,b", "jwt-keys": "k"], "--jwt-audience cannot be 'a,,b'"),
             (

@@ -54,8 +54,8 @@ struct SettingsTests {
         try await withFile(#"{"setting": \#(json), "other": 1}"#) { path in
             let source = try await SettingsSource(
                 flags: ["config": path], environment: [:], known: ["setting", "other"])
-            #expect(source.text("setting") == text)
-            #expect(source.text("other") == "1")
+            #expect(source.text("setting", variable: "MVI_SETTING") == text)
+            #expect(source.text("other", variable: "MVI_OTHER") == "1")
         }
     }
 
@@ -134,15 +134,14 @@ struct SettingsTests {
 
     @Test("every setting is a flag of the command, and every flag a setting")
     func flags() throws {
-        let names =
-            ServerSettings.catalogue.map(\.name) + DemoSettings.catalogue.map(\.name) + JWTSettings.names + ["config"]
+        let names = ServerSettings.catalogue.map(\.name) + ["config"]
         // A flag without a value means that it is so.
         let switches = ["require-identity", "access-log"]
         let arguments = names.flatMap { switches.contains($0) ? ["--\($0)"] : ["--\($0)", "value of \($0)"] }
         let given = try ServerFlags.parse(arguments).given
         let values = names.map { ($0, switches.contains($0) ? "true" : "value of \($0)") }
         #expect(given == Dictionary(uniqueKeysWithValues: values))
-        let help = ServerCommand.helpMessage(columns: 1_000)
+        let help = ServerProgram<DemoServer>.helpMessage(columns: 1_000)
         for name in names { #expect(help.contains(switches.contains(name) ? "--\(name) " : "--\(name) <")) }
         for setting in ServerSettings.catalogue {
             let ending = setting.defaultText.isEmpty ? "]" : "; default: \(setting.defaultText)]"
@@ -161,7 +160,7 @@ struct SettingsTests {
             guard let row, !setting.defaultText.isEmpty, !decided.contains(setting.name) else { continue }
             #expect(row.contains("`\(setting.defaultText)`"), "--\(setting.name) is \(setting.defaultText) by default")
         }
-        for name in DemoSettings.catalogue.map(\.name) + JWTSettings.names {
+        for name in DemoServer.settings.map(\.name) {
             #expect(rows.contains { $0.contains("`--\(name)`") }, "--\(name) has no row")
         }
     }

@@ -79,7 +79,7 @@ import Testing
             #expect(await journal.append(turn).isCommitted)
         }
         let file = SQLiteJournalFile(directory: folder.path)
-        var listed: [SQLiteJournalFile.Overview] = []
+        var listed: [SessionOverview] = []
         while true {
             let page = try file.sessions(after: listed.last?.key, limit: 3)
             listed += page

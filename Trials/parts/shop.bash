@@ -16,7 +16,7 @@ build_shop() {
 
 start_shop() {
     launch env MVI_HOST=127.0.0.1 MVI_PORT="$port" MVI_DATA="$data" MVI_JWT_ISSUER=trial MVI_JWT_AUDIENCE=shop \
-        MVI_JWT_SECRET="$jwt_secret" SHOP_PAYMENT_SECRET=trial SHOP_RESERVATION_SECONDS=1 "$shop"
+        MVI_JWT_SECRET="$jwt_secret" SHOP_PAYMENT_SECRET=trial SHOP_RESERVATION=1s "$shop"
 }
 
 run_shop() {

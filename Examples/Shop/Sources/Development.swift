@@ -3,7 +3,7 @@ import JWTKit
 import MVI
 import MVIServer
 
-/// NOT FOR PRODUCTION: lets anybody sign in as anybody, and pay without money. Off unless `SHOP_DEVELOPMENT` is `1`.
+/// NOT FOR PRODUCTION: lets anybody sign in as anybody, and pay without money. Off unless `--development` is given.
 struct Development: Sendable {
     private struct Claims: JWTPayload {
         let iss, aud, sub: String
@@ -20,7 +20,7 @@ struct Development: Sendable {
 
     let issuer: String
     let audience: String
-    let secret: String
+    let secret: [UInt8]
 
     @FeatureBuilder var content: ServerContent {
         Endpoint(.post, "/development/jwt", summary: "NOT FOR PRODUCTION: a JWT for anybody.") { request, _ in

@@ -1,34 +1,48 @@
-import Configuration
 import JWTAuthentication
-import Logging
 import MVIServer
 
+/// The program: its settings are the server's, those of JWTs, and three of its own.
 @main
-struct Main {
-    /// Serves the shop. Its settings are the server's and those of JWTs (`MVI_…`), and `SHOP_PAYMENT_SECRET`,
-    /// `SHOP_RESERVATION_SECONDS` and `SHOP_DEVELOPMENT`.
-    static func main() async throws {
-        let logger = Logger(label: "shop")
-        let variables = ConfigReader(provider: EnvironmentVariablesProvider())
-        let settings = try await ServerSettings.load(others: JWTSettings.names)
-        let jwt = try await JWTSettings.load()
-        var shop = Shop(paymentSecret: try variables.requiredString(forKey: "shop.payment.secret", isSecret: true))
-        shop.reservation = .seconds(variables.int(forKey: "shop.reservation.seconds", default: 600))
-        if variables.bool(forKey: "shop.development", default: false), let jwt, let issuer = jwt.issuer,
-            let secret = variables.string(forKey: "mvi.jwt.secret", isSecret: true)
-        {
+struct Main: FeatureServerCommand {
+    static let name = "shop"
+    static let summary = "Serve a shop: catalogue, carts, orders, offers."
+
+    var jwt = JWTSettings()
+    var paymentSecret = ""
+    var reservation: Duration = .seconds(600)
+    var isForDevelopment = false
+
+    static let settings: [Setting<Self>] =
+        JWTSettings.settings(\.jwt) + [
+            Setting("payment-secret", \.paymentSecret, .secret, "What the payments' provider signs its events with."),
+            Setting(
+                "reservation", \.reservation, .time(.seconds(1) ... .seconds(86_400)),
+                "How long an order waits for its payment.", valueName: "time"),
+            Setting(
+                "development", \.isForDevelopment, .flag,
+                "NOT FOR PRODUCTION: anybody can sign in as anybody, and pay without money."),
+        ]
+
+    func server(_ start: ServerStart) async throws -> FeatureServer {
+        guard !paymentSecret.isEmpty || !start.isServing else {
+            throw SettingError(
+                name: "payment-secret", given: "", expected: "the secret of the payments' provider",
+                prefix: Self.environmentPrefix)
+        }
+        let logger = start.logger
+        var shop = Shop(paymentSecret: paymentSecret)
+        shop.reservation = reservation
+        if isForDevelopment, let issuer = jwt.issuer, let audience = jwt.audiences.first, let secret = jwt.secret {
             logger.warning("NOT FOR PRODUCTION: anybody can sign in as anybody, and pay without money")
-            shop.development = Development(issuer: issuer, audience: jwt.audiences[0], secret: secret)
+            shop.development = Development(issuer: issuer, audience: audience, secret: secret.bytes)
         }
         let analytics = Analytics { entry in
             logger.info("\(entry.who ?? "somebody"): \(entry.feature) \(entry.what)")
         }
-        var authenticator: JWTAuthenticator?
-        if let jwt { authenticator = try await JWTAuthenticator(jwt, logger: logger) }
-        try await FeatureServer(
-            settings: settings, logger: logger, middleware: [analytics], page: Shop.page, authenticator: authenticator
+        return FeatureServer(
+            middleware: [analytics], page: Shop.page, authenticator: try await jwt.authenticator(logger: logger)
         ) { sessions in
             shop.content(sessions)
-        }.run(arguments: Array(CommandLine.arguments.dropFirst()))
+        }
     }
 }

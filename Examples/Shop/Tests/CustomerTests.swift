@@ -108,7 +108,7 @@ struct CustomerTests {
         let (issuer, secret) = ("https://login.example.com/", "0123456789abcdef0123456789abcdef")
         let jwt = JWTSettings(issuer: issuer, audiences: ["shop"], secret: JWTSecret(secret))
         try await ShopServer.run(
-            development: Development(issuer: issuer, audience: "shop", secret: secret),
+            development: Development(issuer: issuer, audience: "shop", secret: Array(secret.utf8)),
             authenticator: try await JWTAuthenticator(jwt)
         ) { server in
             struct Token: Decodable { let jwt: String }

@@ -1,6 +1,7 @@
 /// A secret that the issuer and the server share. No text of it, and nothing that prints it, shows its bytes.
 public struct JWTSecret: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    let bytes: [UInt8]
+    /// The secret itself.
+    public let bytes: [UInt8]
 
     /// The UTF-8 bytes of a text.
     public init(_ text: String) { bytes = Array(text.utf8) }

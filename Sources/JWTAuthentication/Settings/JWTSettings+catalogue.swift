@@ -28,7 +28,7 @@ extension JWTSettings {
         _ name: String, _ valueName: String, _ summary: String,
         _ path: any WritableKeyPath<JWTSettings, Value> & Sendable, _ format: SettingFormat<Value>
     ) -> Setting<JWTSettings> {
-        Setting(name, .callers, valueName, summary, path, format, defaults: JWTSettings())
+        Setting(name, valueName, summary, path, format, defaults: JWTSettings())
     }
 }
 

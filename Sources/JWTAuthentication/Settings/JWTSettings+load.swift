@@ -1,3 +1,4 @@
+import Logging
 import MVIServer
 
 extension JWTSettings {
@@ -20,11 +21,26 @@ extension JWTSettings {
         return try read(source)
     }
 
+    /// The settings for a `FeatureServerCommand` that has them as a member: `JWTSettings.settings(\.jwt)`.
+    public static func settings<Command>(
+        _ path: any WritableKeyPath<Command, JWTSettings> & Sendable
+    ) -> [Setting<Command>] {
+        catalogue.map { $0.at(path) }
+    }
+
+    /// An authenticator for these settings; nil if there are none.
+    ///
+    /// - Throws: `SettingError` for settings that contradict each other or miss one, and what `JWTAuthenticator` throws.
+    public func authenticator(logger: Logger) async throws -> JWTAuthenticator? {
+        guard !isEmpty else { return nil }
+        try check()
+        return try await JWTAuthenticator(self, logger: logger)
+    }
+
     /// The names of the settings: flags without dashes.
     public static var names: [String] { catalogue.map(\.name) }
 
-    /// The settings of a source, checked; nil if it has none of JWTs.
-    package static func read(_ source: SettingsSource) throws(SettingError) -> JWTSettings? {
+    private static func read(_ source: SettingsSource) throws(SettingError) -> JWTSettings? {
         var settings = JWTSettings()
         try source.apply(catalogue, to: &settings)
         guard !settings.isEmpty else { return nil }

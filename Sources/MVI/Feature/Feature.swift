@@ -146,7 +146,7 @@ public enum StartReason: Sendable, Equatable {
 }
 
 /// `LessonDetail` → `lesson-detail`; a run of capitals is one word (`URLList` → `url-list`).
-func kebabCase(_ typeName: String) -> String {
+package func kebabCase(_ typeName: String) -> String {
     // A generic type's arguments are no part of the name.
     let letters = Array(typeName.prefix { $0 != "<" })
     var result = ""

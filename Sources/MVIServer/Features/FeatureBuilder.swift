@@ -12,6 +12,9 @@ public struct ServerContent: Sendable {
         (self.features, self.endpoints) = (features, endpoints)
     }
 
+    /// Whether it has neither features nor endpoints.
+    var isEmpty: Bool { features.isEmpty && endpoints.isEmpty }
+
     fileprivate init(_ parts: [ServerContent]) {
         self.init(features: parts.flatMap(\.features), endpoints: parts.flatMap(\.endpoints))
     }

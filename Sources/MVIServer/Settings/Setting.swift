@@ -1,49 +1,80 @@
 /// One thing that can be set, as it is declared: by flag, environment variable or configuration file, always as text
 /// and always the same one.
-package struct Setting<Root>: Sendable {
-    /// A heading in `--help`.
-    package enum Group: String, Sendable, CaseIterable {
-        case listening = "Listening"
-        case callers = "Who may call"
-        case keeping = "What is kept"
-        case limits = "Limits"
-        case times = "Times"
-        case running = "Running"
-        case demo = "Demo features"
-    }
-
+///
+/// ```swift
+/// static let settings = [
+///     Setting("reservation", \.reservation, .time(.seconds(1) ... .seconds(3_600)), "How long an order waits.")
+/// ]
+/// ```
+public struct Setting<Root>: Sendable {
     /// The flag without its dashes, which is also the key in a configuration file.
-    package let name: String
-    package let group: Group
+    public let name: String
+    /// The environment variable.
+    public let environmentName: String
     /// What the value is called in `--help`.
     package let valueName: String
     package let summary: String
     /// The default as it would be given; empty for none.
     package let defaultText: String
+    /// Whether the flag stands alone and means `true`.
+    package let isSwitch: Bool
     /// Sets the value that the text says.
     package let apply: @Sendable (_ text: String, _ root: inout Root) throws(SettingError) -> Void
 
-    /// `MVI_` and the name in capitals.
-    package var environmentName: String {
-        "MVI_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
-    }
-
+    /// - Parameter prefix: what the variable's name begins with.
     package init<Value>(
-        _ name: String, _ group: Group, _ valueName: String, _ summary: String,
+        _ name: String, prefix: String = "MVI", _ valueName: String, _ summary: String,
         _ path: any WritableKeyPath<Root, Value> & Sendable, _ format: SettingFormat<Value>, defaults: Root
     ) {
         self.name = name
-        self.group = group
+        environmentName = SettingError.variable(name, prefix: prefix)
         self.valueName = valueName
         self.summary = summary
-        defaultText = format.print(defaults[keyPath: path])
+        defaultText = format.isSecret ? "" : format.print(defaults[keyPath: path])
+        isSwitch = Value.self == Bool.self
         apply = { text, root throws(SettingError) in
             guard let value = format.parse(text) else {
                 let given = format.isSecret ? "a text of \(text.utf8.count) bytes" : Self.withoutPassword(text)
-                throw SettingError(name: name, given: given, expected: format.expected)
+                throw SettingError(name: name, given: given, expected: format.expected, prefix: prefix)
             }
             root[keyPath: path] = value
         }
+    }
+
+    private init<Inner>(_ inner: Setting<Inner>, _ path: any WritableKeyPath<Root, Inner> & Sendable) {
+        (name, environmentName, valueName) = (inner.name, inner.environmentName, inner.valueName)
+        (summary, defaultText, isSwitch) = (inner.summary, inner.defaultText, inner.isSwitch)
+        apply = { text, root throws(SettingError) in try inner.apply(text, &root[keyPath: path]) }
+    }
+
+    /// The same setting where its root is a member of something larger.
+    public func at<Outer>(_ path: any WritableKeyPath<Outer, Root> & Sendable) -> Setting<Outer> {
+        Setting<Outer>(self, path)
+    }
+
+    /// As `--help` shows it: what it is for, its variable, its default.
+    var help: String {
+        let standard = defaultText.isEmpty ? "" : "; default: \(defaultText)"
+        return "\(summary) [\(environmentName)\(standard)]"
+    }
+}
+
+extension Setting where Root: FeatureServerCommand {
+    /// A setting of a command's own: the flag `--name`, the variable of the command's prefix and the name in capitals, and
+    /// the member `name` of the configuration file.
+    ///
+    /// - Parameters:
+    ///   - name: small letters, digits and hyphens; none of the server's own.
+    ///   - path: the variable that it sets; what it is at first is the default.
+    ///   - format: what is taken.
+    ///   - summary: a sentence for `--help`.
+    ///   - valueName: what the value is called in `--help`.
+    public init<Value>(
+        _ name: String, _ path: any WritableKeyPath<Root, Value> & Sendable, _ format: SettingFormat<Value>,
+        _ summary: String, valueName: String = "value"
+    ) {
+        self.init(
+            name, prefix: Root.environmentPrefix, valueName, summary, path, format, defaults: Root())
     }
 }
 
@@ -65,18 +96,29 @@ public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable 
     public let given: String
     /// What would have been taken.
     public let expected: String
+    /// What the variable's name begins with.
+    public let prefix: String
 
     /// An error about a setting.
-    public init(name: String, given: String, expected: String) {
+    ///
+    /// - Parameter prefix: what the variable's name begins with: `FeatureServerCommand.environmentPrefix` for a setting of a
+    ///   command's own.
+    public init(name: String, given: String, expected: String, prefix: String = "MVI") {
         self.name = name
         self.given = given
         self.expected = expected
+        self.prefix = prefix
     }
 
     /// What was given, what is expected, and where it can be set.
     public var description: String {
-        let variable = "MVI_" + name.uppercased().map { $0 == "-" ? "_" : String($0) }.joined()
-        return "--\(name) cannot be '\(given)': expected \(expected). (Set by --\(name), \(variable) or \"\(name)\" in "
-            + "the configuration file.)"
+        let fault = given.isEmpty ? "--\(name) is missing" : "--\(name) cannot be '\(given)'"
+        return
+            "\(fault): expected \(expected). (Set by --\(name), \(Self.variable(name, prefix: prefix)) or \"\(name)\" "
+            + "in the configuration file.)"
+    }
+
+    static func variable(_ name: String, prefix: String) -> String {
+        "\(prefix)_" + String(name.uppercased().map { $0 == "-" ? "_" : $0 })
     }
 }

@@ -2,7 +2,7 @@ import Logging
 import MicroHTTP
 
 /// How a value is written where it is set.
-package struct SettingFormat<Value>: Sendable {
+public struct SettingFormat<Value>: Sendable {
     /// What is taken, as the end of "expected …".
     package let expected: String
     /// Nil for a text that is no such value.
@@ -11,7 +11,14 @@ package struct SettingFormat<Value>: Sendable {
     /// Whether no message repeats a value that was given.
     package let isSecret: Bool
 
-    package init(
+    /// A format of your own.
+    ///
+    /// - Parameters:
+    ///   - expected: what is taken, as the end of "expected …".
+    ///   - isSecret: whether no message repeats a value that was given.
+    ///   - parse: the value of a text; nil for a text that is no such value.
+    ///   - print: the text that a value would be given as.
+    public init(
         _ expected: String, isSecret: Bool = false, parse: @escaping @Sendable (String) -> Value?,
         print: @escaping @Sendable (Value) -> String
     ) {
@@ -22,7 +29,7 @@ package struct SettingFormat<Value>: Sendable {
     }
 
     /// The same, or nothing, which is written as an empty text.
-    package var orNone: SettingFormat<Value?> {
+    public var orNone: SettingFormat<Value?> {
         SettingFormat<Value?>(
             expected, isSecret: isSecret, parse: { text in parse(text).map { .some($0) } },
             print: { $0.map(print) ?? "" })
@@ -30,8 +37,15 @@ package struct SettingFormat<Value>: Sendable {
 }
 
 extension SettingFormat where Value == String {
-    package static var text: SettingFormat {
+    /// Any text.
+    public static var text: SettingFormat {
         SettingFormat("a text", parse: { $0.isEmpty ? nil : $0 }, print: { $0 })
+    }
+
+    /// A text that no message and no help shows. Other users of the machine see flags: it is better set by the variable or
+    /// the configuration file.
+    public static var secret: SettingFormat {
+        SettingFormat("a text", isSecret: true, parse: { $0.isEmpty ? nil : $0 }, print: { $0 })
     }
 
     /// A database's address. It is not printed: it may hold a password.
@@ -88,7 +102,7 @@ extension SettingFormat where Value == String {
 
 extension SettingFormat where Value: FixedWidthInteger & Sendable {
     /// A whole number.
-    package static func number(_ range: ClosedRange<Value>) -> SettingFormat {
+    public static func number(_ range: ClosedRange<Value>) -> SettingFormat {
         SettingFormat(
             "a whole number from \(range.lowerBound) to \(range.upperBound)",
             parse: { text in Value(text).flatMap { range.contains($0) ? $0 : nil } }, print: { "\($0)" })
@@ -97,7 +111,7 @@ extension SettingFormat where Value: FixedWidthInteger & Sendable {
 
 extension SettingFormat where Value == Int {
     /// A number of bytes.
-    package static func bytes(_ range: ClosedRange<Int>) -> SettingFormat {
+    public static func bytes(_ range: ClosedRange<Int>) -> SettingFormat {
         let units = [("KiB", 1024), ("MiB", 1024 * 1024), ("GiB", 1024 * 1024 * 1024)]
         return SettingFormat(
             "a number of bytes from \(range.lowerBound) to \(range.upperBound), such as 65536, 64KiB or 1MiB",
@@ -116,7 +130,7 @@ extension SettingFormat where Value == Int {
 
 extension SettingFormat where Value == Duration {
     /// A time.
-    package static func time(_ range: ClosedRange<Duration>) -> SettingFormat {
+    public static func time(_ range: ClosedRange<Duration>) -> SettingFormat {
         let units: [(String, Int64)] = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]
         let show: @Sendable (Duration) -> String = { time in
             let milliseconds = time.components.seconds * 1_000 + time.components.attoseconds / 1_000_000_000_000_000
@@ -136,19 +150,12 @@ extension SettingFormat where Value == Duration {
     }
 }
 
-extension SettingFormat where Value == Logger.Level {
-    package static var logLevel: SettingFormat {
+extension SettingFormat where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
+    /// One of an enum's raw values.
+    public static var oneOf: SettingFormat {
         SettingFormat(
-            "one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))",
-            parse: { Logger.Level(rawValue: $0) }, print: { $0.rawValue })
-    }
-}
-
-extension SettingFormat where Value == LogFormat {
-    package static var oneOf: SettingFormat {
-        SettingFormat(
-            "one of \(LogFormat.allCases.map(\.rawValue).joined(separator: ", "))",
-            parse: { LogFormat(rawValue: $0) }, print: { $0.rawValue })
+            "one of \(Value.allCases.map(\.rawValue).joined(separator: ", "))",
+            parse: { Value(rawValue: $0) }, print: { $0.rawValue })
     }
 }
 
@@ -193,7 +200,8 @@ extension Substring {
 }
 
 extension SettingFormat where Value == Bool {
-    package static var flag: SettingFormat {
+    /// `true` or `false`. Such a flag stands alone and means `true`.
+    public static var flag: SettingFormat {
         SettingFormat("true or false", parse: { Bool($0) }, print: { "\($0)" })
     }
 }

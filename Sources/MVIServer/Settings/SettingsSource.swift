@@ -2,7 +2,9 @@ import Configuration
 
 /// Where settings come from, the first that has one deciding: flags, environment, configuration file.
 package struct SettingsSource: Sendable {
-    private let reader: ConfigReader
+    private let flags: [String: String]
+    private let variables: ConfigReader
+    private var file: [String: String] = [:]
 
     /// - Parameters:
     ///   - flags: what was given on the command line, by name without dashes.
@@ -13,36 +15,28 @@ package struct SettingsSource: Sendable {
     package init(
         flags: [String: String], environment: [String: String]? = nil, known: [String]
     ) async throws {
-        let variables =
-            environment.map { EnvironmentVariablesProvider(environmentVariables: $0) }
-            ?? EnvironmentVariablesProvider()
-        // Everything of the environment is under `MVI_`.
-        let prefixed = variables.prefixKeys(with: "mvi")
-        let given = Self.provider("flags", flags)
-
-        let first = ConfigReader(providers: [given, prefixed])
-        guard let path = first.string(forKey: "config") else {
-            reader = first
-            return
-        }
-        let file = Self.provider("file", try ConfigurationFile.texts(path, known: Set(known)))
-        reader = ConfigReader(providers: [given, prefixed, file])
-    }
-
-    private static func provider(_ name: String, _ texts: [String: String]) -> InMemoryProvider {
-        var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        for (name, text) in texts { values[[name]] = ConfigValue(.string(text), isSecret: false) }
-        return InMemoryProvider(name: name, values: values)
+        self.flags = flags
+        variables = ConfigReader(
+            provider: environment.map { EnvironmentVariablesProvider(environmentVariables: $0) }
+                ?? EnvironmentVariablesProvider())
+        guard let path = text("config", variable: "MVI_CONFIG") else { return }
+        file = try ConfigurationFile.texts(path, known: Set(known))
     }
 
     /// A setting as text; a file may write numbers, booleans and lists of texts as such.
-    package func text(_ name: String) -> String? { reader.string(forKey: ConfigKey([name])) }
+    package func text(_ name: String, variable: String) -> String? { flags[name] ?? value(of: variable) ?? file[name] }
+
+    private func value(of variable: String) -> String? {
+        variables.string(forKey: ConfigKey(variable.lowercased().split(separator: "_").map { String($0) }))
+    }
 
     /// The settings of a catalogue, checked; those that are not given stay as `root` has them.
     package func apply<Root>(_ catalogue: [Setting<Root>], to root: inout Root) throws(SettingError) {
         for setting in catalogue {
             // An empty variable is one that was taken back, as in `MVI_PORT= mvi-server`.
-            if let text = text(setting.name), !text.isEmpty { try setting.apply(text, &root) }
+            if let text = text(setting.name, variable: setting.environmentName), !text.isEmpty {
+                try setting.apply(text, &root)
+            }
         }
     }
 }

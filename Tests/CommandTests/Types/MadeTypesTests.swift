@@ -1,10 +1,8 @@
-import DemoFeatures
 import Foundation
-import Logging
-import MVIServer
 import Testing
 import Yams
 
+@testable import MVIServer
 @testable import mvi_server
 
 /// The documents that `mvi-server schema` and `mvi-server types` print.
@@ -12,19 +10,22 @@ import Yams
 struct MadeTypesTests {
     private let types: FeatureTypes
 
-    init() throws { types = try DemoTypes.read() }
+    init() async throws { types = try await ServerProgram<DemoServer>.parse([]).types() }
 
     /// A file of `Tests/CommandTests/Types/Files`.
     private static func path(_ name: String) -> String {
         "\(#filePath)".replacing(#/\/Types\/[^\/]*$/#, with: "/Types/Files/\(name)")
     }
 
-    @Test(arguments: [
-        ("features.json", ["schema"]), ("features.ts", ["types", "--typescript"]),
-        ("features.kt", ["types", "--kotlin"]), ("features.swift.txt", ["types", "--swift"]),
-    ])
-    func `are as the files in Types/Files show`(file: String, arguments: [String]) throws {
-        let made = try types.document(for: arguments)
+    @Test(arguments: ["features.json", "features.ts", "features.kt", "features.swift.txt"])
+    func `are as the files in Types/Files show`(file: String) throws {
+        let made =
+            switch file {
+            case "features.ts": types.source(in: .typeScript)
+            case "features.kt": types.source(in: .kotlin)
+            case "features.swift.txt": types.source(in: .swift)
+            default: types.schemas()
+            }
         let path = Self.path(file)
         if ProcessInfo.processInfo.environment["MVI_RENEW_FILES"] != nil {
             try made.write(toFile: path, atomically: true, encoding: .utf8)
@@ -101,18 +102,16 @@ struct MadeTypesTests {
                 == true)
     }
 
-    @Test func `arguments that ask for nothing there is are refused with what can be asked for`() throws {
-        #expect(!FeatureTypes.isMeant(by: []) && !FeatureTypes.isMeant(by: ["--port"]))
-        #expect(FeatureTypes.isMeant(by: ["types"]))
-        for arguments in [
-            ["types"], ["types", "--cobol"], ["schema", "--kotlin"], ["schema", "counter", "--openapi"],
-        ] {
-            let error = #expect(throws: FeatureTypes.ArgumentError.self) { try types.document(for: arguments) }
-            #expect(error?.description.hasPrefix("usage: schema [<feature> | --openapi]") == true)
-        }
-        let error = #expect(throws: FeatureTypes.ArgumentError.self) { try types.document(for: ["schema", "nope"]) }
-        #expect(error?.description.contains("there are counter, video-list") == true)
-        #expect(try types.document(for: ["schema", "counter"]) == types.schema(of: "counter"))
-        #expect(try types.document(for: ["schema", "--openapi"]) == types.openAPI())
+    @Test(arguments: [
+        ["types"], ["types", "--cobol"], ["schema", "--kotlin"], ["schema", "counter", "--openapi"],
+    ])
+    func `arguments that ask for nothing there is are refused`(arguments: [String]) {
+        #expect(throws: (any Error).self) { try ServerProgram<DemoServer>.parseAsRoot(arguments) }
+    }
+
+    @Test func `a feature that is not there is refused with the names of those that are`() async throws {
+        let (code, text) = try await Tool.built("mvi-server").output(["schema", "nope"])
+        #expect(code == 1)
+        #expect(text.hasPrefix("mvi-server: There is no feature 'nope'; there are counter, video-list"))
     }
 }

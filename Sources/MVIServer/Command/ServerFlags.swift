@@ -1,17 +1,16 @@
 import ArgumentParser
-import JWTAuthentication
-import MVIServer
 
 /// The flags of the server, by heading. They are taken as texts; what they mean, and whether they do, is the
 /// settings' affair, so that a flag, a variable and a line of a file are judged alike.
-struct ServerFlags: ParsableArguments {
+package struct ServerFlags: ParsableArguments {
     @OptionGroup(title: "Listening") var listening: Listening
     @OptionGroup(title: "Who may call") var callers: Callers
     @OptionGroup(title: "What is kept") var keeping: Keeping
     @OptionGroup(title: "Limits") var limits: Limits
     @OptionGroup(title: "Times") var times: Times
     @OptionGroup(title: "Running") var running: Running
-    @OptionGroup(title: "Demo features") var demo: Demo
+
+    package init() {}
 
     struct Listening: ParsableArguments {
         @Option(help: .server("host")) var host: String?
@@ -27,11 +26,6 @@ struct ServerFlags: ParsableArguments {
         @Option(name: .customLong("public-url"), help: .server("public-url")) var publicURL: String?
         @Option(help: .server("allowed-origins")) var allowedOrigins: String?
         @Option(help: .server("trusted-proxy")) var trustedProxy: String?
-        @Option(help: .jwt("jwt-issuer")) var jwtIssuer: String?
-        @Option(help: .jwt("jwt-audience")) var jwtAudience: String?
-        @Option(help: .jwt("jwt-algorithms")) var jwtAlgorithms: String?
-        @Option(help: .jwt("jwt-keys")) var jwtKeys: String?
-        @Option(help: .jwt("jwt-secret")) var jwtSecret: String?
         @Flag(help: .server("require-identity")) var requireIdentity = false
         @Option(help: .server("identity-header")) var identityHeader: String?
     }
@@ -93,13 +87,8 @@ struct ServerFlags: ParsableArguments {
         var config: String?
     }
 
-    struct Demo: ParsableArguments {
-        @Option(help: .demo("demo-latency")) var demoLatency: String?
-        @Option(help: .demo("demo-failures")) var demoFailures: String?
-    }
-
-    /// What was given, by name; a test holds this list against the catalogues.
-    var given: [String: String] {
+    /// What was given, by name; a test holds this list against the catalogue.
+    package var given: [String: String] {
         [
             "host": listening.host, "port": listening.port, "admin-host": listening.adminHost,
             "admin-port": listening.adminPort, "admin-token": listening.adminToken, "threads": listening.threads,
@@ -107,8 +96,6 @@ struct ServerFlags: ParsableArguments {
             "public-url": callers.publicURL, "allowed-origins": callers.allowedOrigins,
             "trusted-proxy": callers.trustedProxy, "identity-header": callers.identityHeader,
             "require-identity": callers.requireIdentity ? "true" : nil,
-            "jwt-issuer": callers.jwtIssuer, "jwt-audience": callers.jwtAudience,
-            "jwt-algorithms": callers.jwtAlgorithms, "jwt-keys": callers.jwtKeys, "jwt-secret": callers.jwtSecret,
             "max-connections-per-address": limits.maxConnectionsPerAddress,
             "max-streams-per-address": limits.maxStreamsPerAddress, "body-memory": limits.bodyMemory,
             "intent-rate": limits.intentRate, "session-rate": limits.sessionRate,
@@ -132,24 +119,16 @@ struct ServerFlags: ParsableArguments {
             "journal-listen": keeping.journalListen,
             "commit-window": keeping.commitWindow,
             "record-turns": keeping.recordTurns,
-            "passivate-after": keeping.passivateAfter, "demo-latency": demo.demoLatency,
-            "demo-failures": demo.demoFailures,
+            "passivate-after": keeping.passivateAfter,
         ].compactMapValues { $0 }
     }
 }
 
 extension ArgumentHelp {
-    static func server(_ name: String) -> ArgumentHelp { help(name, ServerSettings.catalogue) }
-
-    static func demo(_ name: String) -> ArgumentHelp { help(name, DemoSettings.catalogue) }
-
-    static func jwt(_ name: String) -> ArgumentHelp { help(name, JWTSettings.catalogue) }
-
-    private static func help<Root>(_ name: String, _ catalogue: [Setting<Root>]) -> ArgumentHelp {
-        guard let setting = catalogue.first(where: { $0.name == name }) else {
+    static func server(_ name: String) -> ArgumentHelp {
+        guard let setting = ServerSettings.catalogue.first(where: { $0.name == name }) else {
             preconditionFailure("the flag --\(name) is in no catalogue of settings")
         }
-        let standard = setting.defaultText.isEmpty ? "" : "; default: \(setting.defaultText)"
-        return ArgumentHelp("\(setting.summary) [\(setting.environmentName)\(standard)]", valueName: setting.valueName)
+        return ArgumentHelp("\(setting.help)", valueName: setting.valueName)
     }
 }

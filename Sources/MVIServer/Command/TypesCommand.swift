@@ -1,28 +1,31 @@
 import ArgumentParser
-import MVIServer
 
-/// `mvi-server types`: the features' types in another language.
-struct TypesCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "types",
-        abstract: "Print the types of the features' states, intents and labels in a client's language.",
-        discussion: """
-            One source file. A server of your own has the same by FeatureServer.run(arguments:).
-            """)
+/// `types`: the features' types in another language.
+struct TypesCommand<Command: FeatureServerCommand>: ServerSubcommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "types",
+            abstract: "Print the types of the features' states, intents and labels in a client's language.",
+            discussion: "One source file.")
+    }
+
+    @ParentCommand var program: ServerProgram<Command>
 
     @Flag(help: "The client's language.") var language: FeatureTypes.Language
 
     func run() async throws {
         try await reporting {
             StandardOutput.ignoreClosedPipe()
-            _ = try StandardOutput.put(Array(try DemoTypes.read().source(in: language).utf8))
+            _ = try StandardOutput.put(Array(try await program.types().source(in: language).utf8))
         }
     }
 }
 
 extension FeatureTypes.Language: EnumerableFlag {
+    /// The flag, such as `--typescript`.
     public static func name(for value: FeatureTypes.Language) -> NameSpecification { .customLong(value.rawValue) }
 
+    /// The versions that it is for.
     public static func help(for value: FeatureTypes.Language) -> ArgumentHelp? {
         switch value {
         case .typeScript: "TypeScript 4.4 or newer."

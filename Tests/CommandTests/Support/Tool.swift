@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A program of the system that judges what was made.
+/// A program that a test runs: one of the system's, or one of the package's own.
 struct Tool {
     let path: String
 
@@ -15,6 +15,12 @@ struct Tool {
         let python = Tool(path: "/usr/bin/python3")
         return (try? python.run(["-c", "from jsonschema import Draft202012Validator"]))?.code == 0 ? python : nil
     }()
+
+    /// An executable of the package, which is built beside the tests.
+    static func built(_ name: String) -> Tool {
+        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return Tool(path: URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name).path)
+    }
 
     private init(path: String) { self.path = path }
 

@@ -1,30 +1,32 @@
 import ArgumentParser
 import SQLiteJournal
 
-/// `mvi-server restore FILE`: a backup in the place of the journal.
-struct RestoreCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "restore",
-        abstract: "Make a backup the journal of a data folder.",
-        discussion: """
-            Takes --data as the server does, which must not run, and makes the folder if it is not there. Every session \
-            gets a new epoch: what clients remember of the life that the backup does not have (cursors, entity tags) is \
-            not taken for anything of this one, and their streams get a reset. Nothing is overwritten: a journal that is \
-            there is moved away first. The backup stays as it is.
-            """)
+/// `restore FILE`: a backup in the place of the journal.
+struct RestoreCommand<Command: FeatureServerCommand>: ServerSubcommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "restore",
+            abstract: "Make a backup the journal of a data folder.",
+            discussion: """
+                Takes --data as the server does, which must not run, and makes the folder if it is not there. Every session \
+                gets a new epoch: what clients remember of the life that the backup does not have (cursors, entity tags) is \
+                not taken for anything of this one, and their streams get a reset. Nothing is overwritten: a journal that is \
+                there is moved away first. The backup stays as it is.
+                """)
+    }
 
-    @ParentCommand var server: ServerCommand
+    @ParentCommand var program: ServerProgram<Command>
 
     @Argument(help: "The backup to restore.") var file: String
 
     func run() async throws {
         try await reporting {
-            if let database = try await server.sharedDatabase() {
+            if let database = try await program.sharedJournal() {
                 throw CommandFailure(
                     "PostgreSQL restores its own backups (\(database.place)): use pg_restore, or put a base backup in place. The sessions get new epochs by themselves when a server connects. docs/deployment.md has more."
                 )
             }
-            let folder = try await server.dataFolder()
+            let folder = try await program.dataFolder()
             let sessions = try Restore.run(from: try FilePath.absolute(file), toFolder: folder)
             _ = try StandardOutput.put(Array("\(folder)/journal.sqlite: \(sessions) sessions\n".utf8))
         }

@@ -1,3 +1,4 @@
+import MVIServer
 import Top
 
 /// The table on a terminal's screen, drawn anew when there is news, when the terminal has another size, and at the end gone.

@@ -1,4 +1,5 @@
 import Dispatch
+import MVIServer
 
 #if canImport(Glibc)
     import Glibc

@@ -1,21 +1,22 @@
 import ArgumentParser
-import MVIServer
 
-/// `mvi-server health`: for a container's health check, where there may be no curl.
-struct HealthCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "health",
-        abstract: "Ask a server on this machine whether it is ready.",
-        discussion: """
-            Takes --port (or MVI_PORT) and --host as the server does, and asks on --admin-port if there is one, where no \
-            client keeps it from an answer. Exit code 0 if it is ready, 1 if not, with the \
-            reason on standard error.
-            """)
+/// `health`: for a container's health check, where there may be no curl.
+struct HealthCommand<Command: FeatureServerCommand>: ServerSubcommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "health",
+            abstract: "Ask a server on this machine whether it is ready.",
+            discussion: """
+                Takes --port (or MVI_PORT) and --host as the server does, and asks on --admin-port if there is one, where no \
+                client keeps it from an answer. Exit code 0 if it is ready, 1 if not, with the \
+                reason on standard error.
+                """)
+    }
 
-    @ParentCommand var server: ServerCommand
+    @ParentCommand var program: ServerProgram<Command>
 
     func run() async throws {
-        let settings = try await server.settings().server
+        let settings = try await program.settings().server
         let address = settings.adminPort == nil ? settings.host : settings.adminHost
         // A server that listens everywhere is asked at home.
         let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][address] ?? address
@@ -24,7 +25,7 @@ struct HealthCommand: AsyncParsableCommand {
                 host: host, port: settings.adminPort ?? settings.port, path: "/health/ready")
             guard status == 200 else { throw HealthProbe.Failure("the server answered \(status)") }
         } catch {
-            StandardError.say("not ready: \(error)")
+            StandardError.say("not ready: \(error)", by: Command.name)
             throw ExitCode(1)
         }
     }

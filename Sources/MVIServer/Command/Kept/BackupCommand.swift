@@ -2,29 +2,31 @@ import ArgumentParser
 import MVI
 import SQLiteJournal
 
-/// `mvi-server backup FILE`: a copy of the journal, with or without a running server.
-struct BackupCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "backup",
-        abstract: "Copy what is kept into a new file.",
-        discussion: """
-            Takes --data as the server does, which may run and goes on meanwhile. The copy is one moment's, complete \
-            and synced when the command ends; 'mvi-server restore' makes a journal of it. Nothing is \
-            overwritten.
-            """)
+/// `backup FILE`: a copy of the journal, with or without a running program.
+struct BackupCommand<Command: FeatureServerCommand>: ServerSubcommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "backup",
+            abstract: "Copy what is kept into a new file.",
+            discussion: """
+                Takes --data as the server does, which may run and goes on meanwhile. The copy is one moment's, complete \
+                and synced when the command ends; 'restore' makes a journal of it. Nothing is \
+                overwritten.
+                """)
+    }
 
-    @ParentCommand var server: ServerCommand
+    @ParentCommand var program: ServerProgram<Command>
 
     @Argument(help: "The file to make; it must not be there yet.") var file: String
 
     func run() async throws {
         try await reporting {
-            if let database = try await server.sharedDatabase() {
+            if let database = try await program.sharedJournal() {
                 throw CommandFailure(
                     "PostgreSQL makes its own backups (\(database.place)): use pg_dump with --schema, or pg_basebackup and an archive of its log. docs/deployment.md has more."
                 )
             }
-            let folder = try await server.existingDataFolder()
+            let folder = try await program.existingDataFolder()
             let path = try FilePath.absolute(file)
             try Backup.make(at: path, ofFolder: folder)
             _ = try StandardOutput.put(Array("\(path): \(FilePath.size(of: path) ?? 0) bytes\n".utf8))

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Configuration
 import Doctor
+import MVIServer
 import UnixSignals
 
 /// `mvi-server doctor URL`: what goes wrong between clients and a server.
@@ -39,7 +40,7 @@ struct DoctorCommand: AsyncParsableCommand {
             let measured = try await Self.run(examination)
             report = DoctorReport(measured, openSessions: examination.openSessions)
         } catch {
-            StandardError.say("\(error)")
+            StandardError.say("\(error)", by: DemoServer.name)
             throw ExitCode(2)
         }
         _ = try StandardOutput.put(json ? report.json : Array(report.text.utf8))

@@ -3,7 +3,9 @@ import MVIServer
 import Top
 
 /// `mvi-server top`: what a server does now, in a terminal.
-struct TopCommand: AsyncParsableCommand {
+struct TopCommand: ServerSubcommand {
+    typealias Command = DemoServer
+
     static let configuration = CommandConfiguration(
         commandName: "top",
         abstract: "Show what a server does now, again and again.",
@@ -13,7 +15,7 @@ struct TopCommand: AsyncParsableCommand {
             the last one, without colours; NO_COLOR takes them from a terminal as well.
             """)
 
-    @ParentCommand var server: ServerCommand
+    @ParentCommand var program: ServerProgram<DemoServer>
 
     @Argument(help: "The server's admin address.") var url = "http://127.0.0.1:8081"
 
@@ -34,9 +36,8 @@ struct TopCommand: AsyncParsableCommand {
         guard let target = MetricsAddress(url) else {
             throw ValidationError("'\(url)' is no address: expected one such as http://127.0.0.1:8081.")
         }
-        let source = try await SettingsSource(flags: server.flags.given, known: ServerCommand.settingNames)
-        let client = MetricsClient(
-            target, token: token ?? source.text("admin-token"), patience: max(pause, .seconds(2)))
+        let kept = try await program.source().text("admin-token", variable: "MVI_ADMIN_TOKEN")
+        let client = MetricsClient(target, token: token ?? kept, patience: max(pause, .seconds(2)))
         StandardOutput.ignoreClosedPipe()
         try await reporting {
             if once {

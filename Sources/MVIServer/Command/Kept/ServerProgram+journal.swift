@@ -1,0 +1,42 @@
+import SQLiteJournal
+import SessionJournal
+
+extension ServerProgram {
+    /// The folder of `--data`, `MVI_DATA` or the configuration file, which must be there: a command makes none.
+    func existingDataFolder() async throws -> String {
+        let folder = try await dataFolder()
+        guard FilePath.isFolder(folder) else {
+            throw CommandFailure(
+                "There is no data folder '\(folder)'. Give the one that the server was given, with --data or MVI_DATA.")
+        }
+        return folder
+    }
+
+    /// The folder that the settings name, which may not be there.
+    func dataFolder() async throws -> String {
+        guard let folder = try await settings().server.dataFolder else {
+            throw CommandFailure("With --data :memory: nothing is kept. Give the folder that the server was given.")
+        }
+        return folder
+    }
+
+    /// The journal that servers share; nil if the settings name one of this server alone.
+    func sharedJournal() async throws -> (any JournalInspection)? {
+        let (settings, command) = try await settings()
+        guard case .postgres = settings.journal else { return nil }
+        guard let storage = command.sharedStorage else {
+            throw CommandFailure("--journal names PostgreSQL, which this program was built without: see sharedStorage.")
+        }
+        do throws(SettingError) {
+            return try storage.inspection(settings)
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+    }
+
+    /// The journal that the settings name, to be looked into.
+    func journal() async throws -> any JournalInspection {
+        if let shared = try await sharedJournal() { return shared }
+        return SQLiteJournalFile(directory: try await existingDataFolder())
+    }
+}

@@ -1,0 +1,57 @@
+import MVI
+import ArgumentParser
+import SessionJournal
+
+/// `sessions`: which sessions are kept.
+struct SessionsCommand<Command: FeatureServerCommand>: ServerSubcommand {
+    static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "sessions",
+            abstract: "List the sessions that are kept.",
+            discussion: """
+                Takes --data and --journal as the server does. Reads what is kept, whether a server runs or not, and changes nothing. \
+                One line a session, oldest first, with tabs between: its id, when it was created, when it was last used as \
+                far as that was noted, how many stores it has, and how many bytes their states have.
+                """)
+    }
+
+    @ParentCommand var program: ServerProgram<Command>
+
+    func run() async throws {
+        try await reporting {
+            StandardOutput.ignoreClosedPipe()
+            try SessionList.write(of: try await program.journal()) { try StandardOutput.put($0) }
+        }
+    }
+}
+
+/// The list of sessions as text.
+enum SessionList {
+    /// How many sessions are read at a time: a server that runs keeps its log for as long as a command reads.
+    static let step = 1_000
+
+    /// - Parameter write: takes a piece of the list; false if no more is wanted.
+    static func write(
+        of journal: any JournalInspection, step: Int = step, to write: ([UInt8]) throws -> Bool
+    ) throws {
+        guard try write(Array("id\tcreated\tlast seen\tstores\tbytes\n".utf8)) else { return }
+        var last: SessionKey?
+        while true {
+            let sessions: [SessionOverview]
+            do throws(StoreError) {
+                sessions = try journal.sessions(after: last, limit: step)
+            } catch {
+                throw CommandFailure("\(error)")
+            }
+            guard let newest = sessions.last else { return }
+            last = newest.key
+            guard try write(sessions.flatMap { Array(line($0).utf8) }) else { return }
+        }
+    }
+
+    private static func line(_ session: SessionOverview) -> String {
+        let created = Timestamp(sinceEpoch: session.created).description
+        let lastSeen = Timestamp(sinceEpoch: session.lastSeen).description
+        return "\(session.id)\t\(created)\t\(lastSeen)\t\(session.stores)\t\(session.bytes)\n"
+    }
+}

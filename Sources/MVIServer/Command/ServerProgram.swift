@@ -1,0 +1,89 @@
+import ArgumentParser
+import CoreMetrics
+import Logging
+import MVI
+import PrometheusMetrics
+
+/// A command as it is parsed and run: serves, unless one of its subcommands is meant.
+package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableCommand {
+    package static var configuration: CommandConfiguration {
+        CommandConfiguration(
+            commandName: Command.name, abstract: Command.summary,
+            discussion: """
+                Every flag can also be given as the environment variable in brackets, or in a JSON file (--config). A flag \
+                beats a variable, a variable the file. Times are written 500ms, 20s, 5m or 24h, bytes 65536, 64KiB or \
+                1MiB.\(OwnFlags.help(Command.settings))
+                """,
+            version: Command.version,
+            subcommands: [
+                HealthCommand<Command>.self,
+                BackupCommand<Command>.self,
+                RestoreCommand<Command>.self,
+                SessionsCommand<Command>.self,
+                ExportCommand<Command>.self,
+                SchemaCommand<Command>.self,
+                TypesCommand<Command>.self,
+            ] + Command.subcommands)
+    }
+
+    @OptionGroup package var flags: ServerFlags
+
+    package init() {}
+
+    package func run() async throws {
+        let (settings, command) = try await settings()
+        LoggingSystem.bootstrap { settings.logFormat.handler(label: $0) }
+        let registry = PrometheusRegistry()
+        MetricsSystem.bootstrap(registry)
+        var logger = Logger(label: Command.name)
+        logger.logLevel = settings.logLevel
+        do {
+            var server = try await command.server(ServerStart(settings: settings, logger: logger, isServing: true))
+            guard !server.content.isEmpty else {
+                throw CommandFailure(
+                    "\(Command.self) has nothing to serve: give it features, in `content` or `server(_:)`")
+            }
+            try await server.complete(settings, logger, registry, command.sharedStorage)
+            try await server.run()
+        } catch let error as SettingError {
+            throw ValidationError("\(error)")
+        } catch {
+            StandardError.say("cannot serve: \(error)", by: Command.name)
+            throw ExitCode(1)
+        }
+    }
+
+    /// The server's settings, and the command with its own.
+    ///
+    /// - Throws: `ValidationError` with the sentence of a setting that is not right.
+    package func settings() async throws -> (server: ServerSettings, command: Command) {
+        do {
+            let source = try await source()
+            var (server, command) = (ServerSettings(), Command())
+            try source.apply(ServerSettings.catalogue, to: &server)
+            try source.apply(Command.settings, to: &command)
+            return (server, command)
+        } catch let error as SettingError {
+            throw ValidationError("\(error)")
+        }
+    }
+
+    /// Where all settings come from.
+    package func source() async throws -> SettingsSource {
+        let names = ServerSettings.catalogue.map(\.name)
+        let own = Command.settings.map(\.name)
+        precondition(
+            Set(names + ["config"]).isDisjoint(with: own) && Set(own).count == own.count,
+            "each setting of \(Command.self) needs a name of its own, which is none of the server's")
+        return try await SettingsSource(flags: flags.given.merging(OwnFlags.given) { $1 }, known: names + own)
+    }
+
+    /// What is served, without a server that runs.
+    func types() async throws -> FeatureTypes {
+        let (given, command) = try await settings()
+        var settings = given
+        (settings.data, settings.journal) = (":memory:", .memory)
+        let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }
+        return try await command.server(ServerStart(settings: settings, logger: silent, isServing: false)).types()
+    }
+}

@@ -1,0 +1,42 @@
+import ArgumentParser
+import DemoFeatures
+import JWTAuthentication
+import MVIServer
+import PostgresServer
+
+/// `mvi-server`: serves the demo features.
+@main
+struct DemoServer: FeatureServerCommand {
+    static let name = "mvi-server"
+    static let summary = "Serve MVI features over HTTP: clients post intents, and read states and labels."
+    static let version = ServerVersion.number
+    static let environmentPrefix = "MVI"
+    static let subcommands: [any ParsableCommand.Type] = [TopCommand.self, DoctorCommand.self]
+
+    var jwt = JWTSettings()
+    var latency: Duration = .milliseconds(400)
+    /// How many of a hundred calls fail.
+    var failures = 0
+
+    static let settings: [Setting<Self>] =
+        JWTSettings.settings(\.jwt) + [
+            Setting(
+                "demo-latency", \.latency, .time(.zero ... .seconds(60)),
+                "How long each call of the demo's services takes at least.", valueName: "time"),
+            Setting(
+                "demo-failures", \.failures, .number(0...100),
+                "How many of a hundred calls of the demo's services fail, by chance.", valueName: "percent"),
+        ]
+
+    var sharedStorage: (any SharedStorage)? { PostgresStorage() }
+
+    func server(_ start: ServerStart) async throws -> FeatureServer {
+        let demo = try Demo(
+            databasePath: try start.settings.dataFile("demo.sqlite"),
+            conditions: DemoConditions(
+                latency: latency, failures: failures == 0 ? .none : .rate(Double(failures) / 100)),
+            logger: start.logger)
+        let authenticator = start.isServing ? try await jwt.authenticator(logger: start.logger) : nil
+        return FeatureServer(page: Demo.page, authenticator: authenticator, services: [demo]) { demo.features }
+    }
+}

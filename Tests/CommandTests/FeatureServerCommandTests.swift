@@ -1,0 +1,114 @@
+import MVI
+import Testing
+
+@testable import MVIServer
+
+/// A program with a feature and settings of its own.
+struct LittleShop: FeatureServerCommand {
+    struct Till: Feature {
+        struct State: Codable, Equatable, Sendable { var cents = 0 }
+        enum Intent: Codable, Sendable { case sell(cents: Int) }
+        static let examples: [Intent] = [.sell(cents: 100)]
+        let initialState = State()
+        func reduce(_ state: inout State, _ intent: Intent) {
+            switch intent {
+            case .sell(let cents): state.cents &+= cents
+            }
+        }
+    }
+
+    var opening: Duration = .seconds(60)
+    var isOpen = false
+    var key = ""
+
+    static let settings: [Setting<Self>] = [
+        Setting("opening", \.opening, .time(.seconds(1) ... .seconds(600)), "How long it is open.", valueName: "time"),
+        Setting("open", \.isOpen, .flag, "Whether it is open."),
+        Setting("till-key", \.key, .secret, "What opens the till."),
+    ]
+
+    var content: ServerContent { Till() }
+}
+
+@Suite("A feature server command", .timeLimit(.minutes(5)))
+struct FeatureServerCommandTests {
+    /// The settings that a program gets from its arguments.
+    private func settings(_ arguments: String...) async throws -> (server: ServerSettings, command: LittleShop) {
+        let (own, others) = try OwnFlags.take(LittleShop.settings, from: arguments)
+        return try await OwnFlags.$given.withValue(own) {
+            try await ServerProgram<LittleShop>.parse(others).settings()
+        }
+    }
+
+    @Test func `it is called as its type, and its variables begin with that`() {
+        #expect(LittleShop.name == "little-shop")
+        let variables = LittleShop.settings.map(\.environmentName)
+        #expect(variables == ["LITTLE_SHOP_OPENING", "LITTLE_SHOP_OPEN", "LITTLE_SHOP_TILL_KEY"])
+    }
+
+    @Test func `its own flags are read beside those of every server`() async throws {
+        let (server, command) = try await settings("--opening", "2m", "--port", "9000", "--open", "--till-key=a=b")
+        #expect(server.port == 9000)
+        #expect(command.opening == .seconds(120) && command.isOpen && command.key == "a=b")
+        let defaults = try await settings().command
+        #expect(defaults.opening == .seconds(60) && !defaults.isOpen)
+    }
+
+    @Test func `after two hyphens no flag is taken`() throws {
+        let (own, others) = try OwnFlags.take(LittleShop.settings, from: ["--", "--open"])
+        #expect(own.isEmpty && others == ["--", "--open"])
+    }
+
+    @Test func `a flag without its value is refused, and no flag is taken for a value`() {
+        for arguments in [["--opening"], ["--opening", "--open"]] {
+            let error = #expect(throws: OwnFlags.Fault.self) {
+                try OwnFlags.take(LittleShop.settings, from: arguments)
+            }
+            #expect(error?.description == "Missing value for '--opening <time>'")
+        }
+    }
+
+    @Test func `a value that cannot be is refused with where it can be set, and a secret is not repeated`() async {
+        let error = await #expect(throws: (any Error).self) { _ = try await settings("--opening", "2d") }
+        let text = error.map { "\($0)" } ?? ""
+        #expect(text.contains("--opening cannot be '2d'") && text.contains("LITTLE_SHOP_OPENING"))
+        #expect(LittleShop.settings[2].defaultText == "")
+    }
+
+    @Test func `help lists its settings with their variables and defaults`() {
+        let help = ServerProgram<LittleShop>.helpMessage(columns: 80)
+        #expect(
+            help.contains(
+                """
+                OWN SETTINGS:
+                  --opening <time>        How long it is open. [LITTLE_SHOP_OPENING; default:
+                                          1m]
+                  --open                  Whether it is open. [LITTLE_SHOP_OPEN; default:
+                                          false]
+                  --till-key <value>      What opens the till. [LITTLE_SHOP_TILL_KEY]
+                """))
+        #expect(help.contains("USAGE: little-shop"))
+        for command in ["health", "backup", "restore", "sessions", "export", "schema", "types"] {
+            #expect(help.contains("\n  \(command) "))
+        }
+    }
+
+    @Test func `its features' types are told without a server that runs`() async throws {
+        let types = try await ServerProgram<LittleShop>.parse([]).types()
+        #expect(types.names == ["till"])
+    }
+
+    @Test func `a port that is taken is told in one line`() async throws {
+        let first = try TakenPort()
+        let (code, text) = try await Tool.built("mvi-server").output([
+            "--port", "\(first.number)", "--data", ":memory:", "--log-level", "critical",
+        ])
+        #expect(code == 1)
+        #expect(
+            text == """
+                mvi-server: cannot serve: Cannot bind to 127.0.0.1 port \(first.number): another process listens there. \
+                Stop it or choose another port.
+
+                """)
+    }
+}
