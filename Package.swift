@@ -209,6 +209,11 @@ let package = Package(
             path: "Examples/Shop/Sources", resources: [.embedInCode("Page")], packageAccess: false,
             swiftSettings: settings),
 
+        // What script/new copies.
+        .executableTarget(
+            name: "NewServer", dependencies: ["MVI", "MVIServer"], path: "Examples/Template/Sources/NewServer",
+            resources: [.embedInCode("Page")], packageAccess: false, swiftSettings: settings),
+
         // For script/bench: the server with states of any size, and pieces of the hot path to count instructions of.
         .executableTarget(
             name: "sized-server", dependencies: ["MVI", "MVIServer"], path: "Benchmarks/Sources/sized",
@@ -365,6 +370,9 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Examples/Shop/Tests", swiftSettings: settings),
+        .testTarget(
+            name: "NewServerTests", dependencies: ["NewServer", "MVITesting"],
+            path: "Examples/Template/Tests/NewServerTests", packageAccess: false, swiftSettings: settings),
         .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], swiftSettings: settings),
         .testTarget(
             name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting", "WireJSON"],

@@ -5,7 +5,7 @@ import SessionJournal
 /// A SQLite journal as tools look at it.
 ///
 /// But for `restore`, everything is only read: nothing is copied from the log, and no file is made or changed, but for the
-/// log's index when the log was left behind without one. 
+/// log's index when the log was left behind without one.
 public struct SQLiteJournalFile: JournalInspection {
     private let files: JournalFiles
 

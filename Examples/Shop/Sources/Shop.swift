@@ -21,8 +21,8 @@ struct Shop: Sendable {
     }
 
     static let page = [
-        PageResource(path: "/", contentType: "text/html; charset=utf-8", bytes: PackageResources.index_html),
-        PageResource(path: "/shop.js", contentType: "text/javascript; charset=utf-8", bytes: PackageResources.shop_js),
-        PageResource(path: "/shop.css", contentType: "text/css; charset=utf-8", bytes: PackageResources.shop_css),
+        PageResource("/", PackageResources.index_html),
+        PageResource("/shop.js", PackageResources.shop_js),
+        PageResource("/shop.css", PackageResources.shop_css),
     ]
 }

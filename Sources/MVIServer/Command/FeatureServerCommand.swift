@@ -15,7 +15,7 @@ import MVI
 /// }
 /// ```
 ///
-/// One that needs more (a page, middleware, services, settings of its own) makes its `FeatureServer` itself:
+/// One that needs more (middleware, services, settings of its own) makes its `FeatureServer` itself:
 ///
 /// ```swift
 /// @main
@@ -28,7 +28,7 @@ import MVI
 ///
 ///     func server(_ start: ServerStart) async throws -> FeatureServer {
 ///         let database = try Database(start.settings.dataFile("shop.sqlite"))
-///         return FeatureServer(page: Shop.page, services: [database]) { Catalogue(database) }
+///         return FeatureServer(page: page, services: [database]) { Catalogue(database) }
 ///     }
 /// }
 /// ```
@@ -54,6 +54,8 @@ public protocol FeatureServerCommand: Sendable {
 
     /// What is served. Not asked for by a command that has `server(_:)`.
     @FeatureBuilder var content: ServerContent { get throws }
+    /// What is shown to a browser. None by default.
+    var page: [PageResource] { get }
     /// The server. What it was not given (settings, logger, metrics, journal) it gets from the command.
     func server(_ start: ServerStart) async throws -> FeatureServer
     /// What servers share that serve the same sessions, for settings that name it: `PostgresStorage` of the product
@@ -78,10 +80,12 @@ extension FeatureServerCommand {
     /// Nothing.
     public var content: ServerContent { ServerContent() }
     /// None.
+    public var page: [PageResource] { [] }
+    /// None.
     public var sharedStorage: (any SharedStorage)? { nil }
 
-    /// A server of the content.
-    public func server(_ start: ServerStart) async throws -> FeatureServer { try FeatureServer { try content } }
+    /// A server of the content and the page.
+    public func server(_ start: ServerStart) async throws -> FeatureServer { try FeatureServer(page: page) { try content } }
 
     /// Runs the program with its arguments; called by `@main`. Ends the process where something is not right.
     public static func main() async { await main(Array(CommandLine.arguments.dropFirst())) }
