@@ -26,6 +26,14 @@ let package = Package(
         .executable(name: "mvi-server", targets: ["mvi-server"]),
         .executable(name: "shop", targets: ["shop"]),
     ],
+    // What a server does without is not even fetched: `.package(url: …, traits: [])`.
+    traits: [
+        .default(enabledTraits: ["JWT", "Nodes", "Tools"]),
+        .trait(name: "JWT", description: "The product JWTAuthentication."),
+        .trait(
+            name: "Nodes", description: "The products NodeTransport and PostgresServer: servers that share a database."),
+        .trait(name: "Tools", description: "The executable mvi-server: the demo, top and doctor."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
@@ -143,8 +151,10 @@ let package = Package(
         .target(
             name: "NodeTransport",
             dependencies: [
-                "MVIServer", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                "MVIServer",
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Nodes"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Nodes"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Nodes"])),
             ],
             swiftSettings: settings),
         // Servers that share a PostgreSQL database, as a command is told of it.
@@ -160,8 +170,8 @@ let package = Package(
             name: "JWTAuthentication",
             dependencies: [
                 "MVI", "MVIServer", "WireJSON", "Locking",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["JWT"])),
+                .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["JWT"])),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
@@ -169,9 +179,11 @@ let package = Package(
         .target(
             name: "Doctor",
             dependencies: [
-                "EventStream", "Locking", "WireJSON", .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "EventStream", "Locking", "WireJSON",
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Tools"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Tools"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Tools"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Tools"])),
             ],
             swiftSettings: settings),
         .target(
@@ -189,9 +201,10 @@ let package = Package(
             dependencies: [
                 "DemoFeatures", "Doctor", "JWTAuthentication", "MVIServer", "PostgresServer", "Top",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Tools"])),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Tools"])),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Tools"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Tools"])),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -203,7 +216,7 @@ let package = Package(
             dependencies: [
                 "JWTAuthentication", "MVI", "MVIServer",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["JWT"])),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Examples/Shop/Sources", resources: [.embedInCode("Page")], packageAccess: false,
