@@ -11,7 +11,7 @@ import SessionJournal
 /// ```swift
 /// try await FeatureServer {
 ///     Counter(numbers: numbers)
-///     Keyed { OrderDetail(id: $0, orders: orders) }
+///     Keyed(examples: ["42"]) { OrderDetail(id: $0, orders: orders) }
 /// }.run()
 /// ```
 ///

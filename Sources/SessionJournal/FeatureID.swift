@@ -43,7 +43,8 @@ public struct FeatureID: Hashable, Sendable, CustomStringConvertible {
         return bytes.allSatisfy { isLowercase($0) || isDigit($0) || $0 == UInt8(ascii: "-") }
     }
 
-    private static func isKey(_ bytes: some Collection<UInt8>) -> Bool {
+    /// Whether the bytes are the key of a feature's instance.
+    public static func isKey(_ bytes: some Collection<UInt8>) -> Bool {
         guard !bytes.isEmpty, bytes.count <= 64 else { return false }
         return bytes.allSatisfy { byte in
             // An ASCII letter with this bit is a small one.

@@ -3,7 +3,7 @@ import WireJSON
 
 /// What sessions may say beside what stores and journals do.
 extension StoreError.Code {
-    /// No such feature, or no such instance of it.
+    /// No such feature, or no such instance of it. The detail is a sentence for clients.
     package static let featureNotFound = Self("featureNotFound")
     /// The session has as many stores as it may. The detail is a sentence for clients.
     package static let tooManyStores = Self("tooManyStores")
@@ -37,6 +37,15 @@ extension StoreError.Code {
 
 extension StoreError {
     static let featureNotFound = StoreError(.featureNotFound, "There is no such feature instance.")
+    /// There is nothing under a feature's key.
+    static func noInstance(_ feature: FeatureID, of definition: FeatureDefinition) -> StoreError {
+        var detail = "There is no \"\(definition.name)\" with the key \"\(feature.key ?? "")\"."
+        if !definition.exampleKeys.isEmpty {
+            detail += " Keys to try: \(definition.exampleKeys.joined(separator: ", "))."
+        }
+        return StoreError(.featureNotFound, detail)
+    }
+
     /// The maker of a keyed feature said no: the sender may not use the instance, or there is none for them.
     static func refusedInstance(_ refusal: Refusal) -> StoreError {
         let code: Code = refusal.kind == .forbidden ? .forbidden : .featureNotFound

@@ -28,11 +28,10 @@ def read(path):
         return json.load(response)
 
 
-# openapi.yaml says how an id is written; the server says which features it has, the demo's data which keys.
-KEYS = {"lesson-detail": "7", "order-detail": "42"}
+# openapi.yaml says how an id is written; the server says which features and keys it has.
 FEATURES = read("/features")["features"]
 NAMES = [each["id"] for each in FEATURES]
-INSTANCES = [f"{each['id']}:{KEYS[each['id']]}" if each["keyed"] else each["id"] for each in FEATURES]
+INSTANCES = [f"{each['id']}:{each['exampleKeys'][0]}" if each["keyed"] else each["id"] for each in FEATURES]
 INTENTS = {name: read(f"/features/{name}")["intents"] for name in NAMES}
 
 

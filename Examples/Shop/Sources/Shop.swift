@@ -12,13 +12,16 @@ struct Shop: Sendable {
     @FeatureBuilder
     func content(_ sessions: SessionDirectory) -> ServerContent {
         Catalogue(search: services.search)
-        Keyed { try Cart(shop: $0, services) }
-        Keyed { try Checkout(shop: $0, reservation: reservation, services) }
+        Keyed(examples: examples) { try Cart(shop: $0, services) }
+        Keyed(examples: examples) { try Checkout(shop: $0, reservation: reservation, services) }
         Offers(today: services.offers).requires { $0.claim("tier") == "premium" }
         SessionList(sessions: sessions).requires { $0.claim("role") == "admin" }
         Payment.webhook(secret: paymentSecret)
         if let development { development.content }
     }
+
+    /// Shops whose carts can be tried.
+    private var examples: [String] { services.shops.keys.sorted() }
 
     static let page = [
         PageResource("/", PackageResources.index_html),

@@ -86,6 +86,9 @@ struct FeatureEndpoints: Sendable {
         object.add("id", feature.name)
         object.add("summary", feature.summary)
         object.add("keyed", feature.isKeyed)
+        if !feature.exampleKeys.isEmpty {
+            object.add("exampleKeys", array: feature.exampleKeys.map { [UInt8].json($0) })
+        }
         // With a key, a URI template (RFC 6570).
         let instance = "/features/\(feature.name)" + (feature.isKeyed ? ":{key}" : "")
         var links = JSONObject()

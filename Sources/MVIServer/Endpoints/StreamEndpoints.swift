@@ -202,13 +202,8 @@ struct StreamEndpoints: Sendable {
     ) {
         var feature: FeatureID?
         if case .features(let features) = filter, features.count == 1 { feature = features.first }
-        var problem = Problem(error, feature)
-        switch error.code {
-        case .gone: return reply.answer(ended(isByCookie: caller.isByCookie))
-        case .featureNotFound where feature == nil:
-            problem = Problem(.featureNotFound, "One of the features has nothing under its key.")
-        default: break
-        }
+        if error.code == .gone { return reply.answer(ended(isByCookie: caller.isByCookie)) }
+        let problem = Problem(error, feature)
         // What lasts is refused; all else may be mended when the client comes back.
         guard Self.passing.contains(problem.type.status) else { return reply.refuse(problem) }
         putOff(.busy, problem, wantsProblem, reply)

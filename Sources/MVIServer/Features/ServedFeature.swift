@@ -4,20 +4,22 @@ import Sessions
 
 /// A feature as a server was given it, on the way to its definition.
 public struct ServedFeature: Sendable {
-    @usableFromInline let define: @Sendable (_ rule: AccessRule?, _ logger: Logger) throws -> FeatureDefinition
+    @usableFromInline
+    let define: @Sendable (_ rule: AccessRule?, _ makesExamples: Bool, _ logger: Logger) throws -> FeatureDefinition
     @usableFromInline var rule: AccessRule?
 
     /// One instance for each session.
     @inlinable
     public init<F: Feature>(_ feature: F) {
-        define = { rule, _ in try FeatureDefinition(feature, rule: rule) }
+        define = { rule, _, _ in try FeatureDefinition(feature, rule: rule) }
     }
 
     /// One instance for each key and session.
     @inlinable
     public init<F: Feature>(_ keyed: Keyed<F>) {
-        define = { rule, logger in
-            try FeatureDefinition(rule: rule) { key, context -> F? in
+        define = { rule, makesExamples, logger in
+            let examples = ExampleKeys<F>(keyed.examples, make: makesExamples ? keyed.makeExample : nil)
+            return try FeatureDefinition(rule: rule, examples: examples) { key, context -> F? in
                 do {
                     return try keyed.make(key, context)
                 } catch let refusal as Refusal {
@@ -46,7 +48,11 @@ public struct ServedFeature: Sendable {
     }
 
     /// Throws `FeatureDefinitionError`.
-    func definition(_ logger: Logger) throws -> FeatureDefinition { try define(rule, logger) }
+    ///
+    /// - Parameter makesExamples: whether instances of the example keys are made, which their makers may need data for.
+    func definition(makesExamples: Bool, _ logger: Logger) throws -> FeatureDefinition {
+        try define(rule, makesExamples, logger)
+    }
 }
 
 extension Feature {

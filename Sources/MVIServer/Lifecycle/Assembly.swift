@@ -53,7 +53,7 @@ struct Assembly: Sendable {
         owner: @escaping @Sendable (Session) -> NodeRecord? = { $0.owningNode },
         adapt: (EnvironmentParts) -> SessionEnvironment? = { _ in nil }
     ) throws {
-        let registry = try FeatureRegistry(try content.features.map { try $0.definition(logger) })
+        let registry = try FeatureRegistry(try content.features.map { try $0.definition(makesExamples: true, logger) })
         let names = registry.definitions.map(\.name)
         let storeMetrics = StoreMetrics(observation.factory, features: names)
         let logging = LoggingMiddleware(logger: logger, valueLength: settings.logValueBytes)

@@ -74,9 +74,7 @@ extension Problem {
         case .notMade:
             ErrorAnswer(
                 .stateUnavailable, .about { "The store of \"\($0)\" could not be made; the server's log says why." })
-        case .featureNotFound:
-            ErrorAnswer(
-                .featureNotFound, .about { "There is no \"\($0.name)\" with the key \"\($0.key ?? "")\"." })
+        case .featureNotFound: ErrorAnswer(.featureNotFound, .own)
         case .tooManyStores: ErrorAnswer(.tooManyStores, .own)
         case .tooManyWaits:
             ErrorAnswer(.tooManyWaits, "Too many requests are already waiting.", retryAfter: .seconds(1))

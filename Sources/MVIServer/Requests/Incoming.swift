@@ -46,7 +46,7 @@ struct Incoming: Sendable {
             throw Problem(
                 .featureNotFound,
                 definition.isKeyed
-                    ? "The feature \"\(id.name)\" needs a key, as in \(id.name):42."
+                    ? "The feature \"\(id.name)\" needs a key, as in \(id.name):\(definition.exampleKeys.first ?? "42")."
                     : "The feature \"\(id.name)\" takes no key.")
         }
         return id

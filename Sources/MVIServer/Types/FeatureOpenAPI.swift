@@ -54,7 +54,7 @@ struct FeatureOpenAPI {
         }
         lines.replace(lines.block("    FeatureId:", under: "  parameters:"), by: [])
         let first = features[0].definition
-        let instance = first.isKeyed ? "\"\(first.name):1\"" : first.name
+        let instance = FeatureLines(first).instance
         lines.change("    FeatureName:", under: "  parameters:", "example: counter", to: "example: \(first.name)")
         lines.change(
             "    FeatureQuery:", under: "  parameters:", "example: [counter, \"order-detail:42\"]",
@@ -89,7 +89,7 @@ private struct FeatureLines {
             isExample = line == "          example: |"
             if isExample { continue }
             if line.hasSuffix("#/components/parameters/FeatureId\" }") {
-                if feature.isKeyed { result.append(Self.keyParameter) } else { result.removeLast() }
+                if feature.isKeyed { result.append(keyParameter) } else { result.removeLast() }
             } else if line.hasSuffix(" examples:") {
                 result.append(line)
                 result += examples(indent: line.prefix { $0 == " " }.count + 2)
@@ -106,9 +106,17 @@ private struct FeatureLines {
         return result
     }
 
-    private static let keyParameter =
-        "      - { name: key, in: path, required: true, description: Which instance., "
-        + #"schema: { type: string, pattern: "^[A-Za-z0-9._~-]{1,64}$" } }"#
+    private var keyParameter: String {
+        let keys = feature.exampleKeys.map { "\(quoted($0)): { value: \(quoted($0)) }" }.joined(separator: ", ")
+        return "      - { name: key, in: path, required: true, description: Which instance., "
+            + #"schema: { type: string, pattern: "^[A-Za-z0-9._~-]{1,64}$" }"#
+            + (keys.isEmpty ? " }" : ", examples: { \(keys) } }")
+    }
+
+    /// An instance of it.
+    var instance: String {
+        feature.isKeyed ? quoted("\(feature.name):\(feature.exampleKeys.first ?? "1")") : feature.name
+    }
 
     private func specialized(_ line: String) -> String? {
         let name = feature.name
@@ -132,7 +140,7 @@ private struct FeatureLines {
                 || (kind == "schemas" && FeatureOpenAPI.valueSchemas.contains(String(component)))
             return isOwn ? "#/components/\(kind)/\(name).\(component)\"" : String(reference)
         }
-        return line.replacing("feature: counter, ", with: "feature: \(feature.isKeyed ? "\"\(name):1\"" : name), ")
+        return line.replacing("feature: counter, ", with: "feature: \(instance), ")
     }
 
     /// One for each intent, by its type.

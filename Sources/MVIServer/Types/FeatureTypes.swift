@@ -25,7 +25,9 @@ public struct FeatureTypes: Sendable {
     /// not fit the wire.
     public init(_ content: ServerContent) throws {
         let silent = Logger(label: "types") { _ in SwiftLogNoOpLogHandler() }
-        definitions = try FeatureRegistry(try content.features.map { try $0.definition(silent) }).definitions
+        definitions = try FeatureRegistry(
+            try content.features.map { try $0.definition(makesExamples: false, silent) }
+        ).definitions
         shapes = definitions.map { FeatureShape($0) }
     }
 

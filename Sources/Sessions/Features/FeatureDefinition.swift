@@ -17,7 +17,10 @@ package final class FeatureDefinition: Sendable {
     package let intentExamples: [[UInt8]]
     /// One JSON object for each label, from the feature's examples.
     package let labelExamples: [[UInt8]]
-    /// The view state of a new store as JSON; nil for a keyed feature, whose instances differ.
+    /// Keys that can be tried; none for a feature without a key.
+    package let exampleKeys: [String]
+    /// The view state of a new store as JSON, of a keyed feature of its first example key. Nil for a keyed feature without
+    /// one, whose instances depend on who asks, or which not everybody may use.
     package let stateExample: [UInt8]?
     /// The `type`s of the intents, for a refusal of an unknown one.
     package let intentTypes: [String]
@@ -38,18 +41,21 @@ package final class FeatureDefinition: Sendable {
     @inlinable
     package convenience init<F: Feature>(_ feature: F, rule: AccessRule? = nil) throws {
         try self.init(
-            of: F.self, isKeyed: false, stateExample: feature.view(feature.initialState), rule: rule,
+            of: F.self, isKeyed: false, stateExample: { feature.view(feature.initialState) }, rule: rule,
             make: { key, seed in key == nil ? try ErasedStore(feature, seed) : nil })
     }
 
     /// A feature with a key: `make` returns the instance for a key, nil if there is none of that key. It is called on
     /// the thread of a request, whenever one names a key of which the session has no store, and must not block.
+    ///
+    /// Makes the examples. Throws `FeatureDefinitionError` also where one of them cannot be made.
     @inlinable
     package convenience init<F: Feature>(
-        rule: AccessRule? = nil, keyed make: @escaping @Sendable (_ key: String, _ caller: InstanceContext) throws -> F?
+        rule: AccessRule? = nil, examples: ExampleKeys<F> = ExampleKeys(),
+        keyed make: @escaping @Sendable (_ key: String, _ caller: InstanceContext) throws -> F?
     ) throws {
         try self.init(
-            of: F.self, isKeyed: true, stateExample: nil, rule: rule,
+            of: F.self, isKeyed: true, exampleKeys: examples.keys, stateExample: examples.viewState, rule: rule,
             make: { key, seed in
                 let caller = InstanceContext(session: seed.environment.session, principal: seed.principal)
                 guard let key, let feature = try make(key, caller) else { return nil }
@@ -59,7 +65,8 @@ package final class FeatureDefinition: Sendable {
 
     @usableFromInline
     init<F: Feature>(
-        of type: F.Type, isKeyed: Bool, stateExample: F.ViewState?, rule: AccessRule?,
+        of type: F.Type, isKeyed: Bool, exampleKeys: [String] = [], stateExample: () throws -> F.ViewState?,
+        rule: AccessRule?,
         make: @escaping @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     ) throws {
         guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
@@ -67,6 +74,10 @@ package final class FeatureDefinition: Sendable {
         name = F.name
         summary = F.summary
         self.isKeyed = isKeyed
+        self.exampleKeys = exampleKeys
+        var example = try stateExample()
+        // The data of a key may be for those only who may use the feature; a description is for everybody.
+        if isKeyed, rule != nil { example = nil }
         types = ValueTypes(viewState: F.ViewState.self, intent: F.Intent.self, label: F.Label.self)
         isRecordable = TurnRecording<F>.self is any Encodable.Type
         self.rule = rule
@@ -75,7 +86,7 @@ package final class FeatureDefinition: Sendable {
             for example in F.labelExamples { try WireJSON.checkMapping(of: example) }
             intentExamples = try F.examples.map { try WireJSON.encode($0) }
             labelExamples = try F.labelExamples.map { try WireJSON.encode($0) }
-            self.stateExample = try stateExample.map { try WireJSON.encode($0) }
+            self.stateExample = try example.map { try WireJSON.encode($0) }
             intentTypes = try intentExamples.map { try WireJSON.decode(Typed.self, from: $0).type }
         } catch {
             throw FeatureDefinitionError.mapping(feature: F.name, error)
@@ -114,6 +125,8 @@ package enum FeatureDefinitionError: Error, CustomStringConvertible {
     case migrations(String)
     /// An example cannot be mapped to JSON and back.
     case mapping(feature: String, any Error)
+    /// It does not take one of its example keys.
+    case exampleKey(feature: String, key: String, _ reason: String)
 
     package var description: String {
         switch self {
@@ -124,6 +137,9 @@ package enum FeatureDefinitionError: Error, CustomStringConvertible {
         case .migrations(let fault): fault
         case .mapping(let feature, let error):
             "the feature '\(feature)' cannot be mapped to JSON: \(error)"
+        case .exampleKey(let feature, let key, let reason):
+            "the feature '\(feature)' does not take its example key '\(key)' (\(reason)); "
+                + "name keys in `Keyed(examples:)` that there are when the server starts"
         }
     }
 }

@@ -99,7 +99,9 @@ extension Session {
             environment: environment, middleware: shared.middleware, stored: stored,
             stateLimit: shared.limits.stateBytes, outboxLimit: shared.limits.outboxBytes, principal: principal)
         do {
-            guard let erased = try definition.make(feature.key, seed) else { throw StoreError.featureNotFound }
+            guard let erased = try definition.make(feature.key, seed) else {
+                throw StoreError.noInstance(feature, of: definition)
+            }
             let store = SessionStore(self, feature, erased, environment)
             // Until the journal has this node for the session's owner.
             if shared.lease != nil { store.scope.pause() }

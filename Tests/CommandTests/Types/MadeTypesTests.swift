@@ -90,6 +90,9 @@ struct MadeTypesTests {
         }
         for (path, item) in paths where path.string?.hasPrefix("/features/order-detail") == true {
             #expect(item["parameters"]?[0]?["name"]?.string == "key")
+            let examples = item["parameters"]?[0]?["examples"]?.mapping
+            #expect(examples?.keys.map(\.string) == ["42", "43"])
+            #expect(examples?.values.map { $0["value"]?.string } == ["42", "43"])
         }
         let intent = root["paths"]?["/features/counter/intents"]?["post"]?["requestBody"]?["content"]?[
             "application/json"]
