@@ -66,26 +66,32 @@ public struct Fixture: Sendable {
         }
     }
 
-    /// The state that a store had when the session was exported.
+    /// The state that a store had when the session was exported, as a server with the feature reads it: one of an older
+    /// schema version is migrated.
     ///
-    /// - Throws: ``FixtureError`` if the session had no such store, or its state is none of this feature as it is now.
+    /// - Throws: ``FixtureError`` if the session had no such store, or its state is none of this feature as it is now and
+    ///   has no migration, or one that throws.
     public func state<F: Feature>(of feature: F, instance: String = F.name) throws(FixtureError) -> F.State {
-        let stored = try stored(F.self, instance)
-        let filling = try encoded(feature.initialState)
-        do throws(WireDecodingError) {
-            return try WireJSON.decode(F.State.self, from: stored.state.bytes, filling: filling)
+        let stored = try stored(instance)
+        do {
+            if let migration = F.migrations.first(where: { $0.from == stored.schemaVersion }) {
+                return try migration.migrate(stored)
+            }
+            try checkVersion(F.self, stored)
+            return try WireJSON.decode(F.State.self, from: stored.state.bytes, filling: encoded(feature.initialState))
+        } catch let error as FixtureError {
+            throw error
         } catch {
             throw FixtureError("The state of \"\(instance)\" is none of the feature \"\(F.name)\": \(error)")
         }
     }
 
-    private func stored<F: Feature>(_ feature: F.Type, _ instance: String) throws(FixtureError) -> StoredState {
+    private func stored(_ instance: String) throws(FixtureError) -> StoredState {
         guard let stored = stores.first(where: { $0.feature == instance }) else {
             let others = stores.map { "\"\($0.feature)\"" }.joined(separator: ", ")
             throw FixtureError(
                 "The fixture has no store of \"\(instance)\". It has: \(others.isEmpty ? "none" : others).")
         }
-        try checkVersion(F.self, stored)
         return stored
     }
 
@@ -103,6 +109,11 @@ public struct Fixture: Sendable {
             throw FixtureError("The feature's initial state cannot be written as JSON: \(error)")
         }
     }
+}
+
+extension Fixture.StoredState: StateReader {
+    /// Reads the state as another type, as a migration does.
+    public func read<T: Decodable>(_ type: T.Type) throws -> T { try WireJSON.decode(type, from: state.bytes) }
 }
 
 /// Why a fixture could not be read, or what came out otherwise than recorded.
