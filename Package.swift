@@ -221,6 +221,13 @@ let package = Package(
             ],
             path: "Examples/Shop/Sources", resources: [.embedInCode("Page")], packageAccess: false,
             swiftSettings: settings),
+        // An example: two releases of one feature, with a migration between.
+        .executableTarget(
+            name: "wallet-1", dependencies: ["MVI", "MVIServer"], path: "Examples/Migration/Sources/Version1",
+            packageAccess: false, swiftSettings: settings),
+        .executableTarget(
+            name: "wallet-2", dependencies: ["MVI", "MVIServer"], path: "Examples/Migration/Sources/Version2",
+            packageAccess: false, swiftSettings: settings),
 
         // What script/new copies.
         .executableTarget(
@@ -386,6 +393,9 @@ let package = Package(
         .testTarget(
             name: "NewServerTests", dependencies: ["NewServer", "MVITesting"],
             path: "Examples/Template/Tests/NewServerTests", packageAccess: false, swiftSettings: settings),
+        .testTarget(
+            name: "MigrationExampleTests", dependencies: ["wallet-1", "wallet-2", "MVI", "MVITesting", "TestSupport"],
+            path: "Examples/Migration/Tests", swiftSettings: settings),
         .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], swiftSettings: settings),
         .testTarget(
             name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting", "WireJSON"],

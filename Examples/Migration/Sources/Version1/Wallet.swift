@@ -1,0 +1,32 @@
+import MVI
+
+/// Somebody's money.
+struct Wallet: Feature {
+    struct State: Codable, Equatable, Sendable {
+        var euros = 0.0
+    }
+    enum Intent: Codable, Equatable, Sendable { case payIn(euros: Double) }
+    enum Label: Codable, Equatable, Sendable { case paidIn(euros: Double) }
+
+    static let summary = "Somebody's money."
+    static let examples: [Intent] = [.payIn(euros: 12.5)]
+    static let labelExamples: [Label] = [.paidIn(euros: 12.5)]
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .payIn(let euros):
+            guard (0.01...1_000_000).contains(euros) else {
+                throw Refusal(.invalid, "Between a cent and a million euros are taken.", pointer: "/euros")
+            }
+            turn.dispatch(intent)
+            turn.publish(.paidIn(euros: euros))
+        }
+    }
+
+    func reduce(_ state: inout State, _ intent: Intent) {
+        switch intent {
+        case .payIn(let euros): state.euros += euros
+        }
+    }
+}
