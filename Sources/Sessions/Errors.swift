@@ -39,17 +39,20 @@ extension StoreError {
     static let featureNotFound = StoreError(.featureNotFound, "There is no such feature instance.")
     /// There is nothing under a feature's key.
     static func noInstance(_ feature: FeatureID, of definition: FeatureDefinition) -> StoreError {
-        var detail = "There is no \"\(definition.name)\" with the key \"\(feature.key ?? "")\"."
-        if !definition.exampleKeys.isEmpty {
-            detail += " Keys to try: \(definition.exampleKeys.joined(separator: ", "))."
-        }
-        return StoreError(.featureNotFound, detail)
+        let detail = "There is no \"\(definition.name)\" with the key \"\(feature.key ?? "")\"."
+        return StoreError(.featureNotFound, detail + keys(of: definition))
+    }
+
+    private static func keys(of definition: FeatureDefinition) -> String {
+        definition.exampleKeys.isEmpty ? "" : " Keys to try: \(definition.exampleKeys.joined(separator: ", "))."
     }
 
     /// The maker of a keyed feature said no: the sender may not use the instance, or there is none for them.
-    static func refusedInstance(_ refusal: Refusal) -> StoreError {
-        let code: Code = refusal.kind == .forbidden ? .forbidden : .featureNotFound
-        return StoreError(code, refusal.detail, refusalCode: refusal.code)
+    static func refusedInstance(_ refusal: Refusal, of definition: FeatureDefinition) -> StoreError {
+        guard refusal.kind != .forbidden else {
+            return StoreError(.forbidden, refusal.detail, refusalCode: refusal.code)
+        }
+        return StoreError(.featureNotFound, refusal.detail + keys(of: definition), refusalCode: refusal.code)
     }
 
     static let sessionEnded = StoreError(.gone, "The session was ended while the request was under way.")

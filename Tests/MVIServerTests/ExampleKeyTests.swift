@@ -113,6 +113,26 @@ struct ExampleKeyTests {
         }
     }
 
+    @Test("follow the words of a maker that refuses a key", arguments: Depth.allCases)
+    func refusedKey(depth: Depth) async throws {
+        let keyed = Keyed(examples: ["3"]) { (key) -> Item? in
+            if key == "9" { throw Refusal(.forbidden, "The box is not yours.") }
+            guard key == "3" else { throw Refusal(.notFound, code: "no-box", "There is no such box.") }
+            return try Item(id: key)
+        }
+        let content = ServerContent(features: [ServedFeature(keyed)])
+        try await TestServer.run(depth, content: { _ in content }) { server in
+            let session = try await server.session()
+            for (key, status, detail) in [
+                ("4", 404, "There is no such box. Keys to try: 3."), ("9", 403, "The box is not yours."),
+            ] {
+                let refused = try await server.send(session.request("GET", "/features/item:\(key)/state"))
+                #expect(refused.status == status)
+                #expect(try refused.json(TestResponse.Problem.self).detail == detail)
+            }
+        }
+    }
+
     @Test("are left out of the refusal where there are none", arguments: Depth.allCases)
     func unknownKeyWithoutExamples(depth: Depth) async throws {
         try await TestServer.run(depth) { server in

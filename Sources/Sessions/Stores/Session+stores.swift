@@ -109,7 +109,7 @@ extension Session {
         } catch let error as StoreError {
             throw error
         } catch let refusal as Refusal {
-            throw .refusedInstance(refusal)
+            throw .refusedInstance(refusal, of: definition)
         } catch {
             let failure = Failure(stage: .bootstrap, intentID: .bootstrap, error: error)
             shared.report(.failure(failure, in: place(of: feature)))
