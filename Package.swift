@@ -25,6 +25,7 @@ let package = Package(
         .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
         .executable(name: "shop", targets: ["shop"]),
+        .executable(name: "new-server", targets: ["NewServer"]),
     ],
     // What a server does without is not even fetched: `.package(url: …, traits: [])`.
     traits: [
@@ -221,6 +222,10 @@ let package = Package(
             ],
             path: "Examples/Shop/Sources", resources: [.embedInCode("Page")], packageAccess: false,
             swiftSettings: settings),
+        // An example: the smallest server.
+        .executableTarget(
+            name: "minimal", dependencies: ["MVI", "MVIServer"], path: "Examples/Minimal/Sources",
+            packageAccess: false, swiftSettings: settings),
         // An example: two releases of one feature, with a migration between.
         .executableTarget(
             name: "wallet-1", dependencies: ["MVI", "MVIServer"], path: "Examples/Migration/Sources/Version1",
@@ -393,6 +398,9 @@ let package = Package(
         .testTarget(
             name: "NewServerTests", dependencies: ["NewServer", "MVITesting"],
             path: "Examples/Template/Tests/NewServerTests", packageAccess: false, swiftSettings: settings),
+        .testTarget(
+            name: "MinimalTests", dependencies: ["minimal", "MVITesting", "TestSupport"],
+            path: "Examples/Minimal/Tests", swiftSettings: settings),
         .testTarget(
             name: "MigrationExampleTests", dependencies: ["wallet-1", "wallet-2", "MVI", "MVITesting", "TestSupport"],
             path: "Examples/Migration/Tests", swiftSettings: settings),

@@ -19,12 +19,7 @@ struct ReadmeTests {
         try assembly.http.start()
         let port = assembly.http.port
         let path = "\(#filePath)".replacing(#/Tests/CommandTests/.*$/#, with: page)
-        let (shown, given) = try await offThePool {
-            let session = try ConsoleSession(page: path, part: "curl session")
-            return (session.steps, try session.run(port: port))
-        }
-        #expect(shown.count == count)
-        for (shown, given) in zip(shown, given) { #expect(given.plain == shown.plain) }
+        try await expectPage(path, part: "curl session", commands: count, port: port)
         // Ends the stream.
         assembly.sessions.drain()
         await assembly.http.shutdown(grace: .zero)

@@ -6,12 +6,6 @@ import Testing
 struct ReadmeTests {
     @Test func `each command gives what is shown`() async throws {
         let page = "\(#filePath)".replacing(#/Tests/ReadmeTests.swift$/#, with: "README.md")
-        let (shown, given) = try await offThePool {
-            let session = try ConsoleSession(page: page)
-            let port = UInt16.random(in: 20_000..<30_000)
-            return (session.steps, try session.run(port: port, variables: ["MVI_DATA": "data"]))
-        }
-        #expect(shown.count == 13 && shown.count(where: \.isStream) == 1)
-        for (shown, given) in zip(shown, given) { #expect(given.plain == shown.plain) }
+        try await expectPage(page, commands: 13, variables: ["MVI_DATA": "data"])
     }
 }

@@ -10,6 +10,7 @@ struct Tool {
     static let typeScript = Tool("tsc")
     /// The compiler of the toolchain.
     static let swift = Tool("swiftc")
+    static let bash = Tool(path: "/bin/bash")
     /// The system's Python with the Debian package python3-jsonschema (script/bootstrap installs it).
     static let python: Tool? = {
         let python = Tool(path: "/usr/bin/python3")
@@ -31,6 +32,11 @@ struct Tool {
             return nil
         }
         self.path = path
+    }
+
+    /// Another program of the same folder.
+    func beside(_ name: String) -> Tool {
+        Tool(path: URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent(name).path)
     }
 
     /// Runs it to its end on a thread of its own.

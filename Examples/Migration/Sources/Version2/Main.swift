@@ -1,9 +1,9 @@
 import MVIServer
 
 @main
-struct Main {
-    /// Serves the wallet. Its settings are the server's (`MVI_…`).
-    static func main() async throws {
-        try await FeatureServer { Wallet() }.run()
-    }
+struct Main: FeatureServerCommand {
+    static let name = "wallet-2"
+    static let summary = "Serve a wallet, as of its release 2."
+
+    var content: ServerContent { Wallet() }
 }

@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The template itself is built and tested as a target of this package.
+@Suite("script/new", .timeLimit(.minutes(10)))
+struct NewPackageTests {
+    private static let root = "\(#filePath)".replacing(#/\/Tests\/CommandTests\/.*$/#, with: "")
+    private let temporary: TemporaryFolder
+
+    init() throws { temporary = try TemporaryFolder() }
+
+    private func new(_ arguments: String...) async throws -> (code: Int32, text: String) {
+        try await Tool.bash.output(["\(Self.root)/script/new"] + arguments)
+    }
+
+    /// The files of a folder with their texts, by their paths in it.
+    private func files(_ folder: String) throws -> [String: String] {
+        var files: [String: String] = [:]
+        for path in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+            files[path] = try? String(contentsOfFile: "\(folder)/\(path)", encoding: .utf8)
+        }
+        return files
+    }
+
+    @Test(arguments: ["little-shop", "LittleShop"])
+    func `everything is called by the new name`(name: String) async throws {
+        let folder = "\(temporary.path)/new"
+        let (code, text) = try await new(name, folder)
+        #expect(code == 0, "\(text)")
+        let files = try files(folder)
+        #expect(
+            files.keys.sorted() == [
+                ".dockerignore", ".github/workflows/ci.yml", ".gitignore", "Dockerfile", "Package.swift", "README.md",
+                "Sources/LittleShop/LittleShop.swift", "Sources/LittleShop/Page/index.html",
+                "Sources/LittleShop/Page/page.js", "Sources/LittleShop/Tally.swift",
+                "Tests/LittleShopTests/TallyTests.swift",
+            ])
+        for (path, text) in files {
+            #expect(!text.contains("NewServer") && !text.contains("new-server"), "\(path) has the template's name")
+        }
+        #expect(files["Package.swift"]?.contains(#"path: "\#(Self.root)", traits: []"#) == true)
+        #expect(files["Dockerfile"]?.contains("COPY --from=mvi-server Sources \(Self.root)/Sources") == true)
+    }
+
+    @Test func `its package is one that SwiftPM reads`() async throws {
+        let folder = "\(temporary.path)/shop"
+        _ = try await new("shop", folder)
+        let (code, text) = try await #require(Tool.swift).beside("swift").output([
+            "package", "dump-package", "--package-path", folder,
+        ])
+        #expect(code == 0, "\(text)")
+    }
+
+    @Test(arguments: [
+        (
+            "https://git.example.com/mvi-server.git",
+            #".package(url: "https://git.example.com/mvi-server.git", branch: "main", traits: [])"#
+        ),
+        (
+            "https://git.example.com/mvi-server.git@1.2.0",
+            #".package(url: "https://git.example.com/mvi-server.git", from: "1.2.0", traits: [])"#
+        ),
+    ])
+    func `the library can come from a repository, and the image needs no second folder then`(
+        library: String, dependency: String
+    ) async throws {
+        let folder = "\(temporary.path)/shop"
+        _ = try await new("shop", folder, "--library", library)
+        let files = try files(folder)
+        #expect(files["Package.swift"]?.contains(dependency) == true)
+        #expect(files["Dockerfile"]?.contains("--from=mvi-server") == false)
+    }
+
+    @Test func `what cannot be is refused, and nothing is overwritten`() async throws {
+        for arguments in [
+            [], ["1shop"], ["shop/.."], ["mvi"], ["shop", "--url"], ["shop", "--library", "/nonexistent"],
+        ] {
+            let (code, text) = try await Tool.bash.output(["\(Self.root)/script/new"] + arguments)
+            #expect(code == 1 && text.hasPrefix("script/new: "), "\(arguments): \(text)")
+        }
+        let (code, text) = try await new("shop", Self.root)
+        #expect(code == 1)
+        #expect(
+            text == "script/new: '\(Self.root)' is there already, and nothing is overwritten: give another folder\n")
+    }
+
+    @Test func `the commands of its README give what is shown`() async throws {
+        try await expectPage("\(Self.root)/Examples/Template/README.md", commands: 4, variables: ["MVI_DATA": "data"])
+    }
+}
