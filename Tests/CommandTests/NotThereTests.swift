@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@testable import MVIServer
+@testable import mvi_server
+
+/// A list of what is missing is worth something as long as it is true.
+@Suite("docs/not-there.md")
+struct NotThereTests {
+    private static let root = "\(#filePath)".replacing(#/\/Tests\/CommandTests\/.*$/#, with: "")
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOfFile: "\(Self.root)/\(path)", encoding: .utf8)
+    }
+
+    /// The names of one kind in the last column of its tables.
+    private func names(_ kind: String) throws -> [String] {
+        try text("docs/not-there.md").split(separator: "\n").compactMap { line in
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 3, cells[2].hasPrefix("\(kind) `") else { return nil }
+            return String(cells[2].dropFirst(kind.count + 2).dropLast())
+        }
+    }
+
+    @Test func `has no flag that there is`() throws {
+        let flags = Set((ServerSettings.catalogue.map(\.name) + DemoServer.settings.map(\.name)).map { "--\($0)" })
+        let missing = try names("flag")
+        #expect(missing.count == 4 && flags.isDisjoint(with: missing))
+    }
+
+    @Test func `has no path that there is`() throws {
+        let contract = try text("openapi.yaml") + text("openapi-admin.yaml")
+        let missing = try names("path")
+        #expect(missing.count == 6)
+        for path in missing { #expect(!contract.contains("\n  \(path):")) }
+    }
+
+    @Test func `has no product that there is`() throws {
+        let package = try text("Package.swift")
+        let missing = try names("product")
+        #expect(missing.count == 2)
+        for product in missing { #expect(!package.contains("name: \"\(product)\"")) }
+    }
+}
