@@ -7,6 +7,17 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
 ]
 
+// Products that several targets take.
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
+let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let yaml: Target.Dependency = .product(name: "Yams", package: "Yams")
+let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
+
 let package = Package(
     name: "mvi-server",
     platforms: [.macOS(.v15), .iOS(.v17)],
@@ -59,8 +70,7 @@ let package = Package(
         .target(
             name: "MVI",
             dependencies: [
-                "Locking", .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                "Locking", deque, tracing,
             ],
             swiftSettings: settings),
         .target(name: "MVITesting", dependencies: ["MVI", "WireJSON", "Locking"], swiftSettings: settings),
@@ -71,21 +81,19 @@ let package = Package(
         .target(name: "EventStream", swiftSettings: settings),
         .target(
             name: "PrometheusMetrics",
-            dependencies: ["Locking", .product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: ["Locking", metrics],
             swiftSettings: settings),
         // For apps: nothing of the server's, no C library.
         .target(
             name: "MVIClient",
             dependencies: [
-                "MVI", "WireJSON", "JSONDelta", "EventStream", "Locking",
-                .product(name: "DequeModule", package: "swift-collections"),
+                "MVI", "WireJSON", "JSONDelta", "EventStream", "Locking", deque,
             ],
             swiftSettings: settings),
         .target(
             name: "SessionJournal",
             dependencies: [
-                "MVI", "Locking", .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "HeapModule", package: "swift-collections"),
+                "MVI", "Locking", deque, .product(name: "HeapModule", package: "swift-collections"),
             ],
             swiftSettings: settings),
         .target(
@@ -93,12 +101,8 @@ let package = Package(
         .target(
             name: "Sessions",
             dependencies: [
-                "MVI", "WireJSON", "JSONDelta", "EventStream", "SessionJournal", "Locking",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                "MVI", "WireJSON", "JSONDelta", "EventStream", "SessionJournal", "Locking", metrics, crypto, deque,
+                logging, tracing,
             ],
             swiftSettings: settings),
 
@@ -107,16 +111,14 @@ let package = Package(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(
             name: "MicroHTTP",
-            dependencies: ["CMicroHTTPD", "Locking", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["CMicroHTTPD", "Locking", logging],
             swiftSettings: settings),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "SQLite", dependencies: ["CSQLite", "Locking"], swiftSettings: settings),
         .target(
             name: "SQLiteJournal",
             dependencies: [
-                "MVI", "SessionJournal", "SQLite", "Locking",
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Logging", package: "swift-log"),
+                "MVI", "SessionJournal", "SQLite", "Locking", deque, logging,
             ],
             swiftSettings: settings),
         // Of its own, so that only servers that share a database build it and need libpq.
@@ -125,9 +127,7 @@ let package = Package(
         .target(
             name: "PostgresJournal",
             dependencies: [
-                "MVI", "SessionJournal", "PostgreSQL", "Locking",
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Logging", package: "swift-log"),
+                "MVI", "SessionJournal", "PostgreSQL", "Locking", deque, logging,
             ],
             swiftSettings: settings),
         // The page's files are no resources of SwiftPM's: `#embed` builds them in.
@@ -138,14 +138,8 @@ let package = Package(
             name: "MVIServer",
             dependencies: [
                 "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking",
-                "CResources", "PrometheusMetrics", "Schema",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                "CResources", "PrometheusMetrics", "Schema", arguments, configuration, metrics, crypto, logging,
+                lifecycle, tracing,
             ],
             swiftSettings: settings),
         // Of its own, so that only servers that share a journal build an HTTP client.
@@ -162,8 +156,7 @@ let package = Package(
         .target(
             name: "PostgresServer",
             dependencies: [
-                "MVIServer", "NodeTransport", "PostgresJournal", "SessionJournal",
-                .product(name: "Logging", package: "swift-log"),
+                "MVIServer", "NodeTransport", "PostgresJournal", "SessionJournal", logging,
             ],
             swiftSettings: settings),
         // Of its own, so that only servers with JWTs build one.
@@ -172,8 +165,7 @@ let package = Package(
             dependencies: [
                 "MVI", "MVIServer", "WireJSON", "Locking",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["JWT"])),
-                .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["JWT"])),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["JWT"])), logging,
             ],
             swiftSettings: settings),
         // What is wrong between clients and a server: a client of its own, of nothing that is the server's.
@@ -190,9 +182,7 @@ let package = Package(
         .target(
             name: "DemoFeatures",
             dependencies: [
-                "MVI", "MVIServer", "SQLite", "CResources", "Locking",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "MVI", "MVIServer", "SQLite", "CResources", "Locking", logging, lifecycle,
             ],
             swiftSettings: settings),
         // A server's metrics as a table: read from the text that it gives, drawn as lines. Pure code.
@@ -200,13 +190,11 @@ let package = Package(
         .executableTarget(
             name: "mvi-server",
             dependencies: [
-                "DemoFeatures", "Doctor", "JWTAuthentication", "MVIServer", "PostgresServer", "Top",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "DemoFeatures", "Doctor", "JWTAuthentication", "MVIServer", "PostgresServer", "Top", arguments,
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Tools"])),
                 .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Tools"])),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["Tools"])),
-                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Tools"])),
-                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["Tools"])), configuration,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
@@ -215,10 +203,8 @@ let package = Package(
         .executableTarget(
             name: "shop",
             dependencies: [
-                "JWTAuthentication", "MVI", "MVIServer",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["JWT"])),
-                .product(name: "Logging", package: "swift-log"),
+                "JWTAuthentication", "MVI", "MVIServer", crypto,
+                .product(name: "JWTKit", package: "jwt-kit", condition: .when(traits: ["JWT"])), logging,
             ],
             path: "Examples/Shop/Sources", resources: [.embedInCode("Page")], packageAccess: false,
             swiftSettings: settings),
@@ -253,8 +239,7 @@ let package = Package(
         .executableTarget(
             name: "journals",
             dependencies: [
-                "Locking", "MVI", "PostgresJournal", "SQLiteJournal", "SessionJournal",
-                .product(name: "Logging", package: "swift-log"),
+                "Locking", "MVI", "PostgresJournal", "SQLiteJournal", "SessionJournal", logging,
             ],
             path: "Benchmarks/Sources/journals", swiftSettings: settings),
 
@@ -280,8 +265,7 @@ let package = Package(
         .executableTarget(
             name: "node-server",
             dependencies: [
-                "MVI", "MVIServer", "NodeTransport", "PostgresJournal", "SessionJournal",
-                .product(name: "Logging", package: "swift-log"),
+                "MVI", "MVIServer", "NodeTransport", "PostgresJournal", "SessionJournal", logging,
             ],
             path: "Trials/Sources/nodes", swiftSettings: settings),
 
@@ -289,7 +273,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "MVI", "SessionJournal", "Locking", "MVITesting", .product(name: "Logging", package: "swift-log"),
+                "MVI", "SessionJournal", "Locking", "MVITesting", logging,
             ],
             path: "Tests/TestSupport", swiftSettings: settings),
 
@@ -323,7 +307,7 @@ let package = Package(
             name: "MVIClientTests",
             dependencies: [
                 "MVIClient", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions", "TestSupport",
-                "WireJSON", .product(name: "Logging", package: "swift-log"),
+                "WireJSON", logging,
             ],
             swiftSettings: settings),
         .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
@@ -334,55 +318,46 @@ let package = Package(
             name: "SQLiteJournalTests",
             dependencies: [
                 "SQLiteJournal", "MVI", "SessionJournal", "JournalConformance", "SQLite", "Locking", "CFaultyDisk",
-                "TestSupport", "Sessions", .product(name: "Logging", package: "swift-log"),
+                "TestSupport", "Sessions", logging,
             ],
             exclude: ["schema-1.sql", "schema-3.sql"], swiftSettings: settings),
         .testTarget(
             name: "PostgresJournalTests",
             dependencies: [
                 "PostgresJournal", "PostgreSQL", "MVI", "SessionJournal", "JournalConformance", "Locking",
-                "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
+                "TestSupport", logging,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "MVIServerTests",
             dependencies: [
-                "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream",
-                "JSONDelta", "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "NodeTransport", "SessionJournal",
-                "Sessions", "WireJSON",
-                "PrometheusMetrics",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
+                "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream", "JSONDelta",
+                "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "NodeTransport", "SessionJournal", "Sessions",
+                "WireJSON", "PrometheusMetrics", crypto,
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), logging, yaml,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "JWTAuthenticationTests",
             dependencies: [
                 "JWTAuthentication", "Locking", "MVI", "MVIServer", "MVITesting", "TestSupport",
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "CryptoExtras", package: "swift-crypto"), .product(name: "JWTKit", package: "jwt-kit"),
+                logging,
             ],
             swiftSettings: settings),
         .testTarget(
             name: "DoctorTests",
             dependencies: [
                 "Doctor", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions", "TestSupport",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                logging, .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "CommandTests",
             dependencies: [
                 "mvi-server", "MVIServer", "DemoFeatures", "TestSupport", "SQLiteJournal", "SessionJournal",
-                "MVITesting", "WireJSON",
-                "Locking",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Yams", package: "Yams"),
+                "MVITesting", "WireJSON", "Locking", logging, yaml,
             ],
             exclude: ["Types/Files"], swiftSettings: settings),
         .testTarget(
@@ -390,9 +365,7 @@ let package = Package(
             dependencies: [
                 "shop", "EventStream", "JWTAuthentication", "Locking", "MVI", "MVIServer", "MVITesting",
                 "SessionJournal", "Sessions", "TestSupport", "WireJSON",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"), crypto, logging,
             ],
             path: "Examples/Shop/Tests", swiftSettings: settings),
         .testTarget(

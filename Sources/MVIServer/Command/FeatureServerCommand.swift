@@ -85,7 +85,9 @@ extension FeatureServerCommand {
     public var sharedStorage: (any SharedStorage)? { nil }
 
     /// A server of the content and the page.
-    public func server(_ start: ServerStart) async throws -> FeatureServer { try FeatureServer(page: page) { try content } }
+    public func server(_ start: ServerStart) async throws -> FeatureServer {
+        try FeatureServer(page: page) { try content }
+    }
 
     /// Runs the program with its arguments; called by `@main`. Ends the process where something is not right.
     public static func main() async { await main(Array(CommandLine.arguments.dropFirst())) }
