@@ -34,6 +34,21 @@ struct WorkTests {
         store.dispose()
     }
 
+    @Test("34: the id of work is a text, also one with values in it")
+    func interpolatedID() async throws {
+        let gate = Gate()
+        let store = store { intent, turn in
+            turn.dispatch(intent)
+            turn.launch(id: "save \(intent) of \(7)", policy: .keepPrevious) { _ in try await gate.wait() }
+        }
+        for _ in 1...2 { try await store.send("a") }
+        try await store.send("b")
+        #expect(store.workInProgress == ["save a of 7", "save b of 7"])
+        #expect(WorkID("save a") == "save \("a")")
+        gate.open()
+        store.dispose()
+    }
+
     @Test("34: each step of work is a turn, and returns when that is committed")
     func steps() async throws {
         let log = HeldLog<Script>()

@@ -1,5 +1,5 @@
-/// Names launched work inside one store. A string literal will do.
-public struct WorkID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+/// Names launched work inside one store. A string literal will do, also one with values in it: `"save \(id)"`.
+public struct WorkID: Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The name, as the author gave it.
     public let name: String
     /// The part whose work it names; nil for work of the feature.

@@ -82,7 +82,7 @@ struct VideoList: Feature {
         }
         turn.publish(.openVideo(title: video.title, url: "https://videos.example.org/\(video.slug)"))
         // Tapping faster than views can be counted counts one.
-        turn.launch(id: WorkID("record \(id)"), policy: .keepPrevious) { [videos] work in
+        turn.launch(id: "record \(id)", policy: .keepPrevious) { [videos] work in
             guard let views = try? await videos.recordView(of: id) else { return }
             await work.dispatch(.viewsCounted(views))
         }
