@@ -73,7 +73,9 @@ let package = Package(
                 "Locking", deque, tracing,
             ],
             swiftSettings: settings),
-        .target(name: "MVITesting", dependencies: ["MVI", "WireJSON", "Locking"], swiftSettings: settings),
+        .target(
+            name: "MVITesting", dependencies: ["MVI", "Sessions", "SessionJournal", "WireJSON", "Locking"],
+            swiftSettings: settings),
         .target(name: "WireJSON", swiftSettings: settings),
         .target(name: "JSONDelta", dependencies: ["WireJSON"], swiftSettings: settings),
         // What types look like on the wire, for clients in other languages.

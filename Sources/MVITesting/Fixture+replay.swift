@@ -8,25 +8,31 @@ extension Fixture {
     /// earlier turn of the session is missing; else that turn's state is taken as it was recorded. The same goes for a
     /// turn after others that are missing. A bootstrap may begin a new life of the store, with the initial state.
     ///
-    /// - Returns: the state after each turn, oldest first.
-    /// - Throws: ``FixtureError`` with the turn's sequence number if a state differs or a recording is none of this
-    ///   feature as it is now; without one if nothing of the store was recorded.
+    /// The turns of a store that was exported under an older schema version are recordings of that version: each recorded
+    /// state is migrated and is the start of the next turn, and the first one is taken as it was recorded.
+    ///
+    /// - Returns: the state after each turn, oldest first; of an older version as they are migrated.
+    /// - Throws: ``FixtureError`` with the turn's sequence number if a state differs or a recording cannot be read by this
+    ///   feature as it is now; without one if nothing of the store was recorded, or by a newer version of the feature.
     @discardableResult
     public func replay<F: Feature>(
         _ feature: F, instance: String = F.name
     ) throws(FixtureError) -> [F.State] where F.Message: Decodable, F.Action: Decodable {
-        if let stored = stores.first(where: { $0.feature == instance }) { try checkVersion(F.self, stored) }
+        let version = stores.first { $0.feature == instance }?.schemaVersion ?? F.schemaVersion
+        if version > F.schemaVersion { throw .newer(F.self, version, "The store of \"\(instance)\"") }
         let initialState = feature.initialState
         let filling = try Array("{\"state\":".utf8) + encoded(initialState) + Array("}".utf8)
         var states: [F.State] = []
-        var head: F.State? = initialState
+        var head: F.State? = version == F.schemaVersion ? initialState : nil
         var expected: UInt64 = 1
         for turn in turns {
             // Whatever is missing may have been a turn of this store.
             if turn.sequence != expected { head = nil }
             expected = turn.sequence + 1
             guard turn.feature == instance else { continue }
-            let recording = try recording(of: turn, F.self, filling: filling)
+            let recording =
+                version == F.schemaVersion
+                ? try recording(of: turn, F.self, filling: filling) : try oldRecording(of: turn, feature, version)
             try check(recording, turn, feature, from: head, initialState)
             states.append(recording.state)
             head = recording.state
@@ -42,9 +48,11 @@ extension Fixture {
 
     private func recording<F: Feature>(
         of turn: Turn, _ feature: F.Type, filling: [UInt8]
-    ) throws(FixtureError) -> TurnRecording<F> where F.Message: Decodable, F.Action: Decodable {
+    ) throws(FixtureError) -> Replayed<F> where F.Message: Decodable, F.Action: Decodable {
         do throws(WireDecodingError) {
-            return try WireJSON.decode(TurnRecording<F>.self, from: turn.recording.bytes, filling: filling)
+            let recording = try WireJSON.decode(
+                TurnRecording<F>.self, from: turn.recording.bytes, filling: filling)
+            return Replayed(intent: recording.intent, messages: recording.messages, state: recording.state)
         } catch {
             throw FixtureError(
                 "The recording of turn \(turn.sequence) is none of the feature \"\(F.name)\": \(error)",
@@ -52,8 +60,49 @@ extension Fixture {
         }
     }
 
+    /// A recording of an older schema version, as far as replaying needs it.
+    private func oldRecording<F: Feature>(
+        of turn: Turn, _ feature: F, _ version: Int
+    ) throws(FixtureError) -> Replayed<F> where F.Message: Decodable {
+        let what = "The recording of turn \(turn.sequence)"
+        let parts: RecordedParts
+        do throws(WireDecodingError) {
+            parts = try WireJSON.decode(RecordedParts.self, from: turn.recording.bytes)
+        } catch {
+            throw FixtureError("\(what) is no recording of a turn: \(error)", sequence: turn.sequence)
+        }
+        let state = try read(
+            parts.state, version: version, of: feature, "\(what): its state", sequence: turn.sequence)
+        do throws(WireDecodingError) {
+            let messages = try WireJSON.decode([F.Message].self, from: parts.messages.bytes)
+            return Replayed(intent: parts.intent, messages: messages, state: state)
+        } catch {
+            throw FixtureError(
+                """
+                \(what) has messages of schema version \(version) that the feature "\(F.name)" cannot decode as it is \
+                now (version \(F.schemaVersion)): \(error)
+                Let `Message` decode the older form as well, or record a session of version \(F.schemaVersion) and export \
+                it. `state(of:)` reads the store's last state without its messages.
+                """, sequence: turn.sequence)
+        }
+    }
+
+    /// The members of a recording that replaying needs, before their types are known.
+    private struct RecordedParts: Decodable {
+        let intent: String
+        let messages: JSONText
+        let state: JSONText
+    }
+
+    /// What of a recorded turn is reduced again.
+    private struct Replayed<F: Feature> {
+        let intent: String
+        let messages: [F.Message]
+        let state: F.State
+    }
+
     private func check<F: Feature>(
-        _ recording: TurnRecording<F>, _ turn: Turn, _ feature: F, from head: F.State?, _ initialState: F.State
+        _ recording: Replayed<F>, _ turn: Turn, _ feature: F, from head: F.State?, _ initialState: F.State
     ) throws(FixtureError) {
         guard let head else { return }
         let state = reduced(head, recording, feature)
@@ -69,7 +118,7 @@ extension Fixture {
             """, sequence: turn.sequence)
     }
 
-    private func reduced<F: Feature>(_ state: F.State, _ recording: TurnRecording<F>, _ feature: F) -> F.State {
+    private func reduced<F: Feature>(_ state: F.State, _ recording: Replayed<F>, _ feature: F) -> F.State {
         var state = state
         for message in recording.messages { feature.reduce(&state, message) }
         return state

@@ -1,4 +1,5 @@
 import MVI
+import Sessions
 import WireJSON
 
 /// An exported session with recorded turns, to be replayed in a test: whether a feature's reducer still makes the same
@@ -66,40 +67,38 @@ public struct Fixture: Sendable {
         }
     }
 
-    /// The state that a store had when the session was exported, as a server with the feature reads it: one of an older
-    /// schema version is migrated.
+    /// The state that a store had when the session was exported. One of an older schema version is migrated, as a server
+    /// does when the store comes back.
     ///
-    /// - Throws: ``FixtureError`` if the session had no such store, or its state is none of this feature as it is now and
-    ///   has no migration, or one that throws.
+    /// - Throws: ``FixtureError`` if the session had no such store, or its state cannot be read: it is none of this
+    ///   feature as it is now, a newer version wrote it, or there is no migration from its version.
     public func state<F: Feature>(of feature: F, instance: String = F.name) throws(FixtureError) -> F.State {
-        let stored = try stored(instance)
-        do {
-            if let migration = F.migrations.first(where: { $0.from == stored.schemaVersion }) {
-                return try migration.migrate(stored)
-            }
-            try checkVersion(F.self, stored)
-            return try WireJSON.decode(F.State.self, from: stored.state.bytes, filling: encoded(feature.initialState))
-        } catch let error as FixtureError {
-            throw error
-        } catch {
-            throw FixtureError("The state of \"\(instance)\" is none of the feature \"\(F.name)\": \(error)")
-        }
-    }
-
-    private func stored(_ instance: String) throws(FixtureError) -> StoredState {
         guard let stored = stores.first(where: { $0.feature == instance }) else {
             let others = stores.map { "\"\($0.feature)\"" }.joined(separator: ", ")
             throw FixtureError(
                 "The fixture has no store of \"\(instance)\". It has: \(others.isEmpty ? "none" : others).")
         }
-        return stored
+        return try read(
+            stored.state, version: stored.schemaVersion, of: feature, "The state of \"\(instance)\"", sequence: nil)
     }
 
-    func checkVersion<F: Feature>(_ feature: F.Type, _ stored: StoredState) throws(FixtureError) {
-        guard stored.schemaVersion != F.schemaVersion else { return }
-        throw FixtureError(
-            "\"\(stored.feature)\" was exported under schema version \(stored.schemaVersion) and the feature has "
-                + "version \(F.schemaVersion): export a session anew.")
+    /// Reads a state by the rules of a server.
+    ///
+    /// - Parameter what: begins the sentence of an error.
+    func read<F: Feature>(
+        _ state: JSONText, version: Int, of feature: F, _ what: String, sequence: UInt64?
+    ) throws(FixtureError) -> F.State {
+        switch KeptState.read(state.bytes, version: version, of: F.self, initial: feature.initialState) {
+        case .state(let state, _): return state
+        case .newer: throw .newer(F.self, version, what, sequence)
+        case .unreadable(let reason) where version == F.schemaVersion:
+            throw FixtureError("\(what) is none of the feature \"\(F.name)\": \(reason)", sequence: sequence)
+        case .unreadable(let reason):
+            throw FixtureError(
+                "\(what) cannot be read: \(reason). Mend or add the feature's migration from version \(version), or "
+                    + "export a session of version \(F.schemaVersion).",
+                sequence: sequence)
+        }
     }
 
     func encoded<State: Encodable>(_ state: State) throws(FixtureError) -> [UInt8] {
@@ -109,11 +108,6 @@ public struct Fixture: Sendable {
             throw FixtureError("The feature's initial state cannot be written as JSON: \(error)")
         }
     }
-}
-
-extension Fixture.StoredState: StateReader {
-    /// Reads the state as another type, as a migration does.
-    public func read<T: Decodable>(_ type: T.Type) throws -> T { try WireJSON.decode(type, from: state.bytes) }
 }
 
 /// Why a fixture could not be read, or what came out otherwise than recorded.
@@ -126,5 +120,14 @@ public struct FixtureError: Error, Sendable, Equatable, CustomStringConvertible 
     init(_ description: String, sequence: UInt64? = nil) {
         self.sequence = sequence
         self.description = description
+    }
+
+    static func newer<F: Feature>(
+        _ feature: F.Type, _ version: Int, _ what: String, _ sequence: UInt64? = nil
+    ) -> FixtureError {
+        FixtureError(
+            "\(what) has the schema version \(version), and the feature \"\(F.name)\" has version \(F.schemaVersion): "
+                + "a newer build wrote it. Test it with that build, or export a session of this one.",
+            sequence: sequence)
     }
 }

@@ -156,7 +156,8 @@ struct FixtureTests {
                 == #"The fixture has no store of "script". It has: "counter"."#)
         #expect(
             error { try Fixture(Self.export(schemaVersion: 2, [Self.turn(1, 0)])).replay(Counter()) }?.description
-                == #""counter" was exported under schema version 2 and the feature has version 1: export a session anew."#
+                == #"The store of "counter" has the schema version 2, and the feature "counter" has version 1: "#
+                + "a newer build wrote it. Test it with that build, or export a session of this one."
         )
         let foreign = error {
             try Fixture(Self.export([Self.turn(1, 1, changes: [1])])).replay(Script(), instance: "counter")

@@ -29,16 +29,6 @@ struct ErasedStore: Sendable {
         @usableFromInline let principal: Principal?
     }
 
-    /// How a kept state was read.
-    @usableFromInline
-    enum Reading<State> {
-        /// With JSON Pointers of members that would be lost with the next state that is kept.
-        case state(State, lost: [String])
-        /// A newer version of the feature wrote it.
-        case newer
-        case unreadable(String)
-    }
-
     @usableFromInline let runner: any StoreRunner
     @usableFromInline let decode: @Sendable (_ body: [UInt8]) -> Decoded
     /// The turn of an action that was kept as JSON.
@@ -65,7 +55,7 @@ struct ErasedStore: Sendable {
         var setsAside: String?
         var lost: [String] = []
         if let stored = seed.stored {
-            switch Self.read(stored, of: F.self, initial: initial) {
+            switch KeptState.read(stored.state, version: stored.schemaVersion, of: F.self, initial: initial) {
             case .state(let read, let members): (state, lost) = (read, members)
             case .newer: throw StoreError.newerState
             case .unreadable(let reason): setsAside = reason
@@ -94,7 +84,7 @@ struct ErasedStore: Sendable {
         action = { json in runner.perform(try Self.action(of: F.self, json)) }
         commit = { runner.commit() }
         adopt = { stored throws(StoreError) in
-            switch Self.read(stored, of: F.self, initial: initial) {
+            switch KeptState.read(stored.state, version: stored.schemaVersion, of: F.self, initial: initial) {
             case .state(let state, let lost):
                 runner.adopt(state)
                 return lost
@@ -210,36 +200,6 @@ struct ErasedStore: Sendable {
         } catch {
             throw StoreError(.notEncodable, "The turn's outcome cannot be written as JSON: \(error)")
         }
-    }
-
-    // MARK: Reading
-
-    /// A state as it was kept, brought to the present schema version.
-    @usableFromInline
-    static func read<F: Feature>(_ stored: StoredStore, of type: F.Type, initial: F.State) -> Reading<F.State> {
-        if stored.schemaVersion > F.schemaVersion { return .newer }
-        do {
-            if stored.schemaVersion == F.schemaVersion {
-                // Members that the state did not have when it was kept come from the initial state.
-                let filling = try WireJSON.encodeStored(initial).bytes
-                let (state, lost) = try WireJSON.decodeStored(F.State.self, from: stored.state, filling: filling)
-                return .state(state, lost: lost)
-            }
-            guard let migration = F.migrations.first(where: { $0.from == stored.schemaVersion }) else {
-                return .unreadable(
-                    "it was written under the schema version \(stored.schemaVersion), and there is no migration from "
-                        + "that to \(F.schemaVersion)")
-            }
-            return .state(try migration.migrate(StoredJSON(bytes: stored.state)), lost: [])
-        } catch {
-            return .unreadable("\(error)")
-        }
-    }
-
-    private struct StoredJSON: StateReader {
-        let bytes: [UInt8]
-
-        func read<T: Decodable>(_ type: T.Type) throws -> T { try WireJSON.decode(type, from: bytes) }
     }
 }
 
