@@ -47,7 +47,7 @@ package final class Session: Sendable {
     /// A session as it was kept; its stores come when they are asked for.
     ///
     /// - Parameter lastSeen: when it was last used, on the monotonic clock.
-    convenience init(_ stored: StoredSession, lastSeen: Duration, environment: SessionEnvironment) {
+    package convenience init(_ stored: StoredSession, lastSeen: Duration, environment: SessionEnvironment) {
         if let fault = stored.fault {
             var core = SessionCore(epoch: Epoch.random(), now: environment.time.monotonic())
             core.lastTouch = lastSeen
@@ -161,7 +161,7 @@ package final class Session: Sendable {
 
     /// Ends the session: its work is cancelled, its streams are told and closed, its waits answered, what waits in its
     /// queue is refused. What is in flight is answered by its result. A second call does nothing.
-    func end(_ reason: GoAwayReason) {
+    package func end(_ reason: GoAwayReason) {
         typealias Ended = (
             stores: [StoreSlot], wakers: ShortList<any StreamWaker>, waits: [Wait], held: [IntentJob]
         )
@@ -227,6 +227,20 @@ package final class Session: Sendable {
         core.withLock { $0.isLive ? $0.note(now, shared.limits, after: .nanoseconds(1), orLabels: 1) : .nothing }
     }
 
+    /// Has one store leave memory now. Returns what keeps it there, each a sentence's part; empty if it has left, or was
+    /// not there. For tests of features.
+    package func passivate(_ feature: FeatureID) -> [String] {
+        core.withLock { core in
+            guard let index = core.stores.index(of: feature), let store = core.stores[index].store else { return [] }
+            var obstacles = store.scope.obstacles
+            if !queue.isIdle { obstacles.append("turns wait or are tried again") }
+            if !core.stores[index].isStarted { obstacles.append("its bootstrap is not committed") }
+            if !core.stores[index].waiters.isEmpty { obstacles.append("a request waits for its next state") }
+            if obstacles.isEmpty { core.passivateStore(at: index) }
+            return obstacles
+        }
+    }
+
     /// When the session was last used, if it may be in no use now.
     ///
     /// - Parameter onlyEmpty: asks for one in which nothing has happened yet.
@@ -273,10 +287,14 @@ extension SessionCore {
                 slot.waiters.isEmpty,
                 !streams.isShown(slot.feature), store.scope.isDormant
             else { continue }
-            stores[index].store = nil
-            stores[index].view = []
-            stores[index].intent = nil
+            passivateStore(at: index)
         }
+    }
+
+    fileprivate mutating func passivateStore(at index: Int) {
+        stores[index].store = nil
+        stores[index].view = []
+        stores[index].intent = nil
     }
 
     /// Whether nothing of the session is in use.

@@ -83,12 +83,15 @@ package final class SessionEnvironment: Sendable {
     private let endActions = Lock<[@Sendable (SessionInfo) -> Void]>([])
 
     /// An environment; the defaults are those of a server.
+    ///
+    /// - Parameter adjust: changes what every store is made with.
     package init(
         features: FeatureRegistry, limits: SessionLimits = SessionLimits(), journal: any Journal = MemoryJournal(),
         time: TimeSource = .system, clock: any Clock<Duration> = ContinuousClock(),
         executor: (any TaskExecutor)? = nil, middleware: [any CommonMiddleware] = [], heartbeat: Int = 20,
         metrics: SessionMetrics = SessionMetrics(), tracer: (any Tracer)? = nil,
-        report: @escaping @Sendable (StoreReport) -> Void = { _ in }
+        report: @escaping @Sendable (StoreReport) -> Void = { _ in },
+        adjust: (inout StoreEnvironment) -> Void = { _ in }
     ) {
         (self.features, self.limits, self.journal, self.time) = (features, limits, journal, time)
         (self.clock, self.executor, self.middleware) = (clock, executor, middleware)
@@ -99,11 +102,13 @@ package final class SessionEnvironment: Sendable {
         owned = sharedJournal.map { _ in OwnedSessions() }
         streamPlaces = Places(limit: limits.streams)
         waitPlaces = Places(limit: limits.waits)
-        stores = StoreEnvironment(
+        var stores = StoreEnvironment(
             clock: clock, now: { Timestamp(sinceEpoch: time.sinceEpoch()) }, executor: executor,
             queueLimit: limits.queuedIntents,
             // Labels wait in the outbox, where streams find them.
             isRecording: limits.recordedTurns > 0, report: report)
+        adjust(&stores)
+        self.stores = stores
         guard stores.isRecording else { return }
         for feature in features.definitions where !feature.isRecordable {
             report(.unrecordable(feature: feature.name))

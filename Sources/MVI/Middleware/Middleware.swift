@@ -12,12 +12,22 @@ public struct Middleware<F: Feature>: Sendable {
 
     @usableFromInline let observers: [Observer]
     @usableFromInline let interceptors: [Interceptor]
+    /// Told of the events of one turn together, right after its commit, on the thread that committed it: for tests, which
+    /// have to know where a turn ends and must not miss any. Called under no lock.
+    let witnesses: [Witness]
+
+    package typealias Witness = @Sendable (_ events: [StoreObservation<F>.Event], IntentID, _ instance: String) -> Void
 
     /// None of either, or those given, in order.
     public init(observers: [Observer] = [], interceptors: [Interceptor] = []) {
-        self.observers = observers
-        self.interceptors = interceptors
+        self.init(observers, interceptors, [])
     }
+
+    private init(_ observers: [Observer], _ interceptors: [Interceptor], _ witnesses: [Witness]) {
+        (self.observers, self.interceptors, self.witnesses) = (observers, interceptors, witnesses)
+    }
+
+    package init(witness: @escaping Witness) { self.init([], [], [witness]) }
 
     /// Middleware that observes.
     public static func observing(_ observer: @escaping Observer) -> Middleware {
@@ -31,8 +41,11 @@ public struct Middleware<F: Feature>: Sendable {
 
     /// Both, this one first; every hook of either is kept.
     public func combined(with next: Middleware) -> Middleware {
-        Middleware(observers: observers + next.observers, interceptors: interceptors + next.interceptors)
+        Middleware(
+            observers + next.observers, interceptors + next.interceptors, witnesses + next.witnesses)
     }
+
+    @usableFromInline var isObserving: Bool { !observers.isEmpty || !witnesses.isEmpty }
 }
 
 /// Middleware for every feature of a server, such as logging.

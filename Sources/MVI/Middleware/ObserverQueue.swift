@@ -18,11 +18,12 @@ final class ObserverQueue<F: Feature>: Sendable {
     private static var limit: Int { 10_000 }
 
     private let observers: [Middleware<F>.Observer]
+    private let witnesses: [Middleware<F>.Witness]
     private let thread = ObserverThreads.next()
     private let state = Lock(State())
 
     @usableFromInline
-    init(_ observers: [Middleware<F>.Observer]) { self.observers = observers }
+    init(_ middleware: Middleware<F>) { (observers, witnesses) = (middleware.observers, middleware.witnesses) }
 
     var counts: (missed: Int, failures: Int) { state.withLock { ($0.missed, $0.failures) } }
 
@@ -31,6 +32,8 @@ final class ObserverQueue<F: Feature>: Sendable {
         _ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ instance: String, _ session: SessionInfo,
         _ principal: Principal?, _ trace: ServiceContext?
     ) {
+        for witness in witnesses { witness(events, intentID, instance) }
+        if observers.isEmpty { return }
         let observations = events.map {
             StoreObservation(
                 event: $0, intentID: intentID, instance: instance, session: session, principal: principal,

@@ -37,6 +37,8 @@ package protocol StoreRunner: AnyObject, Sendable {
     /// Tells observers what is no part of a turn.
     func observe(failure: Failure)
     func observeEnd()
+    /// Returns when every observation so far was handed to the observers.
+    func observersCaughtUp() async
     func addObserverCounts(to diagnostics: inout StoreDiagnostics)
 }
 

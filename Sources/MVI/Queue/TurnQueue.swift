@@ -203,6 +203,9 @@ package final class TurnQueue: Sendable {
         state.withLock { !$0.isRunning && $0.isEmpty && $0.parked.isEmpty && !$0.isTimerSet }
     }
 
+    /// Whether a thread runs it, or it waits for something that is in flight.
+    package var isRunning: Bool { state.withLock { $0.isRunning } }
+
     /// How many jobs wait, those apart that run or are being committed.
     package var length: Int {
         state.withLock { state in

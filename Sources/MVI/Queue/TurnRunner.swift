@@ -65,7 +65,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         self.output = output
         let all = Self.combine(middleware, feature)
         self.middleware = all
-        observers = all.observers.isEmpty ? nil : ObserverQueue(all.observers)
+        observers = all.isObserving ? ObserverQueue(all) : nil
         isObserved = observers != nil || environment.isRecording
         slowTurnNanoseconds = environment.slowTurn.nanoseconds
         (meter, tracer) = (environment.meter, environment.tracer)
@@ -364,6 +364,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     @usableFromInline
     package func observe(failure: Failure) { telling([.failed(failure)], failure.intentID, nil)?() }
+
+    @usableFromInline
+    package func observersCaughtUp() async { await observers?.caughtUp() }
 
     @usableFromInline
     package func observeEnd() { telling([.ended], .end, nil)?() }

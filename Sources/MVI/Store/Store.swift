@@ -101,7 +101,7 @@ public final class Store<F: Feature>: Sendable {
     }
 
     /// Waits until every observation so far was handed to the observers. For tests and for the end of a process.
-    public func observersCaughtUp() async { await typed.observers?.caughtUp() }
+    public func observersCaughtUp() async { await typed.observersCaughtUp() }
 
     /// The names of the work that runs, for tests.
     package var workInProgress: [String] { scope.workInProgress }

@@ -161,11 +161,14 @@ package final class StoreScope: Sendable {
     }
 
     /// The names of the work that runs, for tests; the intervals of `throttle` are not work of the author's.
-    var workInProgress: [String] { state.withLock { $0.work.inProgress } }
+    package var workInProgress: [String] { state.withLock { $0.work.inProgress } }
 
     /// Whether nothing would be missed if the store left memory: no work runs, waits or is registered by anything but
     /// bootstrap, and no request waits for any. Calls nothing, so that it may be asked under a lock.
     package var isDormant: Bool { state.withLock { $0.work.isDormant } }
+
+    /// Why `isDormant` does not hold, each a sentence's part; empty if it does. For tests of features.
+    package var obstacles: [String] { state.withLock { $0.work.obstacles } }
 
     /// Calls `action` once when no work that the intent launched is running: false, and no call, if that is so now.
     package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {

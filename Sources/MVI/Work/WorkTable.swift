@@ -66,6 +66,27 @@ struct WorkTable {
             && watching.isAllOfBootstrap
     }
 
+    /// Why `isDormant` does not hold, for people; empty if it does.
+    var obstacles: [String] {
+        var obstacles: [String] = []
+        if !running.isEmpty {
+            // The interval of a `throttle` has no name of its own.
+            let names = running.sorted { $0.key.number < $1.key.number }.map { entry in
+                entry.value.window.map { "the interval of \($0)" } ?? entry.value.request.id?.description
+                    ?? "work without an id"
+            }
+            obstacles.append("work runs: \(names.joined(separator: ", "))")
+        }
+        if !cancelled.isEmpty { obstacles.append("work that was cancelled has not ended") }
+        if !queues.isEmpty { obstacles.append("work waits in a queue") }
+        if settling.hasWaiters { obstacles.append("a request waits until work has ended") }
+        if watching.isWatched { obstacles.append("it is watched") }
+        if !watching.isAllOfBootstrap {
+            obstacles.append("work is registered for watchers that bootstrap does not register again")
+        }
+        return obstacles
+    }
+
     /// Whether work runs, waits or is registered, of which only this process knows how it goes on.
     var isBusy: Bool { !running.isEmpty || queuedCount > 0 || !watching.isAllOfBootstrap }
 

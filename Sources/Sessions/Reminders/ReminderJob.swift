@@ -88,7 +88,7 @@ extension IntentID {
 
 extension Session {
     /// Fires the reminders that are due; calls `done` when their turns are over.
-    func fireReminders(done: @escaping @Sendable () -> Void) {
+    package func fireReminders(done: @escaping @Sendable () -> Void) {
         let now = shared.time.sinceEpoch()
         let due = core.withLock { $0.takeDueReminders(now: now) }
         guard !due.isEmpty else { return done() }

@@ -65,6 +65,11 @@ extension SessionCore {
         return (retries?[ReminderName(reminder)]?.tries ?? 0) + 1 >= ReminderRetry.limit
     }
 
+    /// When the next reminder is to fire; nil if there is none: since 1970.
+    var nextReminder: Duration? {
+        reminders.map { max($0.due, retries?[ReminderName($0)]?.notBefore ?? .zero) }.min()
+    }
+
     /// The reminders to fire now; they count as under way from now on.
     mutating func takeDueReminders(now: Duration) -> [StoredReminder] {
         guard isLive else { return [] }
