@@ -1,72 +1,128 @@
 import Locking
 import MVI
+import WireJSON
 
-/// What a store under test did and the test has not asserted yet. It is the store's turn log, so that it has each
-/// turn, in order, before a test can wait for it.
-final class Inbox<F: Feature>: TurnLog {
+/// What a store under test did and the test has not asserted yet. It has each turn, in order, as soon as that is
+/// committed.
+final class Inbox<F: Feature>: Sendable {
     struct Reduced: Sendable {
         let message: F.Message
         let before: F.State
         let after: F.State
+        /// Which of the store's turns it is of.
+        let turn: Int
+    }
+
+    /// An intent that a turn sent to another store.
+    struct Sent: Sendable {
+        let json: [UInt8]
+        let instance: String
+        let intent: String
+
+        var text: String { "\(intent) to \(instance)" }
     }
 
     private struct State {
+        var turns = 0
         var messages: [Reduced] = []
+        /// The turns that intents of the test began with.
+        var intents: [IntentID: Int] = [:]
+        var actions: [F.Action] = []
         var labels: [F.Label] = []
         var failures: [Failure] = []
+        var sent: [Sent] = []
+        /// The other store to which the test itself is sending an intent.
+        var addressee: String?
     }
 
+    let instance: String
     private let state = Lock(State())
     private let signal: Signal
 
     /// Tells `signal` of everything that comes.
-    init(signal: Signal) { self.signal = signal }
+    init(instance: String, signal: Signal) { (self.instance, self.signal) = (instance, signal) }
 
     var messages: [Reduced] { state.withLock { $0.messages } }
+    var actions: [F.Action] { state.withLock { $0.actions } }
     var labels: [F.Label] { state.withLock { $0.labels } }
     var failures: [Failure] { state.withLock { $0.failures } }
+    var sent: [Sent] { state.withLock { $0.sent } }
 
-    func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
-    ) -> CommitResult<F>? {
+    // MARK: What comes
+
+    /// A turn of the store under test is committed.
+    func note(_ events: [StoreObservation<F>.Event], _ intentID: IntentID) {
         state.withLock { state in
-            for event in turns.lazy.flatMap({ $0.events }) {
+            state.turns += 1
+            for event in events {
                 switch event {
+                case .intent: if state.intents[intentID] == nil { state.intents[intentID] = state.turns }
                 case .message(let message, let before, let after):
-                    state.messages.append(Reduced(message: message, before: before, after: after))
+                    state.messages.append(Reduced(message: message, before: before, after: after, turn: state.turns))
+                case .action(let action): state.actions.append(action)
                 case .label(let label): state.labels.append(label)
-                default: break
+                case .started, .refused, .failed, .ended: break
                 }
             }
         }
         signal.send()
-        return .committed
     }
 
-    func report(_ report: StoreReport) {
+    /// A turn of another store of the session is committed.
+    func note<Other: Feature>(other events: [StoreObservation<Other>.Event], _ instance: String) {
+        guard case .intent(let intent)? = events.first else { return }
+        // It threw: its chain is undone.
+        if case .failed? = events.last { return }
+        let json = (try? WireJSON.encode(intent)) ?? []
+        let sent = Sent(json: json, instance: instance, intent: describe(intent))
+        state.withLock { state in
+            if state.addressee == instance {
+                state.addressee = nil
+            } else {
+                state.sent.append(sent)
+            }
+        }
+        signal.send()
+    }
+
+    func note(_ report: StoreReport) {
         guard case .failure(let failure, _) = report else { return }
         state.withLock { $0.failures.append(failure) }
         signal.send()
     }
 
+    /// The next intent of that store is the test's own.
+    func setAddressee(_ instance: String?) { state.withLock { $0.addressee = instance } }
+
+    // MARK: What the test takes
+
     /// Takes the first message of which `isExpected` holds, with those before it if there is one; else nothing.
     func takeMessage(where isExpected: (F.Message) -> Bool) -> Reduced? {
+        take(\.messages) { isExpected($0.message) }
+    }
+
+    /// Takes the messages of the turn that an intent began.
+    func takeMessages(of intentID: IntentID) -> [Reduced] {
         state.withLock { state in
-            guard let index = state.messages.firstIndex(where: { isExpected($0.message) }) else { return nil }
-            let found = state.messages[index]
-            state.messages.removeFirst(index + 1)
-            return found
+            guard let turn = state.intents[intentID] else { return [] }
+            defer { state.messages.removeAll { $0.turn == turn } }
+            return state.messages.filter { $0.turn == turn }
         }
     }
 
-    /// The same for labels.
-    func takeLabel(where isExpected: (F.Label) -> Bool) -> F.Label? {
-        state.withLock { state in
-            guard let index = state.labels.firstIndex(where: isExpected) else { return nil }
-            let found = state.labels[index]
-            state.labels.removeFirst(index + 1)
-            return found
-        }
+    /// The same as with messages.
+    func takeLabel(where isExpected: (F.Label) -> Bool) -> F.Label? { take(\.labels, where: isExpected) }
+    func takeAction(where isExpected: (F.Action) -> Bool) -> F.Action? { take(\.actions, where: isExpected) }
+    func takeSent(where isExpected: (Sent) -> Bool) -> Sent? { take(\.sent, where: isExpected) }
+
+    /// The test alone takes, and what comes is added at the end: so its closure need not be called under the lock.
+    private func take<Element>(
+        _ list: WritableKeyPath<State, [Element]>, where isExpected: (Element) -> Bool
+    ) -> Element? {
+        let elements = state.withLock { $0[keyPath: list] }
+        guard let index = elements.firstIndex(where: isExpected) else { return nil }
+        state.withLock { $0[keyPath: list].removeFirst(index + 1) }
+        return elements[index]
     }
 
     /// Takes the first failure, or the first that came of that intent.
@@ -78,7 +134,21 @@ final class Inbox<F: Feature>: TurnLog {
         }
     }
 
-    func removeAll() {
-        state.withLock { $0 = State() }
+    func removeAll() { state.withLock { $0 = State() } }
+}
+
+/// Has the inbox told of every turn of the session's stores.
+struct InboxWitness<F: Feature>: CommonMiddleware {
+    let inbox: Inbox<F>
+
+    func middleware<Other: Feature>(for feature: Other.Type) -> Middleware<Other> {
+        let own = inbox as? Inbox<Other>
+        return Middleware(witness: { [inbox] events, intentID, instance in
+            if let own, instance == own.instance {
+                own.note(events, intentID)
+            } else {
+                inbox.note(other: events, instance)
+            }
+        })
     }
 }

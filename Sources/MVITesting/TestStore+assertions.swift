@@ -10,9 +10,10 @@ extension TestStore {
         _ message: F.Message, sourceLocation: SourceLocation = #_sourceLocation,
         _ change: ((inout F.State) throws -> Void)? = nil
     ) async where F.Message: Equatable {
-        await receive(
-            describe(message), where: { $0 == message }, change, sourceLocation,
-            mismatch: { difference(expected: describe(message), actual: describe($0)) })
+        let found = await take(describe(message), where: { $0 == message }, sourceLocation) {
+            difference(expected: describe(message), actual: describe($0))
+        }
+        if let found { check(change, found, sourceLocation) }
     }
 
     /// The same for messages that cannot be compared, or of which only a part matters.
@@ -23,9 +24,24 @@ extension TestStore {
         where isExpected: @escaping @Sendable (F.Message) -> Bool,
         sourceLocation: SourceLocation = #_sourceLocation, _ change: ((inout F.State) throws -> Void)? = nil
     ) async {
-        await receive(
-            expectation, where: isExpected, change, sourceLocation,
-            mismatch: { difference(expected: expectation, actual: describe($0)) })
+        let found = await take(expectation, where: isExpected, sourceLocation) {
+            difference(expected: expectation, actual: describe($0))
+        }
+        if let found { check(change, found, sourceLocation) }
+    }
+
+    /// An action that was performed, after those that were received already. Actions that no test asks for are not
+    /// checked: what they do shows in messages.
+    public func receive(
+        action: F.Action, sourceLocation: SourceLocation = #_sourceLocation
+    ) async where F.Action: Equatable {
+        await settle()
+        let inbox = inbox
+        await wait { inbox.actions.contains(action) }
+        let performed = inbox.actions
+        if inbox.takeAction(where: { $0 == action }) != nil { return }
+        let list = performed.isEmpty ? " None was." : " These were:\n" + lines(performed.map { describe($0) })
+        fail("Expected the action \(describe(action)), but it was not performed.\(list)", sourceLocation)
     }
 
     /// The next label.
@@ -46,7 +62,8 @@ extension TestStore {
         }
     }
 
-    /// The next throw in the feature's code that was not the end of a `send`: in bootstrap or in launched work.
+    /// The next throw in a feature's code that was not the end of a `send`: in bootstrap, in launched work or for a
+    /// reminder, of this store or of another one of the session.
     @discardableResult
     public func expectFailure(sourceLocation: SourceLocation = #_sourceLocation) async -> Failure? {
         await settle()
@@ -58,21 +75,29 @@ extension TestStore {
     }
 
     /// Ends the test of this store: waits for running work, at most the store's timeout, then fails the test for every
-    /// message, label and failure that was not asserted and for work that still runs, and disposes the store.
+    /// message, label, failure and intent to another store that was not asserted and for work that still runs, and ends the
+    /// session. Actions and reminders that no test asks for do not count.
     public func finish(sourceLocation: SourceLocation = #_sourceLocation) async {
+        guard let world else { return markFinished() }
         await settle()
-        let store = store
-        if isExhaustive { await wait { store.workInProgress.isEmpty } }
-        let running = store.workInProgress
+        if isExhaustive { await wait { self.workInProgress.isEmpty } }
+        let running = workInProgress
         let sleepers = clock.sleeperCount
-        store.dispose()
-        condition.withLock { $0.isFinished = true }
+        markFinished()
+        world.end()
         defer { inbox.removeAll() }
         guard isExhaustive else { return }
         complain(
-            "message was not received", "messages were not received", inbox.messages.map { $0.message }, sourceLocation)
-        complain("label was not expected", "labels were not expected", inbox.labels, sourceLocation)
-        complain("failure was not expected", "failures were not expected", inbox.failures, sourceLocation)
+            "message was not received", "messages were not received", inbox.messages.map { describe($0.message) },
+            sourceLocation)
+        complain(
+            "label was not expected", "labels were not expected", inbox.labels.map { describe($0) }, sourceLocation)
+        complain(
+            "failure was not expected", "failures were not expected", inbox.failures.map { describe($0) },
+            sourceLocation)
+        complain(
+            "intent to another store was not expected", "intents to other stores were not expected",
+            inbox.sent.map(\.text), sourceLocation)
         if !running.isEmpty {
             let sleeping = sleepers > 0 ? " Work that waits for time goes on with `advance(by:)`." : ""
             fail(
@@ -81,17 +106,18 @@ extension TestStore {
         }
     }
 
-    private func complain(_ one: String, _ many: String, _ left: [some Any], _ sourceLocation: SourceLocation) {
+    private func complain(_ one: String, _ many: String, _ left: [String], _ sourceLocation: SourceLocation) {
         guard !left.isEmpty else { return }
-        let list = left.map { "  \(describe($0))" }.joined(separator: "\n")
-        fail("\(left.count) \(left.count == 1 ? one : many) by the test:\n\(list)", sourceLocation)
+        fail("\(left.count) \(left.count == 1 ? one : many) by the test:\n\(lines(left))", sourceLocation)
     }
 
-    private func receive(
+    private func lines(_ texts: [String]) -> String { texts.map { "  \($0)" }.joined(separator: "\n") }
+
+    /// The next message, if it is the expected one; else the test has failed.
+    func take(
         _ expectation: String, where isExpected: @escaping @Sendable (F.Message) -> Bool,
-        _ change: ((inout F.State) throws -> Void)?, _ sourceLocation: SourceLocation,
-        mismatch: (F.Message) -> String
-    ) async {
+        _ sourceLocation: SourceLocation, mismatch: (F.Message) -> String
+    ) async -> Inbox<F>.Reduced? {
         await settle()
         let isExhaustive = isExhaustive
         let inbox = inbox
@@ -100,7 +126,7 @@ extension TestStore {
         }
         guard let found = inbox.takeMessage(where: { isExhaustive || isExpected($0) }) else {
             fail("Expected to receive \(expectation), but it did not come.\(whatMayBeMissing)", sourceLocation)
-            return
+            return nil
         }
         guard isExpected(found.message) else {
             fail(
@@ -108,46 +134,48 @@ extension TestStore {
                 Another message came than expected (- expected, + received):
                 \(mismatch(found.message))
                 """, sourceLocation)
-            return
+            return nil
         }
-        check(change, found, sourceLocation)
+        return found
     }
 
-    private func check(
+    func check(
         _ change: ((inout F.State) throws -> Void)?, _ found: Inbox<F>.Reduced, _ sourceLocation: SourceLocation
+    ) {
+        check(change, describe(found.message), found.before, found.after, sourceLocation)
+    }
+
+    /// - Parameter cause: what changed the state, for the text of a failure.
+    func check(
+        _ change: ((inout F.State) throws -> Void)?, _ cause: String, _ before: F.State, _ after: F.State,
+        _ sourceLocation: SourceLocation
     ) {
         guard change != nil || isExhaustive else { return }
         // Who need not describe all of a change says what holds after it.
-        var expected = isExhaustive ? found.before : found.after
+        var expected = isExhaustive ? before : after
         do {
             try change?(&expected)
         } catch {
             Issue.record(error, sourceLocation: sourceLocation)
             return
         }
-        guard expected != found.after else { return }
+        guard expected != after else { return }
         let what =
             change == nil
-            ? "\(describe(found.message)) changed the state, and the test does not say how"
-            : "The state after \(describe(found.message)) is not the expected one"
+            ? "\(cause) changed the state, and the test does not say how"
+            : "The state after \(cause) is not the expected one"
         fail(
             """
             \(what) (- expected, + actual):
-            \(difference(expected: describe(expected), actual: describe(found.after)))
+            \(difference(expected: describe(expected), actual: describe(after)))
             """, sourceLocation)
     }
 
     /// Waits until `condition` holds or nothing can bring it about any more, at most the timeout.
-    private func wait(until condition: @escaping @Sendable () -> Bool) async {
-        let store = store
-        let executor = executor
-        _ = await executor.signal.wait(atMost: timeout) {
-            condition() || (executor.isIdle && store.workInProgress.isEmpty)
-        }
-    }
+    func wait(until condition: @escaping @Sendable () -> Bool) async { await world?.wait(until: condition) }
 
-    private var whatMayBeMissing: String {
-        let running = store.workInProgress
+    var whatMayBeMissing: String {
+        let running = world?.work ?? []
         if running.isEmpty { return " No work runs." }
         let sleepers = clock.sleeperCount
         let sleeping =

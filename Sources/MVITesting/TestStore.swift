@@ -1,5 +1,7 @@
 import Locking
 import MVI
+import SessionJournal
+import Sessions
 import Testing
 
 /// A store under test: it says what a feature does, step by step, and fails the test for everything that the test does
@@ -9,8 +11,7 @@ import Testing
 /// @Test("loading sets the count to the number of the day")
 /// func load() async {
 ///     let store = TestStore(Counter(numbers: FixedNumbers(42)))
-///     await store.send(.load)
-///     await store.receive(.loadStarted) { $0.isLoading = true }
+///     await store.send(.load) { $0.isLoading = true }
 ///     await store.receive(.loaded(42)) {
 ///         $0.count = 42
 ///         $0.isLoading = false
@@ -20,11 +21,12 @@ import Testing
 /// ```
 ///
 /// Each message is received in its order, with the change of state that it makes; each label is expected in its
-/// order. Time stands still until `advance(by:)`, and launched work runs one step at a time, so a test has the same
+/// order. Time stands still until ``advance(by:)``, and launched work runs one step at a time, so a test has the same
 /// course each time. One test uses a test store from one task.
+///
+/// The store runs in a session as in a server, with a journal in memory: intents come in as JSON, states are kept as JSON,
+/// reminders are kept, and ``OtherStore``s of the session can be read and sent to.
 public final class TestStore<F: Feature>: Sendable {
-    /// The store itself, for what a test wants to look at beside messages and labels.
-    public let store: Store<F>
     /// The time of the store.
     public let clock: ManualClock
     /// Where the store's work runs.
@@ -33,9 +35,17 @@ public final class TestStore<F: Feature>: Sendable {
     struct Condition {
         var isExhaustive: Bool
         var isFinished = false
+        /// The store as it was in memory last.
+        var store: (any StoreHost)?
     }
 
+    /// The feature that the store runs.
+    public let feature: F
+    let id: FeatureID
     let inbox: Inbox<F>
+    /// Nil if the session cannot serve the features, which has failed the test.
+    let world: TestSession?
+    let principal: Principal?
     let timeout: Duration
     let condition: Lock<Condition>
     private let origin: SourceLocation
@@ -43,37 +53,77 @@ public final class TestStore<F: Feature>: Sendable {
     /// Makes a store and starts it: what bootstrap does is to be asserted as well.
     ///
     /// - Parameters:
+    ///   - key: the instance's key, for a feature that is served by key.
     ///   - state: the state that an earlier life left, for a bootstrap that is told `.restored`.
+    ///   - principal: who sends the intents that say no other sender, and whose session it is; nil for somebody who is not
+    ///     signed in.
+    ///   - session: what the feature knows of its session; nil for one with the id `test` that is the principal's.
+    ///   - now: the time on the wall clock at the beginning; it moves with `clock`.
+    ///   - uuid: makes UUIDs; nil for `00000000-0000-4000-8000-000000000001` and so on.
+    ///   - others: the other stores of the session.
     ///   - exhaustive: whether what is not asserted fails the test.
     ///   - timeout: how long in real time the test waits for something that work running elsewhere may still do.
-    ///   - environment: what the store is given; clock and executor are the test's own, and waits have no jitter.
-    public init(
-        _ feature: F, state: F.State? = nil, exhaustive: Bool = true, timeout: Duration = .seconds(5),
-        environment: StoreEnvironment = StoreEnvironment(), middleware: [any CommonMiddleware] = [],
+    ///   - middleware: what a server would install for all features.
+    public convenience init(
+        _ feature: F, key: String? = nil, state: F.State? = nil, principal: Principal? = nil,
+        session: SessionInfo? = nil, now: Timestamp = .testStart, clock: ManualClock = ManualClock(),
+        uuid: (@Sendable () -> String)? = nil, others: [OtherStore] = [], exhaustive: Bool = true,
+        timeout: Duration = .seconds(5), middleware: [any CommonMiddleware] = [],
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        clock = ManualClock()
-        executor = TestExecutor()
-        let inbox = Inbox<F>(signal: executor.signal)
-        var adjusted = environment
-        adjusted.clock = clock
-        adjusted.executor = executor
-        adjusted.isRecording = true
-        adjusted.jitter = { $0 }
-        adjusted.report = { report in
-            inbox.report(report)
-            environment.report(report)
-        }
-        store = Store(feature, state: state, environment: adjusted, middleware: middleware, log: inbox)
-        self.inbox = inbox
-        self.timeout = timeout
-        condition = Lock(Condition(isExhaustive: exhaustive))
+        self.init(
+            key: key, state: state, principal: principal, session: session, now: now, clock: clock, uuid: uuid,
+            others: others, exhaustive: exhaustive, timeout: timeout, middleware: middleware,
+            sourceLocation: sourceLocation
+        ) { _ in feature }
+    }
+
+    /// The same for a feature that is made with the test's own clock, time, UUIDs or session.
+    ///
+    /// - Parameter make: makes the feature, once.
+    public init(
+        key: String? = nil, state: F.State? = nil, principal: Principal? = nil, session: SessionInfo? = nil,
+        now: Timestamp = .testStart, clock: ManualClock = ManualClock(), uuid: (@Sendable () -> String)? = nil,
+        others: [OtherStore] = [], exhaustive: Bool = true, timeout: Duration = .seconds(5),
+        middleware: [any CommonMiddleware] = [], sourceLocation: SourceLocation = #_sourceLocation,
+        _ make: (TestSurroundings) throws -> F
+    ) rethrows {
+        let begin = clock.now
+        let counted = CountedUUIDs()
+        let surroundings = TestSurroundings(
+            clock: clock, executor: TestExecutor(),
+            session: session ?? SessionInfo(id: "test", created: now, subject: principal?.identity),
+            principal: principal, now: { now + begin.duration(to: clock.now) }, uuid: uuid ?? { counted.next() })
+        feature = try make(surroundings)
+        (self.clock, executor, self.principal, self.timeout) = (clock, surroundings.executor, principal, timeout)
         origin = sourceLocation
-        store.start()
+        condition = Lock(Condition(isExhaustive: exhaustive))
+        let instance = key.map { "\(F.name):\($0)" } ?? F.name
+        let inbox = Inbox<F>(instance: instance, signal: surroundings.executor.signal)
+        self.inbox = inbox
+        let world: TestSession?
+        var fault: (any Error)?
+        do {
+            _ = try FeatureID(of: F.self, key: key)
+            world = try TestSession(
+                surroundings, [Served(feature, key: key, state: state)] + others.map(\.served),
+                middleware: middleware + [InboxWitness(inbox: inbox)], timeout: timeout
+            ) { inbox.note($0) }
+        } catch {
+            (world, fault) = (nil, error)
+        }
+        self.world = world
+        id = FeatureID(instance) ?? FeatureID(name: "none", key: nil)
+        if let fault { fail("The store cannot be made as a server makes it: \(fault).", sourceLocation) }
+        world?.openNow(id, for: principal) { error in
+            Issue.record(
+                Comment(rawValue: "The store could not be made: \(error.code.name), \(error.detail)"),
+                sourceLocation: sourceLocation)
+        }
     }
 
     deinit {
-        store.dispose()
+        world?.end()
         let condition = condition.withLock { $0 }
         guard condition.isExhaustive, !condition.isFinished else { return }
         fail(
@@ -81,11 +131,48 @@ public final class TestStore<F: Feature>: Sendable {
             origin)
     }
 
-    /// The state after everything that has happened.
-    public var state: F.State { store.state }
+    // MARK: What there is
+
+    /// The state after everything that has happened; of a store that has left memory the one that is kept, and the initial
+    /// one where there is none.
+    public var state: F.State { runner?.state ?? kept ?? feature.initialState }
 
     /// What clients see of it.
-    public var view: F.ViewState { store.view }
+    public var view: F.ViewState { runner?.view ?? feature.view(kept ?? feature.initialState) }
+
+    /// The names of the store's work that runs, in the order in which it began.
+    public var workInProgress: [String] { host?.scope.workInProgress ?? [] }
+
+    /// The store's own condition, since it was last made or came back.
+    public var diagnostics: StoreDiagnostics {
+        guard let host else { return StoreDiagnostics() }
+        var diagnostics = host.scope.diagnostics
+        host.runner.addObserverCounts(to: &diagnostics)
+        return diagnostics
+    }
+
+    /// Whether the store is in memory; not after ``passivate(sourceLocation:)``, until the next touch.
+    public var isInMemory: Bool { world?.session.store(inMemory: id) != nil }
+
+    private var runner: TurnRunner<F>? { host?.runner as? TurnRunner<F> }
+
+    /// The store in memory; after the end of the test the one that was there last.
+    private var host: (any StoreHost)? {
+        let found = world?.session.store(inMemory: id)
+        return condition.withLock { condition in
+            if found != nil { condition.store = found }
+            return condition.isFinished ? condition.store : found
+        }
+    }
+
+    private var kept: F.State? {
+        guard let stored = world?.kept(id) else { return nil }
+        let read = KeptState.read(
+            stored.state, version: stored.schemaVersion, of: F.self, initial: feature.initialState)
+        return if case .state(let state, _) = read { state } else { nil }
+    }
+
+    // MARK: How strict it is
 
     /// Whether what is not asserted fails the test; `exhaustive(false)` from here on lets it pass: `receive` and
     /// `expect` skip what comes before, changes of state may go undescribed, and work may run on at the end.
@@ -95,54 +182,20 @@ public final class TestStore<F: Feature>: Sendable {
 
     var isExhaustive: Bool { condition.withLock { $0.isExhaustive } }
 
-    /// Sends an intent and lets everything run that it leads to, up to where that waits for time or for others. Fails
-    /// the test if the intent is refused or throws; `sendRejected` is for those.
-    ///
-    /// - Parameter principal: who sends it; nil for somebody who is not signed in.
-    @discardableResult
-    public func send(
-        _ intent: F.Intent, as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation
-    ) async -> IntentOutcome? {
-        await settle()
-        do throws(StoreError) {
-            let outcome = try await store.send(intent, principal: principal)
-            await settle()
-            return outcome
-        } catch {
-            // It was reported as well; one failed test is enough.
-            if let failure = error.failure { inbox.takeFailure(of: failure.intentID) }
-            let reason = error.failure.map { describe($0.error) } ?? "\(error.code), \(error.detail)"
-            fail("The intent \(describe(intent)) was rejected: \(reason).", sourceLocation)
-            return nil
-        }
+    /// Keeps the store for what is asked of it after the end.
+    func markFinished() {
+        _ = host
+        condition.withLock { $0.isFinished = true }
     }
 
-    /// Sends an intent that must be refused or throw, and returns why. Fails the test if it is executed.
-    @discardableResult
-    public func sendRejected(
-        _ intent: F.Intent, as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation
-    ) async -> StoreError? {
-        await settle()
-        do throws(StoreError) {
-            _ = try await store.send(intent, principal: principal)
-            fail("The intent \(describe(intent)) was to be rejected, but it was executed.", sourceLocation)
-            return nil
-        } catch {
-            if let failure = error.failure { inbox.takeFailure(of: failure.intentID) }
-            await settle()
-            return error
-        }
-    }
+    // MARK: Time
 
-    /// Moves the time on, from deadline to deadline, and lets work run at each.
-    public func advance(by duration: Duration) async {
-        await clock.advance(by: duration, running: executor)
-    }
+    /// Moves the time on, from deadline to deadline, and lets work run at each. Fires the reminders that are due, also while
+    /// the store is not in memory.
+    public func advance(by duration: Duration) async { await world?.advance(by: duration) }
 
-    /// Lets all work run that does not wait for time or for others.
-    func settle() async {
-        _ = await executor.settled(atMost: timeout)
-    }
+    /// Lets all work and all turns run that do not wait for time or for others, and observers catch up.
+    func settle() async { await world?.settle() }
 
     func fail(_ text: String, _ sourceLocation: SourceLocation) {
         Issue.record(Comment(rawValue: text), sourceLocation: sourceLocation)

@@ -11,8 +11,8 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) -> TestStore<LessonDetail> {
         TestStore(
-            LessonDetail(id: "8", lessons: lessons, logger: log.logger), state: state,
-            environment: StoreEnvironment(instance: "lesson-detail:8"), sourceLocation: sourceLocation)
+            LessonDetail(id: "8", lessons: lessons, logger: log.logger), key: "8", state: state,
+            sourceLocation: sourceLocation)
     }
 
     private var cancelled: Lesson {
@@ -198,7 +198,6 @@ import Testing
         store.exhaustive(false)
         await store.send(.onAppear)
         let outcome = await store.send(.tapOpenMaps)
-        await store.store.observersCaughtUp()
         let intent = outcome.map { "\($0.id)" } ?? ""
         #expect(log.entries.contains("analytics event=lesson_viewed feature=lesson-detail:8"))
         #expect(log.entries.contains("analytics event=maps_tapped feature=lesson-detail:8"))
@@ -213,7 +212,6 @@ import Testing
         store.exhaustive(false)
         await store.send(.onAppear)
         await store.expect(.dismiss(reason: "The lesson could not be loaded"))
-        await store.store.observersCaughtUp()
         #expect(log.entries.contains("analytics event=lesson_load_failed feature=lesson-detail:8"))
         #expect(log.entries.contains("navigation feature=lesson-detail:8 to=back"))
         await store.finish()

@@ -133,11 +133,11 @@ struct PartTurnTests {
             await store.send(.line(id: id))
         }
         #expect(form.seen.all == ["true true false", "true false", "true true false", "true false"])
-        #expect(store.store.workInProgress == ["load", "load", "load of 1", "load of 2"])
+        #expect(store.workInProgress == ["load", "load", "load of 1", "load of 2"])
         // The same part again: the new one replaces the old one.
         await store.send(.line(id: 2))
         await store.send(.stop)
-        #expect(store.store.workInProgress == ["load", "load of 1", "load of 2"])
+        #expect(store.workInProgress == ["load", "load of 1", "load of 2"])
         form.gate.open()
         await store.receive(.line(id: 2, .loaded("line 2")))
         let state = store.state
@@ -153,15 +153,15 @@ struct PartTurnTests {
         let store = TestStore(form, exhaustive: false)
         await store.send(.line(id: 7))
         #expect(form.seen.all == ["false false"])
-        #expect(store.store.diagnostics.droppedForGoneParts == 1)
+        #expect(store.diagnostics.droppedForGoneParts == 1)
         for id in 1...2 { await store.send(.add(id: id)) }
         await store.send(.all)
         await store.advance(by: .seconds(1))
         await store.send(.remove(id: 1))
         await store.advance(by: .seconds(2))
         #expect(form.seen.all.dropFirst() == ["1 1", "2 1", "2 2", "2 3"])
-        #expect(store.store.diagnostics.droppedForGoneParts == 2)
-        #expect(store.store.workInProgress == ["timer of 2"])
+        #expect(store.diagnostics.droppedForGoneParts == 2)
+        #expect(store.workInProgress == ["timer of 2"])
         #expect(store.state.lines == [Field(id: 2, text: "3")])
         await store.advance(by: .seconds(9))
         await store.finish()
@@ -240,7 +240,7 @@ struct PartTurnTests {
         await store.send(.clear)
         await store.receive(.field(id: 1, .failed)) { $0.fields = [] }
         #expect(shelf.seen.all == ["a"])
-        #expect(store.store.diagnostics.droppedForGoneParts == 1)
+        #expect(store.diagnostics.droppedForGoneParts == 1)
         await store.finish()
     }
 }

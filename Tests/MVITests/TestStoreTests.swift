@@ -33,6 +33,18 @@ struct TestStoreTests {
         await store.finish()
     }
 
+    @Test("53, 56: a turn knows the instance: the feature's name, with the key that the test gives")
+    func instance() async {
+        let store = TestStore(Named())
+        await store.send(.ask)
+        await store.receive(.called("named")) { $0.name = "named" }
+        await store.finish()
+        let keyed = TestStore(Named(), key: "7")
+        await keyed.send(.ask)
+        await keyed.receive(.called("named:7")) { $0.name = "named:7" }
+        await keyed.finish()
+    }
+
     @Test("53: time moves when the test says so")
     func time() async {
         let store = TestStore(Counter())
@@ -327,6 +339,24 @@ private struct Visitors: Feature {
     func reduce(_ state: inout State, _ message: Message) {
         switch message {
         case .entered(let name): state.names.append(name)
+        }
+    }
+}
+
+/// Knows what it is called.
+private struct Named: Feature {
+    struct State: Codable, Equatable, Sendable { var name = "" }
+    enum Intent: Codable, Sendable { case ask }
+    enum Message: Equatable, Sendable { case called(String) }
+
+    static let examples: [Intent] = [.ask]
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.dispatch(.called(turn.instance)) }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .called(let name): state.name = name
         }
     }
 }

@@ -1,0 +1,107 @@
+import Locking
+import MVI
+import SessionJournal
+
+/// The journal of a test store's session: in memory, with appends that fail while a test wants it so.
+final class TestJournal: Journal {
+    private let kept = MemoryJournal()
+    private let failure = Lock<StoreError?>(nil)
+
+    /// Every append fails from now on; nil for no more.
+    func fail(_ error: StoreError?) { failure.withLock { $0 = error } }
+
+    var trouble: StoreError? { failure.withLock { $0 } }
+
+    func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        if let trouble { return .failed(trouble) }
+        return kept.append(batch, done: done)
+    }
+
+    func secret(done: @escaping Done<JournalSecret>) { kept.secret(done: done) }
+
+    func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
+        kept.create(session, credential: credential, done: done)
+    }
+
+    func change(_ change: CredentialChange, done: @escaping Done<Void>) { kept.change(change, done: done) }
+
+    func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+        kept.bury(token, until: until, done: done)
+    }
+
+    func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        kept.remove(session, tombstoneUntil: tombstoneUntil, done: done)
+    }
+
+    func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) { kept.touch(touches, done: done) }
+
+    func expire(
+        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        kept.expire(
+            lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
+    }
+
+    func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+        kept.load(token, now: now, done: done)
+    }
+
+    func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
+        kept.load(session, since: since, done: done)
+    }
+
+    func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
+        kept.loadStores(features, of: session, done: done)
+    }
+
+    func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        kept.find(query, limit: limit, done: done)
+    }
+
+    func list(of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>) {
+        kept.list(of: subject, before: before, limit: limit, done: done)
+    }
+
+    func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        kept.alarms(after: after, limit: limit, done: done)
+    }
+
+    func export(_ id: String, done: @escaping Done<SessionExport?>) { kept.export(id, done: done) }
+
+    func close() async { await kept.close() }
+}
+
+extension TestJournal {
+    /// The journal is in memory, so what it is asked for is there when the call returns.
+    func now<Value: Sendable>(_ body: (@escaping Done<Value>) -> Void) throws(StoreError) -> Value {
+        let box = Lock<Result<Value, StoreError>?>(nil)
+        body { result in box.withLock { $0 = result } }
+        guard let result = box.withLock({ $0 }) else {
+            preconditionFailure("a journal in memory answers before the call returns")
+        }
+        return try result.get()
+    }
+
+    /// Changes a store as another writer does: another server on the same journal, of whose turn this process has not heard.
+    /// False if there is no such store.
+    func write(
+        _ feature: FeatureID, of session: SessionKey, at time: Duration, schemaVersion: Int, state: [UInt8],
+        view: [UInt8]
+    ) throws(StoreError) -> Bool {
+        guard let stored = try now({ load(session, since: .empty, done: $0) }),
+            let store = stored.changed.first(where: { $0.summary.feature == feature })
+        else { return false }
+        let head = SessionHead(number: stored.head.number + 1, nonce: .random(in: .min ... .max))
+        let batch = JournalBatch(
+            session: session, expecting: stored.head, head: head, time: time,
+            stores: [
+                StoreChange(
+                    feature: feature, kind: .changed, number: head.number, version: head.number,
+                    made: store.summary.made, schemaVersion: schemaVersion, state: state, view: view)
+            ])
+        guard case .committed? = kept.append(batch, done: { _ in }) else {
+            preconditionFailure("nothing else appends meanwhile")
+        }
+        return true
+    }
+}

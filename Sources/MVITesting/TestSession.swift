@@ -1,0 +1,210 @@
+import Locking
+import MVI
+import SessionJournal
+import Sessions
+
+/// The session in which a store is tested: a server's, with a journal in memory and the test's clock and executor.
+final class TestSession: Sendable {
+    let session: Session
+    let journal: TestJournal
+    let clock: ManualClock
+    let executor: TestExecutor
+    private let time: TimeSource
+    private let timeout: Duration
+    private let key: SessionKey
+    private let streams = Lock<[SessionStream]>([])
+
+    /// - Parameters:
+    ///   - time: the wall clock.
+    ///   - served: the features, the tested one first.
+    init(
+        _ surroundings: TestSurroundings, _ served: [any ServedFeature], middleware: [any CommonMiddleware],
+        timeout: Duration, report: @escaping @Sendable (StoreReport) -> Void
+    ) throws {
+        (clock, executor, self.timeout) = (surroundings.clock, surroundings.executor, timeout)
+        let clock = surroundings.clock
+        let now = surroundings.now
+        time = TimeSource(monotonic: { clock.now.offset }, sinceEpoch: { now().sinceEpoch })
+        journal = TestJournal()
+        var groups: [(name: String, served: [any ServedFeature])] = []
+        for served in served {
+            if let index = groups.firstIndex(where: { $0.name == served.name }) {
+                groups[index].served.append(served)
+            } else {
+                groups.append((served.name, [served]))
+            }
+        }
+        let features = try FeatureRegistry(
+            try groups.map { try $0.served[0].definition(with: Array($0.served.dropFirst())) })
+        let environment = SessionEnvironment(
+            features: features, journal: journal, time: time, clock: clock, executor: surroundings.executor,
+            middleware: middleware, report: report
+        ) { stores in
+            stores.uuid = surroundings.uuid
+            stores.jitter = { $0 }
+        }
+        let (journal, time) = (journal, time)
+        key = try Self.keep(try served.compactMap { try $0.kept() }, surroundings.session, in: journal, time)
+        guard case .found(let stored) = try journal.now({ journal.load(Self.token, now: time.sinceEpoch(), done: $0) })
+        else { preconditionFailure("the journal has the session") }
+        session = Session(stored, lastSeen: time.monotonic(), environment: environment)
+    }
+
+    private static let token = TokenHash([UInt8](repeating: 7, count: 32))
+
+    /// Keeps the session and the stores that it has from the beginning on.
+    private static func keep(
+        _ stores: [KeptStore], _ info: SessionInfo, in journal: TestJournal, _ time: TimeSource
+    ) throws -> SessionKey {
+        let record = SessionRecord(
+            id: info.id, tokenHash: token, epoch: "test", credential: .bearer, created: info.created.sinceEpoch,
+            lastSeen: time.sinceEpoch(), subject: info.subject)
+        let key = try journal.now { journal.create(record, credential: nil, done: $0) }
+        guard !stores.isEmpty else { return key }
+        let changes = stores.enumerated().map { index, store in
+            let number = UInt64(index + 1)
+            return StoreChange(
+                feature: store.feature, kind: .made, number: number, version: number, made: number,
+                schemaVersion: store.schemaVersion, state: store.state, view: store.view)
+        }
+        let head = SessionHead(number: UInt64(stores.count), nonce: 1)
+        let batch = JournalBatch(
+            session: key, expecting: .empty, head: head, time: time.sinceEpoch(), stores: changes)
+        guard case .committed? = journal.append(batch, done: { _ in }) else {
+            preconditionFailure("a new journal takes the first batch")
+        }
+        return key
+    }
+
+    // MARK: Stores
+
+    /// Has a store in memory, made or loaded if it is not there. The error if that fails.
+    func open(_ feature: FeatureID, for principal: Principal?) async -> StoreError? {
+        await withCheckedContinuation { continuation in
+            session.state(of: feature, for: principal) { result in
+                if case .failure(let error) = result {
+                    continuation.resume(returning: error)
+                } else {
+                    continuation.resume(returning: nil)
+                }
+            }
+        }
+    }
+
+    /// The same from where nothing can be awaited: with a journal in memory it is over when this returns, unless the store
+    /// fails to be there.
+    func openNow(_ feature: FeatureID, for principal: Principal?, _ failed: @escaping @Sendable (StoreError) -> Void) {
+        session.state(of: feature, for: principal) { result in
+            if case .failure(let error) = result { failed(error) }
+        }
+    }
+
+    func send(_ body: [UInt8], to feature: FeatureID, as principal: Principal?) async -> IntentResult {
+        await withCheckedContinuation { continuation in
+            session.send(IntentRequest(body: body, wantsState: false, principal: principal), to: feature) {
+                continuation.resume(returning: $0)
+            }
+        }
+    }
+
+    /// A store as the journal has it; nil if it is not there.
+    func kept(_ feature: FeatureID) -> StoredStore? {
+        let (journal, key) = (journal, key)
+        return (try? journal.now { journal.loadStores([feature], of: key, done: $0) })?.first
+    }
+
+    /// Changes a store as another writer does; false if there is no such store.
+    func write(_ feature: FeatureID, schemaVersion: Int, state: [UInt8], view: [UInt8]) throws(StoreError) -> Bool {
+        try journal.write(
+            feature, of: key, at: time.sinceEpoch(), schemaVersion: schemaVersion, state: state, view: view)
+    }
+
+    func dispose(_ feature: FeatureID) async -> StoreError? {
+        await withCheckedContinuation { continuation in
+            session.removeStore(feature) { result in
+                if case .failure(let error) = result {
+                    continuation.resume(returning: error)
+                } else {
+                    continuation.resume(returning: nil)
+                }
+            }
+        }
+    }
+
+    // MARK: Watching
+
+    func beginWatching(_ feature: FeatureID) async -> StoreError? {
+        let opened: Result<SessionStream, StoreError> = await withCheckedContinuation { continuation in
+            session.openStream(.features([feature]), from: .unspecified) { continuation.resume(returning: $0) }
+        }
+        switch opened {
+        case .success(let stream):
+            streams.withLock { $0.append(stream) }
+            return nil
+        case .failure(let error): return error
+        }
+    }
+
+    /// Ends the stream that was opened last; false if there is none.
+    func endWatching() -> Bool {
+        guard let stream = streams.withLock({ $0.popLast() }) else { return false }
+        stream.closed()
+        return true
+    }
+
+    // MARK: Waiting
+
+    /// The names of the work that runs, in all stores of the session.
+    var work: [String] { session.storesInMemory.flatMap { $0.scope.workInProgress } }
+
+    /// Lets everything run that does not wait for time or for others: work, turns, observers.
+    func settle() async {
+        _ = await executor.settled(atMost: timeout)
+        if session.queue.isRunning {
+            let isOver = Lock(false)
+            let signal = executor.signal
+            session.afterWaitingTurns {
+                isOver.withLock { $0 = true }
+                signal.send()
+            }
+            _ = await signal.wait(atMost: timeout) { isOver.withLock { $0 } }
+            _ = await executor.settled(atMost: timeout)
+        }
+        for store in session.storesInMemory { await store.runner.observersCaughtUp() }
+    }
+
+    /// Waits until `condition` holds or nothing can bring it about any more, at most the timeout.
+    func wait(until condition: @escaping @Sendable () -> Bool) async {
+        _ = await executor.signal.wait(atMost: timeout) { [self] in
+            condition() || (executor.isIdle && work.isEmpty)
+        }
+    }
+
+    /// Moves the time on from deadline to deadline, those of reminders as well.
+    func advance(by duration: Duration) async {
+        let end = clock.now.advanced(by: duration)
+        var earliest: Duration = .zero
+        await settle()
+        while let next = session.nextReminder {
+            let now = time.sinceEpoch()
+            let wait = max(.zero, max(next, earliest) - now)
+            guard clock.now.advanced(by: wait) <= end else { break }
+            await clock.advance(by: wait, running: executor)
+            await settle()
+            // A timer's turn may have forgotten it.
+            guard let due = session.nextReminder, due <= time.sinceEpoch() else { continue }
+            await withCheckedContinuation { continuation in session.fireReminders { continuation.resume() } }
+            await settle()
+            // One that could not be committed is tried again as a server does.
+            earliest = time.sinceEpoch()
+            if let left = session.nextReminder, left <= earliest { earliest += .seconds(2) }
+        }
+        await clock.advance(by: clock.now.duration(to: end), running: executor)
+        await settle()
+    }
+
+    func end() {
+        for stream in streams.withLock({ $0 }) { stream.closed() }
+        session.end(.ended)
+    }
+}

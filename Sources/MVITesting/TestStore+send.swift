@@ -1,0 +1,160 @@
+import MVI
+import SessionJournal
+import Testing
+import WireJSON
+
+extension TestStore {
+    /// Sends an intent as a client does and lets everything run that it leads to, up to where that waits for time or for
+    /// others. Fails the test if the intent is refused or throws; ``sendRejected(_:_:code:pointers:as:sourceLocation:)``
+    /// is for those.
+    ///
+    /// ```swift
+    /// await store.send(.increment) { $0.count = 1 }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - principal: who sends it; nil for the test store's own principal.
+    ///   - change: makes the state after the intent's own turn from the one before, and receives all messages of that turn.
+    ///     Without it each of them is to be received.
+    @discardableResult
+    public func send(
+        _ intent: F.Intent, as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation,
+        _ change: ((inout F.State) throws -> Void)? = nil
+    ) async -> IntentOutcome? {
+        switch await outcome(of: intent, as: principal, sourceLocation) {
+        case nil: return nil
+        case .failure(let error)?:
+            fail("The intent \(describe(intent)) was rejected: \(text(of: error)).", sourceLocation)
+            return nil
+        case .success(let outcome)?:
+            if let change { check(change, of: intent, outcome.id, sourceLocation) }
+            return outcome
+        }
+    }
+
+    /// Sends an intent that must be refused or throw, and returns why. Fails the test if it is executed, or rejected
+    /// otherwise than the test says.
+    ///
+    /// ```swift
+    /// await store.sendRejected(.coupon("SPRING"), .invalid, code: "coupon-expired", pointers: ["/code"])
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - kind: which kind of `Refusal` it is; nil for any, and for a throw.
+    ///   - code: the refusal's code; nil for any, and for none.
+    ///   - pointers: what of the intent it is about, as JSON Pointers; nil for anything.
+    ///   - principal: who sends it; nil for the test store's own principal.
+    @discardableResult
+    public func sendRejected(
+        _ intent: F.Intent, _ kind: Refusal.Kind? = nil, code: String? = nil, pointers: [String]? = nil,
+        as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> StoreError? {
+        switch await outcome(of: intent, as: principal, sourceLocation) {
+        case nil: return nil
+        case .success?:
+            fail("The intent \(describe(intent)) was to be rejected, but it was executed.", sourceLocation)
+            return nil
+        case .failure(let error)?:
+            let (expected, actual) = rejections(error, kind, code, pointers)
+            if expected != actual {
+                fail(
+                    """
+                    The intent \(describe(intent)) was rejected otherwise than expected (- expected, + actual):
+                    \(difference(expected: expected, actual: actual))
+                    It said: \(text(of: error))
+                    """, sourceLocation)
+            }
+            return error
+        }
+    }
+
+    /// What came of an intent; nil if it could not be sent, which has failed the test.
+    private func outcome(
+        of intent: F.Intent, as principal: Principal?, _ sourceLocation: SourceLocation
+    ) async -> Result<IntentOutcome, StoreError>? {
+        guard let world else { return nil }
+        await settle()
+        let body: [UInt8]
+        do {
+            body = try WireJSON.encode(intent)
+        } catch {
+            fail(
+                "The intent \(describe(intent)) cannot be written as JSON, so no client can send it: \(error)",
+                sourceLocation)
+            return nil
+        }
+        let result = await world.send(body, to: id, as: principal ?? self.principal)
+        // It was reported as well; one failed test is enough.
+        if case .failure(let error) = result, let failure = error.failure { inbox.takeFailure(of: failure.intentID) }
+        await settle()
+        return result
+    }
+
+    func text(of error: StoreError) -> String {
+        if let failure = error.failure { return describe(failure.error) }
+        let issues = error.issues.map { " (\($0.pointer): \($0.detail))" }.joined()
+        let advice =
+            error.code == .featureNotFound
+            ? " Give the test store the other stores that the feature uses: `others: [OtherStore(…)]`." : ""
+        return "\(error.code), \(error.detail)\(issues)\(advice)"
+    }
+
+    /// What is expected of a rejection and what it is, as far as the test says something.
+    private func rejections(
+        _ error: StoreError, _ kind: Refusal.Kind?, _ code: String?, _ pointers: [String]?
+    ) -> (expected: String, actual: String) {
+        var expected: [String] = []
+        var actual: [String] = []
+        if let kind {
+            expected.append("kind: \(describe(kind))")
+            actual.append("kind: " + (error.refusalKind.map { describe($0) } ?? "none, it is \(error.code)"))
+        }
+        if let code {
+            expected.append("code: \(describe(code))")
+            actual.append("code: " + (error.refusalCode.map { describe($0) } ?? "none"))
+        }
+        if let pointers {
+            expected.append("pointers: \(describe(pointers))")
+            actual.append("pointers: \(describe(error.issues.map(\.pointer)))")
+        }
+        return (expected.joined(separator: "\n"), actual.joined(separator: "\n"))
+    }
+
+    private func check(
+        _ change: @escaping (inout F.State) throws -> Void, of intent: F.Intent, _ intentID: IntentID,
+        _ sourceLocation: SourceLocation
+    ) {
+        let messages = inbox.takeMessages(of: intentID)
+        if let first = messages.first, let last = messages.last {
+            return check(change, describe(intent), first.before, last.after, sourceLocation)
+        }
+        var state = state
+        let before = state
+        do {
+            try change(&state)
+        } catch {
+            Issue.record(error, sourceLocation: sourceLocation)
+            return
+        }
+        guard state != before else { return }
+        fail(
+            """
+            The turn of \(describe(intent)) had no message, so it changed nothing (- expected, + actual):
+            \(difference(expected: describe(state), actual: describe(before)))
+            """, sourceLocation)
+    }
+}
+
+extension StoreError {
+    /// Which kind of refusal it is; nil if it is none.
+    fileprivate var refusalKind: Refusal.Kind? {
+        switch code {
+        case .forbidden: .forbidden
+        case .notFound: .notFound
+        case .conflict: .conflict
+        case .refused: .invalid
+        case .tooMany: .tooMany(retryAfter: retryAfter ?? .zero)
+        default: nil
+        }
+    }
+}
