@@ -22,6 +22,7 @@ public struct OtherStore: Sendable {
     /// A store of a feature.
     ///
     /// - Parameters:
+    ///   - feature: the feature that the store runs.
     ///   - key: the instance's key, for a feature that is served by key.
     ///   - state: the state that an earlier life left: the store is restored with it. Nil for one that is not there yet.
     public init<F: Feature>(_ feature: F, key: String? = nil, state: F.State? = nil) {

@@ -5,7 +5,10 @@ extension TestStore {
     /// The next message, with the change of state that it makes. It may still be on its way: the test waits for it as
     /// long as work runs, at most the store's timeout.
     ///
-    /// - Parameter change: makes the state after the message from the one before; nil says that it changes nothing.
+    /// - Parameters:
+    ///   - message: the message, with its associated values.
+    ///   - sourceLocation: where a failure is shown.
+    ///   - change: makes the state after the message from the one before; nil says that it changes nothing.
     public func receive(
         _ message: F.Message, sourceLocation: SourceLocation = #_sourceLocation,
         _ change: ((inout F.State) throws -> Void)? = nil
@@ -18,7 +21,11 @@ extension TestStore {
 
     /// The same for messages that cannot be compared, or of which only a part matters.
     ///
-    /// - Parameter expectation: what is expected, for the text of a failure.
+    /// - Parameters:
+    ///   - expectation: what is expected, for the text of a failure.
+    ///   - isExpected: whether a message is the expected one.
+    ///   - sourceLocation: where a failure is shown.
+    ///   - change: makes the state after the message from the one before; nil says that it changes nothing.
     public func receive(
         _ expectation: String = "a message that meets the test's condition",
         where isExpected: @escaping @Sendable (F.Message) -> Bool,

@@ -11,6 +11,7 @@ extension TestStore {
     ///
     /// - Parameters:
     ///   - make: the case, as the enum names it.
+    ///   - sourceLocation: where a failure is shown.
     ///   - change: makes the state after the message from the one before and the associated value; nil says that it changes
     ///     nothing.
     public func receive<Value>(

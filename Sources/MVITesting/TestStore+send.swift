@@ -13,7 +13,9 @@ extension TestStore {
     /// ```
     ///
     /// - Parameters:
+    ///   - intent: what is sent, as JSON.
     ///   - principal: who sends it; nil for the test store's own principal.
+    ///   - sourceLocation: where a failure is shown.
     ///   - change: makes the state after the intent's own turn from the one before, and receives all messages of that turn.
     ///     Without it each of them is to be received.
     @discardableResult
@@ -40,10 +42,12 @@ extension TestStore {
     /// ```
     ///
     /// - Parameters:
+    ///   - intent: what is sent, as JSON.
     ///   - kind: which kind of `Refusal` it is; nil for any, and for a throw.
     ///   - code: the refusal's code; nil for any, and for none.
     ///   - pointers: what of the intent it is about, as JSON Pointers; nil for anything.
     ///   - principal: who sends it; nil for the test store's own principal.
+    ///   - sourceLocation: where a failure is shown.
     @discardableResult
     public func sendRejected(
         _ intent: F.Intent, _ kind: Refusal.Kind? = nil, code: String? = nil, pointers: [String]? = nil,
@@ -90,13 +94,15 @@ extension TestStore {
         return result
     }
 
+    /// Why something was rejected: a sentence's part, without a full stop.
     func text(of error: StoreError) -> String {
         if let failure = error.failure { return describe(failure.error) }
+        let detail = error.detail.hasSuffix(".") ? String(error.detail.dropLast()) : error.detail
         let issues = error.issues.map { " (\($0.pointer): \($0.detail))" }.joined()
         let advice =
             error.code == .featureNotFound
-            ? " Give the test store the other stores that the feature uses: `others: [OtherStore(…)]`." : ""
-        return "\(error.code), \(error.detail)\(issues)\(advice)"
+            ? ". Give the test store the other stores that the feature uses: `others: [OtherStore(…)]`" : ""
+        return "\(error.code), \(detail)\(issues)\(advice)"
     }
 
     /// What is expected of a rejection and what it is, as far as the test says something.

@@ -121,7 +121,9 @@ extension TestStore {
     /// runs on the old state, loses, and runs again on the new one, with the same `now` and UUIDs. Nothing of the first run
     /// is received.
     ///
-    /// - Parameter change: makes the other server's state from the one that is kept.
+    /// - Parameters:
+    ///   - sourceLocation: where a failure is shown.
+    ///   - change: makes the other server's state from the one that is kept.
     public func changeElsewhere(
         sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout F.State) throws -> Void
     ) async {

@@ -25,7 +25,51 @@ import Testing
 /// course each time. One test uses a test store from one task.
 ///
 /// The store runs in a session as in a server, with a journal in memory: intents come in as JSON, states are kept as JSON,
-/// reminders are kept, and ``OtherStore``s of the session can be read and sent to.
+/// reminders are kept, and each ``OtherStore`` of the session can be read and sent to.
+///
+/// ## Topics
+///
+/// ### Sending
+///
+/// - ``send(_:as:sourceLocation:_:)``
+/// - ``sendRejected(_:_:code:pointers:as:sourceLocation:)``
+/// - ``advance(by:)``
+///
+/// ### What happened
+///
+/// - ``receive(_:sourceLocation:_:)-(F.Message,_,_)``
+/// - ``receive(_:sourceLocation:_:)-((Value)->F.Message,_,_)``
+/// - ``receive(_:where:sourceLocation:_:)``
+/// - ``receive(action:sourceLocation:)``
+/// - ``expect(_:sourceLocation:)``
+/// - ``expectFailure(sourceLocation:)``
+/// - ``expectSent(_:to:key:sourceLocation:)``
+/// - ``finish(sourceLocation:)``
+///
+/// ### What there is
+///
+/// - ``state``
+/// - ``view``
+/// - ``reminders``
+/// - ``workInProgress``
+/// - ``diagnostics``
+///
+/// ### Other stores of the session
+///
+/// - ``state(of:key:)``
+/// - ``view(of:key:)``
+/// - ``send(_:to:key:as:sourceLocation:)``
+///
+/// ### What servers, journals and clients do
+///
+/// - ``passivate(sourceLocation:)``
+/// - ``comeBack(sourceLocation:)``
+/// - ``failCommits(with:)``
+/// - ``allowCommits()``
+/// - ``changeElsewhere(sourceLocation:_:)``
+/// - ``beginWatching(sourceLocation:)``
+/// - ``endWatching(sourceLocation:)``
+/// - ``dispose(sourceLocation:)``
 public final class TestStore<F: Feature>: Sendable {
     /// The time of the store.
     public let clock: ManualClock
@@ -53,17 +97,20 @@ public final class TestStore<F: Feature>: Sendable {
     /// Makes a store and starts it: what bootstrap does is to be asserted as well.
     ///
     /// - Parameters:
+    ///   - feature: the feature that the store runs.
     ///   - key: the instance's key, for a feature that is served by key.
     ///   - state: the state that an earlier life left, for a bootstrap that is told `.restored`.
     ///   - principal: who sends the intents that say no other sender, and whose session it is; nil for somebody who is not
     ///     signed in.
     ///   - session: what the feature knows of its session; nil for one with the id `test` that is the principal's.
     ///   - now: the time on the wall clock at the beginning; it moves with `clock`.
+    ///   - clock: the clock that work waits on, and that services of the feature may share.
     ///   - uuid: makes UUIDs; nil for `00000000-0000-4000-8000-000000000001` and so on.
     ///   - others: the other stores of the session.
     ///   - exhaustive: whether what is not asserted fails the test.
     ///   - timeout: how long in real time the test waits for something that work running elsewhere may still do.
     ///   - middleware: what a server would install for all features.
+    ///   - sourceLocation: where a failure of the beginning is shown, and that `finish` is missing.
     public convenience init(
         _ feature: F, key: String? = nil, state: F.State? = nil, principal: Principal? = nil,
         session: SessionInfo? = nil, now: Timestamp = .testStart, clock: ManualClock = ManualClock(),
@@ -78,9 +125,8 @@ public final class TestStore<F: Feature>: Sendable {
         ) { _ in feature }
     }
 
-    /// The same for a feature that is made with the test's own clock, time, UUIDs or session.
-    ///
-    /// - Parameter make: makes the feature, once.
+    /// The same for a feature that is made with the test's own clock, time, UUIDs or session: `make` is called once, with
+    /// what the other parameters say.
     public init(
         key: String? = nil, state: F.State? = nil, principal: Principal? = nil, session: SessionInfo? = nil,
         now: Timestamp = .testStart, clock: ManualClock = ManualClock(), uuid: (@Sendable () -> String)? = nil,

@@ -181,7 +181,7 @@ struct TestStoreReceiveTests {
                   + kind: .invalid
                   + code: "a"
                   + pointers: ["/code"]
-                It said: refused, No. (/code: No.)
+                It said: refused, No (/code: No.)
                 """,
                 """
                 The intent .send(.jam) was rejected otherwise than expected (- expected, + actual):

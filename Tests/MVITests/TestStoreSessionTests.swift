@@ -80,7 +80,7 @@ struct TestStoreSessionTests {
         #expect(texts.first?.hasPrefix("The intent .order(key: nil) was rejected: featureNotFound, ") == true)
         #expect(
             texts.first?.hasSuffix(
-                "Give the test store the other stores that the feature uses: `others: [OtherStore(…)]`..") == true)
+                "Give the test store the other stores that the feature uses: `others: [OtherStore(…)]`.") == true)
     }
 
     @Test("53: work of another store neither holds up the end of the test nor fails it; an intent that it rejects does")
@@ -192,7 +192,7 @@ struct TestStoreSessionTests {
             await store.send(.ring)
             await store.finish()
         }
-        #expect(texts == ["The intent .ring was rejected: unavailable, A test has commits fail.."])
+        #expect(texts == ["The intent .ring was rejected: unavailable, A test has commits fail."])
     }
 
     @Test("49, 53, 59: where another writer was first the turn runs again on its state, with the same time and UUIDs")
