@@ -107,6 +107,12 @@ final class TestSession: Sendable {
         }
     }
 
+    func deliver(_ delivery: Delivery, to feature: FeatureID) async -> IntentResult {
+        await withCheckedContinuation { continuation in
+            session.deliver(delivery, to: feature, once: nil, makesStore: true) { continuation.resume(returning: $0) }
+        }
+    }
+
     /// A store as the journal has it; nil if it is not there.
     func kept(_ feature: FeatureID) -> StoredStore? {
         let (journal, key) = (journal, key)

@@ -72,6 +72,25 @@ extension TestStore {
         }
     }
 
+    /// Has the store perform an action as code outside the features does, such as a webhook's endpoint. Fails the test if it
+    /// is refused or throws.
+    @discardableResult
+    public func perform(
+        _ action: F.Action, sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> IntentOutcome? {
+        guard let world else { return nil }
+        await settle()
+        let result = await world.deliver(.action(action, of: F.self), to: id)
+        await settle()
+        switch result {
+        case .success(let outcome): return outcome
+        case .failure(let error):
+            if let failure = error.failure { inbox.takeFailure(of: failure.intentID) }
+            fail("The action \(describe(action)) was rejected: \(text(of: error)).", sourceLocation)
+            return nil
+        }
+    }
+
     /// What came of an intent; nil if it could not be sent, which has failed the test.
     private func outcome(
         of intent: F.Intent, as principal: Principal?, _ sourceLocation: SourceLocation

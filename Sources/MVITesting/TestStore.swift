@@ -33,6 +33,7 @@ import Testing
 ///
 /// - ``send(_:as:sourceLocation:_:)``
 /// - ``sendRejected(_:_:code:pointers:as:sourceLocation:)``
+/// - ``perform(_:sourceLocation:)``
 /// - ``advance(by:)``
 ///
 /// ### What happened

@@ -151,6 +151,19 @@ struct TestStoreReceiveTests {
             ])
     }
 
+    @Test("53, 61: code outside the features has actions performed; one that throws fails the test")
+    func performed() async {
+        let texts = await failures {
+            let store = TestStore(Till(), principal: Principal(subject: "ann"))
+            await store.perform(.ring(times: 3))
+            await store.receive(action: .ring(times: 3))
+            await store.receive(.rang(times: 3)) { $0.rings = 3 }
+            await store.perform(.fail)
+            await store.finish()
+        }
+        #expect(texts == ["The action .fail was rejected: Silent()."])
+    }
+
     // MARK: Refusals
 
     @Test("53, 57: a rejection is asserted with its kind, its code and its pointers")

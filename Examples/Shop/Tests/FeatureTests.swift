@@ -131,6 +131,52 @@ struct CartTests {
     }
 }
 
+@Suite("The checkout, with its cart")
+struct CheckoutFeatureTests {
+    private let order = "00000000-0000-4000-8000-000000000001"
+
+    /// A store with an order of two packets of tea.
+    private func ordered() async throws -> TestStore<Checkout> {
+        let cart = try Cart(shop: "tea", .test())
+        var line = Line(try #require(cart.products["assam"]))
+        (line.count, line.savedCount) = (2, 2)
+        var state = Cart.State()
+        state.lines = [line]
+        let store = TestStore(
+            try Checkout(shop: "tea", reservation: .seconds(600), .demo), key: "tea",
+            principal: Principal(issuer: "test", subject: "ann"),
+            others: [OtherStore(cart, key: "tea", state: state)])
+        await store.send(.place)
+        await store.receive(Checkout.Message.placed) { state, order in
+            #expect(order.total == 1_380 && order.goods == ["assam": 2])
+            state.orders = [order]
+        }
+        await store.expectSent(.empty, to: Cart.self, key: "tea")
+        await store.expect(.placed(order: order))
+        return store
+    }
+
+    @Test func `goods that are not paid in time go back into the cart, wherever the store is`() async throws {
+        let store = try await ordered()
+        await store.passivate()
+        await store.advance(by: .seconds(600))
+        await store.receive(.ended(order: order, .expired)) { $0.orders[0].status = .expired }
+        await store.expectSent(.add(product: "assam", count: 2), to: Cart.self, key: "tea")
+        await store.expect(.expired(order: order))
+        await store.finish()
+    }
+
+    @Test func `an order that is paid stays so, and is not ordered again with an empty cart`() async throws {
+        let store = try await ordered()
+        await store.perform(.paid(order: order))
+        await store.receive(.ended(order: order, .paid)) { $0.orders[0].status = .paid }
+        await store.expect(.paid(order: order))
+        #expect(store.reminders.isEmpty)
+        await store.sendRejected(.place, .conflict, code: "cart-is-empty")
+        await store.finish()
+    }
+}
+
 @Suite("The offers")
 struct OffersTests {
     @Test func `they are asked for while somebody looks, and again every five seconds at most`() async {

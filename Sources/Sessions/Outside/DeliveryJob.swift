@@ -103,7 +103,7 @@ extension Session {
     /// Runs an intent or an action from outside the features.
     ///
     /// - Parameter once: names it among what comes from outside: the same name does not run again.
-    func deliver(
+    package func deliver(
         _ delivery: Delivery, to feature: FeatureID, once: String?, makesStore: Bool,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
