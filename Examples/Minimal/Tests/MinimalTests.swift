@@ -7,10 +7,9 @@ import Testing
 @Suite("The smallest server")
 struct MinimalTests {
     @Test func `its feature counts`() async {
-        let store = TestStore(Tally(), exhaustive: false)
-        await store.send(.add(amount: 5))
-        await store.send(.increment)
-        #expect(store.state.count == 6)
+        let store = TestStore(Tally())
+        await store.send(.add(amount: 5)) { $0.count = 5 }
+        await store.send(.increment) { $0.count = 6 }
         await store.finish()
     }
 
