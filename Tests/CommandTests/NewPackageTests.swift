@@ -32,8 +32,8 @@ struct NewPackageTests {
         #expect(
             files.keys.sorted() == [
                 ".dockerignore", ".github/workflows/ci.yml", ".gitignore", "Dockerfile", "Package.swift", "README.md",
-                "Sources/LittleShop/LittleShop.swift", "Sources/LittleShop/Page/index.html",
-                "Sources/LittleShop/Page/page.js", "Sources/LittleShop/Tally.swift",
+                "Sources/LittleShop/Page/index.html", "Sources/LittleShop/Page/page.js",
+                "Sources/LittleShop/Server.swift", "Sources/LittleShop/Tally.swift",
                 "Tests/LittleShopTests/TallyTests.swift",
             ])
         for (path, text) in files {
@@ -41,6 +41,21 @@ struct NewPackageTests {
         }
         #expect(files["Package.swift"]?.contains(#"path: "\#(Self.root)", traits: []"#) == true)
         #expect(files["Dockerfile"]?.contains("COPY --from=mvi-server Sources \(Self.root)/Sources") == true)
+    }
+
+    @Test func `the feature has a name of its own, in the page, too`() async throws {
+        let folder = "\(temporary.path)/poll"
+        let (code, text) = try await new("daily-poll", folder, "--feature", "DailyPoll")
+        #expect(code == 0, "\(text)")
+        let files = try files(folder)
+        // The module cannot have the feature's name.
+        #expect(files["Sources/DailyPollServer/DailyPoll.swift"]?.contains("struct DailyPoll: Feature") == true)
+        #expect(files["Tests/DailyPollServerTests/DailyPollTests.swift"]?.contains("TestStore(DailyPoll())") == true)
+        #expect(files["Sources/DailyPollServer/Page/page.js"]?.contains(".store(\"daily-poll\")") == true)
+        #expect(files["Package.swift"]?.contains("name: \"daily-poll\", targets: [\"DailyPollServer\"]") == true)
+        for (path, text) in files {
+            #expect(!text.lowercased().contains("tally"), "\(path) has the template's feature")
+        }
     }
 
     @Test func `its package is one that SwiftPM reads`() async throws {
@@ -74,7 +89,8 @@ struct NewPackageTests {
 
     @Test func `what cannot be is refused, and nothing is overwritten`() async throws {
         for arguments in [
-            [], ["1shop"], ["shop/.."], ["mvi"], ["shop", "--url"], ["shop", "--library", "/nonexistent"],
+            [], ["1shop"], ["shop/.."], ["mvi"], ["shop", "--url"], ["shop", "--feature", "cart"],
+            ["shop", "--library", "/nonexistent"],
         ] {
             let (code, text) = try await Tool.bash.output(["\(Self.root)/script/new"] + arguments)
             #expect(code == 1 && text.hasPrefix("script/new: "), "\(arguments): \(text)")

@@ -47,7 +47,9 @@ struct Credentials: Sendable {
         }
         guard let text = cookies.value(fields) else {
             throw Problem(
-                .unauthorized, "The request carries neither `Authorization: Bearer <token>` nor the session's cookie.")
+                .unauthorized,
+                "The request carries neither `Authorization: Bearer <token>` nor the session's cookie: make a session with "
+                    + "`POST /sessions`.")
         }
         guard let token = SessionToken(text) else {
             throw Problem(.unauthorized, "The session's cookie is not one that this server gives.")

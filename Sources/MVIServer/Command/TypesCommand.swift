@@ -6,6 +6,7 @@ struct TypesCommand<Command: FeatureServerCommand>: ServerSubcommand {
         CommandConfiguration(
             commandName: "types",
             abstract: "Print the types of the features' states, intents and labels in a client's language.",
+            usage: "\(Command.name) types --typescript | --kotlin | --swift",
             discussion: "One source file.")
     }
 

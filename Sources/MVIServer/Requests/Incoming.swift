@@ -41,7 +41,11 @@ struct Incoming: Sendable {
         }
         guard features.definition(for: id) != nil else {
             guard let definition = features[id.name] else {
-                throw Problem(.featureNotFound, "There is no feature called \"\(id.name)\".")
+                // Those that not everybody may know of are left out.
+                let names = features.definitions.filter { $0.rule == nil }.map(\.name).joined(separator: ", ")
+                throw Problem(
+                    .featureNotFound,
+                    "There is no feature called \"\(id.name)\"." + (names.isEmpty ? "" : " There are: \(names)."))
             }
             throw Problem(
                 .featureNotFound,

@@ -22,7 +22,8 @@ package enum MediaTypes {
         }
         guard essence(type).isCaselessly(json) else {
             throw Problem(
-                .unsupportedMediaType, "The body's `Content-Type` is another than application/json.")
+                .unsupportedMediaType,
+                "The body's `Content-Type` is another than application/json: send `Content-Type: application/json`.")
         }
         // An empty field says as much as none.
         if let coding, !coding.isEmpty, !coding.isCaselessly(identity) {

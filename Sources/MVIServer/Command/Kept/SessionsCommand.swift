@@ -10,7 +10,7 @@ struct SessionsCommand<Command: FeatureServerCommand>: ServerSubcommand {
             abstract: "List the sessions that are kept.",
             discussion: """
                 Takes --data and --journal as the server does. Reads what is kept, whether a server runs or not, and changes nothing. \
-                One line a session, oldest first, with tabs between: its id, when it was created, when it was last used as \
+                A heading, then one line a session, oldest first, with tabs between: its id, when it was created, when it was last used as \
                 far as that was noted, how many stores it has, and how many bytes their states have.
                 """)
     }

@@ -2,7 +2,10 @@ import MVIServer
 
 /// The program: serves what stands in `content`, and has all flags and commands of a server (`--help`).
 @main
-struct NewServer: FeatureServerCommand {
+struct Server: FeatureServerCommand {
+    static let name = "new-server"
+    static let version = "0.1.0"
+
     var content: ServerContent {
         Tally()
     }
