@@ -50,22 +50,6 @@ struct FixtureTests {
         #expect(try fixture.state(of: Counter()) == Counter.State(count: 7))
     }
 
-    @Test("54: a state of an older schema version is migrated")
-    func migrates() throws {
-        let (total, state) = (MigrationTests.Total(), { (count: Int) in #"{"count":\#(count)}"# })
-        let fixture = { (version: Int, state: String) in
-            try Fixture(Self.export(schemaVersion: version, state: state, []))
-        }
-        #expect(try fixture(1, state(7)).state(of: total, instance: "counter") == MigrationTests.Total.State(total: 7))
-        #expect(
-            error { _ = try fixture(1, state(-1)).state(of: total, instance: "counter") }?.description
-                == #"The state of "counter" is none of the feature "total": Broken()"#)
-        #expect(
-            error { _ = try fixture(3, state(7)).state(of: total, instance: "counter") }?.description
-                == #""counter" was exported under schema version 3 and the feature has version 2: export a session anew."#
-        )
-    }
-
     @Test("54: what a store records replays to the states that it had")
     func recorded() async throws {
         let log = PreparedLog<Counter>([])
