@@ -18,9 +18,12 @@ struct Tool {
     }()
 
     /// An executable of the package, which is built beside the tests.
-    static func built(_ name: String) -> Tool {
+    static func built(_ name: String) -> Tool { Tool(path: "\(folder)/\(name)") }
+
+    /// Where those are.
+    static var folder: String {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return Tool(path: URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent(name).path)
+        return URL(fileURLWithPath: tests).deletingLastPathComponent().path
     }
 
     private init(path: String) { self.path = path }
