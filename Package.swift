@@ -60,6 +60,8 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // For script/docs. No target needs it, so packages that depend on this one do not fetch it.
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
@@ -379,6 +381,10 @@ let package = Package(
         .testTarget(
             name: "MigrationExampleTests", dependencies: ["wallet-1", "wallet-2", "MVI", "MVITesting", "TestSupport"],
             path: "Examples/Migration/Tests", swiftSettings: settings),
+        // Holds the code of the pages and of the tutorial against Snippets and the compiler.
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["TestSupport", "shop", .product(name: "Yams", package: "Yams")],
+            swiftSettings: settings),
         .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"], swiftSettings: settings),
         .testTarget(
             name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting", "WireJSON"],

@@ -3,7 +3,7 @@ import MVI
 import MVITesting
 import Testing
 
-// The code of "Sections and lists" in docs/writing-features.md. The last test holds the two together.
+// The code of the article "Sections and lists", from Snippets/SectionsAndLists.swift. The last test holds the two together.
 
 struct Item: Part, Identifiable {
     enum Message: Equatable, Sendable { case saveStarted(count: Int), saved, saveFailed }
@@ -99,22 +99,14 @@ struct Basket: Feature {
     @Test("the documentation shows this file's code")
     func documented() throws {
         let tests = URL(filePath: #filePath)
-        let page = tests.deletingLastPathComponent().appending(path: "../../docs/writing-features.md")
+        let page = tests.deletingLastPathComponent().appending(path: "../../Snippets/SectionsAndLists.swift")
         let text = String(decoding: try Data(contentsOf: page), as: UTF8.self)
-        let section = try #require(text.components(from: "## Sections and lists\n", to: "\n## "))
         let source = String(decoding: try Data(contentsOf: tests), as: UTF8.self)
-        let blocks = section.split(separator: "```swift\n").dropFirst().map { $0.prefix { $0 != "`" } }
-        #expect(blocks.count == 3)
-        for block in blocks { #expect(source.contains(block), "\(block)") }
-    }
-}
-
-extension String {
-    /// What is between two texts; nil if either is missing.
-    fileprivate func components(from start: String, to end: String) -> Substring? {
-        guard let begin = firstRange(of: start)?.upperBound, let rest = self[begin...].firstRange(of: end) else {
-            return nil
+        // Each slice begins with a line "// snippet.NAME" and ends with "// snippet.end".
+        let slices = text.split(separator: "// snippet.end\n").compactMap { part in
+            part.firstRange(of: "// snippet.").map { part[$0.upperBound...].drop { $0 != "\n" }.dropFirst() }
         }
-        return self[begin..<rest.lowerBound]
+        #expect(slices.count == 3)
+        for slice in slices { #expect(source.contains(slice), "\(slice)") }
     }
 }

@@ -3,7 +3,7 @@ import MVI
 import MVITesting
 import Testing
 
-// Tests of the section "Testing" in docs/writing-features.md. The last test holds the two together.
+// Tests of the article "Testing features", from Snippets/TestingInASession.swift. The last test holds the two together.
 
 private struct Cart: Feature {
     struct State: Codable, Equatable, Sendable { var items: [String] = [] }
@@ -92,17 +92,14 @@ private struct Seat: Feature {
     @Test("the documentation shows this file's code")
     func documented() throws {
         let tests = URL(filePath: #filePath)
-        let page = tests.deletingLastPathComponent().appending(path: "../../docs/writing-features.md")
+        let page = tests.deletingLastPathComponent().appending(path: "../../Snippets/TestingInASession.swift")
         let text = String(decoding: try Data(contentsOf: page), as: UTF8.self)
         let source = String(decoding: try Data(contentsOf: tests), as: UTF8.self)
-        // The page's tests stand at the margin.
-        let lines = Set(source.split(separator: "\n").map { $0.drop { $0 == " " } })
-        let blocks = text.split(separator: "```swift\n").map { $0.prefix { $0 != "`" } }.filter {
-            $0.hasPrefix("@Test")
+        // Each slice begins with a line "// snippet.NAME" and ends with "// snippet.end".
+        let slices = text.split(separator: "    // snippet.end\n").compactMap { part in
+            part.firstRange(of: "// snippet.").map { part[$0.upperBound...].drop { $0 != "\n" }.dropFirst() }
         }
-        #expect(blocks.count == 3)
-        for line in blocks.joined().split(separator: "\n") {
-            #expect(lines.contains(line.drop { $0 == " " }), "\(line)")
-        }
+        #expect(slices.count == 3)
+        for slice in slices { #expect(source.contains(slice), "\(slice)") }
     }
 }

@@ -9,6 +9,7 @@ extension Turn {
     ///   - policy: what happens when work of that id is running already.
     ///   - isCounted: whether the intent is settled only after this work. What work that is not counted launches is not
     ///     counted either.
+    ///   - operation: the work.
     public mutating func launch(
         id: WorkID? = nil, policy: WorkPolicy = .parallel, isCounted: Bool = true, _ operation: @escaping Operation
     ) {
@@ -55,8 +56,12 @@ extension Turn {
 
     /// Runs `operation` at once, and holds further calls for the same id back until `interval` has passed.
     ///
-    /// - Parameter latest: whether the last call that was held back runs at the interval's end, which begins the next
-    ///   interval. If not, all of them are dropped.
+    /// - Parameters:
+    ///   - id: names the work inside this store.
+    ///   - interval: how long further calls are held back.
+    ///   - latest: whether the last call that was held back runs at the interval's end, which begins the next interval. If
+    ///     not, all of them are dropped.
+    ///   - operation: the work.
     public mutating func throttle(
         id: WorkID, for interval: Duration, latest: Bool = false, _ operation: @escaping Operation
     ) {

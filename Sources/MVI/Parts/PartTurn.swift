@@ -21,8 +21,11 @@ public struct PartTurn<P: Part>: ~Copyable {
 
     /// Starts `operation` once this turn is committed, as `Turn.launch` does.
     ///
-    /// - Parameter id: names the work inside the part. Parts at other places, and other parts of a list, have ids of their
-    ///   own.
+    /// - Parameters:
+    ///   - id: names the work inside the part. Parts at other places, and other parts of a list, have ids of their own.
+    ///   - policy: what happens when work of that id is running already.
+    ///   - isCounted: whether the intent is settled only after this work.
+    ///   - operation: the work.
     public mutating func launch(
         id: WorkID? = nil, policy: WorkPolicy = .parallel, isCounted: Bool = true, _ operation: @escaping Operation
     ) {

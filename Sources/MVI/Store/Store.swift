@@ -18,7 +18,9 @@ public final class Store<F: Feature>: Sendable {
     /// never starts accepted is refused as disposed by `dispose`, and not before.
     ///
     /// - Parameters:
+    ///   - feature: the logic of the store.
     ///   - state: the state of an earlier life; nil begins with the feature's initial state.
+    ///   - environment: clock, ids, session, and where work runs.
     ///   - middleware: what is installed for all features; the feature's own comes after it.
     ///   - log: where turns become permanent; nil keeps them in this store alone.
     @inlinable
@@ -73,6 +75,8 @@ public final class Store<F: Feature>: Sendable {
     /// Takes an intent to be run in its turn.
     ///
     /// - Parameters:
+    ///   - intent: the intent.
+    ///   - id: its name, which everything that it leads to carries.
     ///   - principal: who sends it.
     ///   - precondition: asked with the store's version when the intent is about to run; an error refuses the intent.
     ///   - completion: called once, when the turn is committed or certainly never will be: on this thread before

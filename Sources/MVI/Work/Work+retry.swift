@@ -9,6 +9,7 @@ extension Work {
     ///   - attempts: how often it runs at most; fewer than 1 count as 1.
     ///   - backoff: how long to wait after each failure. The environment's `jitter` varies it.
     ///   - isRetried: asked with each failure but the last; false gives up at once.
+    ///   - operation: what is tried.
     /// - Returns: what the first successful attempt returned.
     /// - Throws: what the last attempt threw; `CancellationError` if the work is cancelled during a wait. Once the task is
     ///   cancelled no further attempt is made.

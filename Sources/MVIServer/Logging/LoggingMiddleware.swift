@@ -14,6 +14,7 @@ public struct LoggingMiddleware: CommonMiddleware {
     /// Logging to `logger`.
     ///
     /// - Parameters:
+    ///   - logger: where the lines go.
     ///   - level: of everything but refusals, which are `info` if that is higher. A server reports failures by itself,
     ///     as errors.
     ///   - valueLength: how many bytes of a value are shown; 0 hides values, for features whose states or intents are

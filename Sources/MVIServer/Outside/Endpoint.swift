@@ -38,10 +38,12 @@ public struct Endpoint: Sendable {
     /// An endpoint.
     ///
     /// - Parameters:
+    ///   - method: the method of its requests.
     ///   - path: begins with `/`; at most one segment is a parameter, as in `/orders/{id}/label`. A path of the server's own is
     ///     refused when the server starts.
     ///   - summary: one sentence for `/openapi.yaml`.
     ///   - bodyLimit: bytes of a body; none is taken with `GET` and `DELETE`.
+    ///   - handler: answers a request.
     public init(
         _ method: Method, _ path: String, summary: String = "", bodyLimit: Int = 64 * 1024, handler: @escaping Handler
     ) {

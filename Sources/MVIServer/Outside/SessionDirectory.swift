@@ -49,6 +49,8 @@ public struct SessionDirectory: Sendable {
     /// Sends an intent to a feature of a session; returns the store's version after its turn.
     ///
     /// - Parameters:
+    ///   - intent: the intent.
+    ///   - feature: the feature's type.
     ///   - key: the instance of a keyed feature.
     ///   - session: the id that clients see.
     ///   - once: a name for this sending, kept for a day as receipts are: the same name again does not run again.

@@ -101,8 +101,12 @@ public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable 
 
     /// An error about a setting.
     ///
-    /// - Parameter prefix: what the variable's name begins with: `FeatureServerCommand.environmentPrefix` for a setting of a
-    ///   command's own.
+    /// - Parameters:
+    ///   - name: the setting's name: its flag without dashes.
+    ///   - given: what was given; empty where it is missing.
+    ///   - expected: what would have been taken, as the end of "expected …".
+    ///   - prefix: what the variable's name begins with: `FeatureServerCommand.environmentPrefix` for a setting of a
+    ///     command's own.
     public init(name: String, given: String, expected: String, prefix: String = "MVI") {
         self.name = name
         self.given = given

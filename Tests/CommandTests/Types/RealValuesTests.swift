@@ -1,5 +1,6 @@
 import DemoFeatures
 import Logging
+import TestSupport
 import Testing
 
 @testable import MVIServer

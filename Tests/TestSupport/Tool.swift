@@ -1,27 +1,27 @@
 import Foundation
-import TestSupport
-import Testing
 
 /// A program that a test runs: one of the system's, or one of the package's own.
-struct Tool {
-    let path: String
+package struct Tool: Sendable {
+    /// Where it is.
+    package let path: String
 
     /// `tsc`, of the Debian package node-typescript (script/bootstrap installs it).
-    static let typeScript = Tool("tsc")
+    package static let typeScript = Tool("tsc")
     /// The compiler of the toolchain.
-    static let swift = Tool("swiftc")
-    static let bash = Tool(path: "/bin/bash")
+    package static let swift = Tool("swiftc")
+    /// A shell.
+    package static let bash = Tool(path: "/bin/bash")
     /// The system's Python with the Debian package python3-jsonschema (script/bootstrap installs it).
-    static let python: Tool? = {
+    package static let python: Tool? = {
         let python = Tool(path: "/usr/bin/python3")
         return (try? python.run(["-c", "from jsonschema import Draft202012Validator"]))?.code == 0 ? python : nil
     }()
 
     /// An executable of the package, which is built beside the tests.
-    static func built(_ name: String) -> Tool { Tool(path: "\(folder)/\(name)") }
+    package static func built(_ name: String) -> Tool { Tool(path: "\(folder)/\(name)") }
 
     /// Where those are.
-    static var folder: String {
+    package static var folder: String {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return URL(fileURLWithPath: tests).deletingLastPathComponent().path
     }
@@ -29,7 +29,7 @@ struct Tool {
     private init(path: String) { self.path = path }
 
     /// Nil if it is nowhere on the path.
-    private init?(_ name: String) {
+    package init?(_ name: String) {
         let folders = ProcessInfo.processInfo.environment["PATH"]?.split(separator: ":") ?? []
         guard let path = folders.map({ "\($0)/\(name)" }).first(where: FileManager.default.isExecutableFile) else {
             return nil
@@ -38,12 +38,12 @@ struct Tool {
     }
 
     /// Another program of the same folder.
-    func beside(_ name: String) -> Tool {
+    package func beside(_ name: String) -> Tool {
         Tool(path: URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent(name).path)
     }
 
-    /// Runs it to its end on a thread of its own.
-    func output(_ arguments: [String]) async throws -> (code: Int32, text: String) {
+    /// Runs it to its end on a thread of its own; what it writes to standard output and standard error is the text.
+    package func output(_ arguments: [String]) async throws -> (code: Int32, text: String) {
         try await offThePool { try run(arguments) }
     }
 

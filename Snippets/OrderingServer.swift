@@ -1,0 +1,41 @@
+import MVI
+import PostgresServer
+
+// snippet.settings
+import JWTAuthentication
+import MVIServer
+
+@main
+struct OrderingServer: FeatureServerCommand {
+    var jwt = JWTSettings()
+    var reservation: Duration = .seconds(600)
+
+    static let settings: [Setting<Self>] =
+        JWTSettings.settings(\.jwt) + [
+            Setting("reservation", \.reservation, .time(.seconds(1) ... .seconds(3_600)), "How long an order waits.")
+        ]
+
+    func server(_ start: ServerStart) async throws -> FeatureServer {
+        let authenticator = start.isServing ? try await jwt.authenticator(logger: start.logger) : nil
+        return FeatureServer(page: page, authenticator: authenticator) {
+            Orders(reservation: reservation)
+        }
+    }
+}
+// snippet.end
+
+// snippet.storage
+extension OrderingServer {
+    var sharedStorage: (any SharedStorage)? { PostgresStorage() }
+}
+// snippet.end
+
+struct Orders: Feature {
+    struct State: Codable, Equatable, Sendable {}
+    enum Intent: Codable, Sendable { case refresh }
+    static let examples: [Intent] = [.refresh]
+    let initialState = State()
+    let reservation: Duration
+
+    func reduce(_ state: inout State, _ intent: Intent) {}
+}

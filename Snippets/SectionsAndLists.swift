@@ -1,0 +1,71 @@
+import MVI
+
+// snippet.part
+struct Item: Part, Identifiable {
+    enum Message: Equatable, Sendable { case saveStarted(count: Int), saved, saveFailed }
+
+    let id: String
+    var count = 0
+    var isSaving = false
+
+    mutating func reduce(_ message: Message) {
+        switch message {
+        case .saveStarted(let count): (self.count, isSaving) = (count, true)
+        case .saved, .saveFailed: isSaving = false
+        }
+    }
+}
+// snippet.end
+
+// snippet.part-turn
+extension PartTurn where P == Item {
+    mutating func set(_ count: Int, _ save: @escaping @Sendable (String, Int) async throws -> Void) {
+        dispatch(.saveStarted(count: count))
+        launch(id: "save", policy: .cancelPrevious) { [id = state.id] work in
+            do {
+                try await save(id, count)
+                await work.dispatch(.saved)
+            } catch {
+                await work.dispatch(.saveFailed)
+            }
+        }
+    }
+}
+// snippet.end
+
+// snippet.basket
+struct Basket: Feature {
+    struct State: Codable, Equatable, Sendable {
+        var bags = Item(id: "bags")
+        var items = Item.List()
+    }
+    enum Intent: Codable, Sendable { case add(id: String), remove(id: String), set(id: String, count: Int), bags(Int) }
+    enum Message: Equatable, Sendable {
+        case added(Item)
+        case removed(id: String)
+        case bags(Item.Message)
+        case item(id: String, Item.Message)
+    }
+    static let examples: [Intent] = [.add(id: "tea"), .remove(id: "tea"), .set(id: "tea", count: 2), .bags(1)]
+    let initialState = State()
+    let save: @Sendable (String, Int) async throws -> Void
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        switch intent {
+        case .add(let id): turn.dispatch(.added(Item(id: id)))
+        case .remove(let id): turn.dispatch(.removed(id: id))
+        case .set(let id, let count): turn.part(id, in: \.items, Message.item) { $0.set(count, save) }
+        case .bags(let count): turn.part(\.bags, Message.bags) { $0.set(count, save) }
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .added(let item): state.items.append(item)
+        case .removed(let id): state.items.remove(id: id)
+        case .bags(let message): state.bags.reduce(message)
+        case .item(let id, let message): state.items.reduce(id, message)
+        }
+    }
+}
+// snippet.end

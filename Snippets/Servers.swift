@@ -1,0 +1,251 @@
+import CoreMetrics
+import Logging
+import MVI
+import MVIServer
+import PrometheusMetrics
+import SQLiteJournal
+import ServiceLifecycle
+import SessionJournal
+
+struct Tally: Feature {
+    struct State: Codable, Equatable, Sendable { var count = 0 }
+    enum Intent: Codable, Sendable { case increment }
+    static let examples: [Intent] = [.increment]
+    let initialState = State()
+
+    func reduce(_ state: inout State, _ intent: Intent) { state.count &+= 1 }
+}
+
+/// As SwiftPM makes it of a target with `resources: [.embedInCode("Page")]`.
+struct PackageResources {
+    static let index_html: [UInt8] = []
+    static let page_js: [UInt8] = []
+}
+
+func page() async throws {
+    // snippet.page
+    let page = [
+        PageResource("/", PackageResources.index_html),
+        PageResource("/page.js", PackageResources.page_js),
+    ]
+    try await FeatureServer(page: page) { Tally() }.run()
+    // snippet.end
+}
+
+// snippet.counts
+/// Counts intents by feature.
+struct IntentCounts: CommonMiddleware {
+    func middleware<F: Feature>(for feature: F.Type) -> Middleware<F> {
+        let counter = CoreMetrics.Counter(label: "intents", dimensions: [("feature", F.name)])
+        return .observing { observation in
+            if case .intent = observation.event { counter.increment() }
+        }
+    }
+}
+// snippet.end
+
+func middleware() async throws {
+    // snippet.middleware
+    try await FeatureServer(middleware: [IntentCounts()]) { Tally() }.run()
+    // snippet.end
+}
+
+func memory() async throws {
+    // snippet.memory-journal
+    try await FeatureServer(journal: MemoryJournal()) { Tally() }.run()
+    // snippet.end
+}
+
+func sqlite(_ logger: Logger) async throws {
+    // snippet.sqlite-journal
+    let journal = try await SQLiteJournal.open(directory: "/var/lib/shop", logger: logger)
+    try await FeatureServer(logger: logger, journal: journal) { Tally() }.run()
+    // snippet.end
+}
+
+// snippet.service
+/// The newest prices, as another program sends them while the server runs.
+actor PriceFeed: Service {
+    private(set) var newest: [String: Int] = [:]
+    private let updates: AsyncStream<[String: Int]>
+
+    init(_ updates: AsyncStream<[String: Int]>) { self.updates = updates }
+
+    func run() async throws {
+        for await prices in updates.cancelOnGracefulShutdown() { newest = prices }
+    }
+}
+// snippet.end
+
+// snippet.service-feature
+struct Prices: Feature {
+    struct State: Codable, Equatable, Sendable { var prices: [String: Int] = [:] }
+    enum Intent: Codable, Sendable { case refresh }
+    enum Message: Sendable { case loaded([String: Int]) }
+    static let examples: [Intent] = [.refresh]
+    let initialState = State()
+    let newest: @Sendable () async -> [String: Int]
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        turn.launch(id: "load", policy: .keepPrevious) { [newest] work in
+            await work.dispatch(.loaded(newest()))
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .loaded(let prices): state.prices = prices
+        }
+    }
+}
+// snippet.end
+
+func services(_ updates: AsyncStream<[String: Int]>) async throws {
+    // snippet.services
+    let feed = PriceFeed(updates)
+    try await FeatureServer(services: [feed]) {
+        Prices { await feed.newest }
+    }.run()
+    // snippet.end
+}
+
+// snippet.authenticator
+/// Knows clients by keys that were handed to them.
+struct KeyAuthenticator: Authenticator {
+    let users: [String: String]
+
+    func authenticate(_ proof: IdentityProof) async throws -> Principal {
+        guard let key = proof.identity, let user = users[key] else {
+            throw AuthenticationError(.rejected, "The key is not known.")
+        }
+        return Principal(issuer: "keys", subject: user)
+    }
+}
+// snippet.end
+
+func authenticator() async throws {
+    // snippet.use-authenticator
+    try await FeatureServer(authenticator: KeyAuthenticator(users: ["8d1f…": "ann"])) {
+        Tally().requires { $0.subject == "ann" }
+    }.run()
+    // snippet.end
+}
+
+func metrics() async throws {
+    // snippet.metrics
+    let registry = PrometheusRegistry()
+    MetricsSystem.bootstrap(registry)
+    try await FeatureServer(metrics: registry) { Tally() }.run()
+    // snippet.end
+}
+
+// MARK: Keyed features
+
+// snippet.keyed
+struct OrderDetail: Feature {
+    struct State: Codable, Equatable, Sendable {
+        let id: String
+        var isOpen = true
+    }
+    enum Intent: Codable, Sendable { case close }
+    static let examples: [Intent] = [.close]
+    let initialState: State
+
+    init(id: String) { initialState = State(id: id) }
+
+    func reduce(_ state: inout State, _ intent: Intent) { state.isOpen = false }
+}
+// snippet.end
+
+func keyed() -> FeatureServer {
+    // snippet.serve-keyed
+    FeatureServer {
+        Keyed(examples: ["42"]) { OrderDetail(id: $0) }
+    }
+    // snippet.end
+}
+
+func owned(_ orders: [String: String]) -> FeatureServer {
+    // snippet.owned
+    FeatureServer {
+        Keyed<OrderDetail> { id, context in
+            guard let owner = orders[id] else { return nil }
+            guard context.session.subject?.id == owner else {
+                throw Refusal(.forbidden, code: "other-owner", "The order is somebody else's.")
+            }
+            return OrderDetail(id: id)
+        }
+    }
+    // snippet.end
+}
+
+// MARK: Outside
+
+struct Payment: Codable, Sendable { let id, session: String }
+
+struct Checkout: Feature {
+    struct State: Codable, Equatable, Sendable { var payment = "" }
+    enum Intent: Codable, Sendable { case cancel }
+    enum Action: Codable, Sendable { case paid(String) }
+    enum Message: Sendable { case paid(String), cancelled }
+    static let examples: [Intent] = [.cancel]
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.dispatch(.cancelled) }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) {
+        switch action {
+        case .paid(let payment): turn.dispatch(.paid(payment))
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .paid(let payment): state.payment = payment
+        case .cancelled: state.payment = ""
+        }
+    }
+}
+
+func isGood(_ signature: String, _ body: [UInt8]) -> Bool { false }
+
+func endpoint() async throws {
+    // snippet.webhook
+    try await FeatureServer {
+        Checkout()
+        Endpoint(.post, "/webhooks/payment") { request, sessions in
+            guard let signature = request.field("Payment-Signature"), isGood(signature, request.body) else {
+                throw Refusal(.forbidden, code: "bad-signature", "The signature is not the provider's.")
+            }
+            let payment = try request.decode(Payment.self)
+            try await sessions.perform(.paid(payment.id), on: Checkout.self, session: payment.session, once: payment.id)
+            return .noContent
+        }
+    }.run()
+    // snippet.end
+}
+
+struct SessionList: Feature {
+    struct State: Codable, Equatable, Sendable {}
+    enum Intent: Codable, Sendable { case refresh }
+    static let examples: [Intent] = [.refresh]
+    let initialState = State()
+    let sessions: SessionDirectory
+
+    func reduce(_ state: inout State, _ intent: Intent) {}
+}
+
+func directory() async throws {
+    // snippet.directory
+    try await FeatureServer { sessions in
+        SessionList(sessions: sessions).requires { $0.claim("role") == "admin" }
+    }.run()
+    // snippet.end
+}
+
+func types() throws {
+    // snippet.types
+    let types = try FeatureServer { Tally() }.types()
+    print(types.source(in: .typeScript))
+    // snippet.end
+}

@@ -1,0 +1,58 @@
+import MVI
+
+/// What somebody wants to buy in one shop.
+struct Cart: Feature {
+    struct State: Codable, Equatable, Sendable {
+        /// How many of each product.
+        var counts: [String: Int] = [:]
+    }
+    struct ViewState: Codable, Equatable, Sendable {
+        struct Line: Codable, Equatable, Sendable {
+            let product: Product
+            let count: Int
+        }
+        var lines: [Line]
+        /// In cents.
+        var total: Int
+    }
+    enum Intent: Codable, Equatable, Sendable { case add(product: String, count: Int), empty }
+    enum Message: Equatable, Sendable { case added(String, count: Int), emptied }
+
+    static let summary = "What somebody wants to buy in one shop."
+    static let examples: [Intent] = [.add(product: "assam", count: 1), .empty]
+    let initialState = State()
+    let products: [Product]
+
+    init?(shop: String) {
+        products = Product.all.filter { $0.shop == shop }
+        if products.isEmpty { return nil }
+    }
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .add(let product, let count):
+            guard products.contains(where: { $0.id == product }) else {
+                throw Refusal(.notFound, code: "no-such-product", "The shop has no such product.", pointer: "/product")
+            }
+            guard (1...99).contains(count) else {
+                throw Refusal(.invalid, code: "count", "Add from 1 to 99 at a time.", pointer: "/count")
+            }
+            turn.dispatch(.added(product, count: count))
+        case .empty: turn.dispatch(.emptied)
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .added(let product, let count): state.counts[product, default: 0] &+= count
+        case .emptied: state.counts = [:]
+        }
+    }
+
+    func view(_ state: State) -> ViewState {
+        let lines = products.compactMap { product in
+            state.counts[product.id].map { ViewState.Line(product: product, count: $0) }
+        }
+        return ViewState(lines: lines, total: lines.reduce(0) { $0 + $1.product.price * $1.count })
+    }
+}

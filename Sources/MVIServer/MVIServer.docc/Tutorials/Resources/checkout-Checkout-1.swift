@@ -1,0 +1,48 @@
+import MVI
+
+/// Orders of one shop.
+struct Checkout: Feature {
+    struct Order: Codable, Equatable, Sendable, Identifiable {
+        enum Status: String, Codable, Sendable { case reserved, cancelled }
+
+        let id: String
+        /// How many of each product.
+        let goods: [String: Int]
+        /// In cents.
+        let total: Int
+        var status = Status.reserved
+    }
+    struct State: Codable, Equatable, Sendable { var order: Order? }
+    enum Intent: Codable, Equatable, Sendable { case place, cancel }
+    enum Message: Equatable, Sendable { case placed(Order), ended(Order.Status) }
+    enum Label: Codable, Equatable, Sendable { case placed(order: String) }
+
+    static let summary = "Orders of one shop."
+    static let examples: [Intent] = [.place, .cancel]
+    static let labelExamples: [Label] = [.placed(order: "1")]
+    let initialState = State()
+    let shop: String
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .place: try place(&turn)
+        case .cancel: turn.dispatch(.ended(.cancelled))
+        }
+    }
+
+    private func place(_ turn: inout Turn<Self>) throws {
+        let cart = try turn.view(of: Cart.self, key: shop)
+        guard !cart.lines.isEmpty else { throw Refusal(.conflict, code: "cart-is-empty", "The cart is empty.") }
+        let goods = cart.lines.map { ($0.product.id, $0.count) }
+        let order = Order(id: turn.uuid(), goods: Dictionary(uniqueKeysWithValues: goods), total: cart.total)
+        turn.dispatch(.placed(order))
+        turn.publish(.placed(order: order.id))
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .placed(let order): state.order = order
+        case .ended(let status): state.order?.status = status
+        }
+    }
+}

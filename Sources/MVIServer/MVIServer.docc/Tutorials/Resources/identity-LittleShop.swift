@@ -1,0 +1,35 @@
+import JWTAuthentication
+import MVIServer
+
+/// The program: serves what stands in `content`, and has all flags and commands of a server (`--help`).
+@main
+struct LittleShop: FeatureServerCommand {
+    var jwt = JWTSettings()
+    var reservation: Duration = .seconds(600)
+    var services: Services { .demo }
+
+    static let settings: [Setting<Self>] =
+        JWTSettings.settings(\.jwt) + [
+            Setting(
+                "reservation", \.reservation, .time(.seconds(1) ... .seconds(86_400)),
+                "How long an order waits for its payment.", valueName: "time")
+        ]
+
+    func server(_ start: ServerStart) async throws -> FeatureServer {
+        let authenticator = start.isServing ? try await jwt.authenticator(logger: start.logger) : nil
+        return FeatureServer(page: page, authenticator: authenticator) { content }
+    }
+
+    var content: ServerContent {
+        Catalogue(search: services.search)
+        Keyed { Cart(shop: $0) }
+        Keyed { shop in Cart(shop: shop).map { _ in Checkout(shop: shop, reservation: reservation) } }
+    }
+
+    var page: [PageResource] {
+        [
+            PageResource("/", PackageResources.index_html),
+            PageResource("/page.js", PackageResources.page_js),
+        ]
+    }
+}

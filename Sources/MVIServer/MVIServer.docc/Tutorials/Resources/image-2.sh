@@ -1,0 +1,3 @@
+$ docker exec "$container" little-shop health
+$ docker stop "$container"
+$ docker start "$container"

@@ -1,0 +1,18 @@
+import MVIServer
+
+/// The program: serves what stands in `content`, and has all flags and commands of a server (`--help`).
+@main
+struct LittleShop: FeatureServerCommand {
+    var services: Services { .demo }
+
+    var content: ServerContent {
+        Catalogue(search: services.search)
+    }
+
+    var page: [PageResource] {
+        [
+            PageResource("/", PackageResources.index_html),
+            PageResource("/page.js", PackageResources.page_js),
+        ]
+    }
+}

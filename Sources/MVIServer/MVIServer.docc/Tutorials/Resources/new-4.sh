@@ -1,0 +1,1 @@
+$ rm Sources/LittleShop/Tally.swift Tests/LittleShopTests/TallyTests.swift

@@ -1,0 +1,1 @@
+$ swift run little-shop --reservation 10s

@@ -1,0 +1,27 @@
+import MVIServer
+
+/// The program: serves what stands in `content`, and has all flags and commands of a server (`--help`).
+@main
+struct LittleShop: FeatureServerCommand {
+    var reservation: Duration = .seconds(600)
+    var services: Services { .demo }
+
+    static let settings: [Setting<Self>] = [
+        Setting(
+            "reservation", \.reservation, .time(.seconds(1) ... .seconds(86_400)),
+            "How long an order waits for its payment.", valueName: "time")
+    ]
+
+    var content: ServerContent {
+        Catalogue(search: services.search)
+        Keyed { Cart(shop: $0) }
+        Keyed { shop in Cart(shop: shop).map { _ in Checkout(shop: shop, reservation: reservation) } }
+    }
+
+    var page: [PageResource] {
+        [
+            PageResource("/", PackageResources.index_html),
+            PageResource("/page.js", PackageResources.page_js),
+        ]
+    }
+}

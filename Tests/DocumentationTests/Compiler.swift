@@ -1,0 +1,62 @@
+import Foundation
+import TestSupport
+
+/// The compiler of the toolchain, with the modules of the build that runs the tests.
+struct Compiler: Sendable {
+    private let tool: Tool
+    /// Where modules of Swift and C are.
+    private let modules: [String]
+
+    /// Nil where the build did not write down how it compiles, or there is no compiler.
+    static let shared = Compiler()
+
+    private init?() {
+        let folder = URL(fileURLWithPath: Tool.built("shop").path).deletingLastPathComponent()
+        let scratch = folder.deletingLastPathComponent().deletingLastPathComponent()
+        // SwiftPM's plan for llbuild: the command of the example, which uses what the tutorial uses.
+        let plan = scratch.appendingPathComponent("\(folder.lastPathComponent).yaml")
+        guard let tool = Tool.swift, let text = try? String(contentsOf: plan, encoding: .utf8),
+            let line = text.split(separator: "\n").first(where: {
+                $0.contains(#""-module-name","shop","-emit-dependencies""#)
+            }), let list = line.firstRange(of: "["),
+            let arguments = try? JSONDecoder().decode([String].self, from: Data(line[list.lowerBound...].utf8))
+        else { return nil }
+        self.tool = tool
+        var modules: [String] = []
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if argument == "-I" || argument == "-Xcc", let value = rest.popFirst() { modules += [argument, value] }
+        }
+        self.modules = modules
+    }
+
+    private func fault(_ arguments: [String]) async throws -> String? {
+        let result = try await tool.output(["-swift-version", "6", "-warnings-as-errors"] + arguments)
+        return result.code == 0 ? nil : result.text
+    }
+
+    /// Compiles files as a module that tests can import, for them into a folder; returns what is wrong.
+    func fault(ofModule name: String, _ files: [String], into folder: String) async throws -> String? {
+        try await fault(
+            [
+                "-emit-module", "-enable-testing", "-parse-as-library", "-module-name", name, "-o",
+                "\(folder)/\(name).swiftmodule",
+            ] + modules + files)
+    }
+
+    /// Type-checks tests of a module that is in a folder.
+    func fault(ofTests files: [String], of folder: String) async throws -> String? {
+        let macros = URL(fileURLWithPath: tool.path).resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("../lib/swift/host/plugins/testing").path
+        return try await fault(
+            ["-typecheck", "-parse-as-library", "-module-name", "Tests", "-I", folder, "-plugin-path", macros] + modules
+                + files)
+    }
+
+    /// Type-checks a `Package.swift`.
+    func fault(ofManifest file: String) async throws -> String? {
+        let library = URL(fileURLWithPath: tool.path).resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("../lib/swift/pm/ManifestAPI").path
+        return try await fault(["-typecheck", "-package-description-version", "6.2", "-I", library, file])
+    }
+}

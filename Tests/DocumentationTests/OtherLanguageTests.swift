@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+import Yams
+
+/// Code of the pages in other languages than Swift. What proxies are told is run by script/trial proxies, the components of
+/// React by script/clients. There is no compiler of Kotlin.
+@Suite("The other code of the pages", .timeLimit(.minutes(10)))
+struct OtherLanguageTests {
+    @Test(.enabled(if: Tool.typeScript != nil))
+    func `in TypeScript compiles, with the types that a server makes`() async throws {
+        let tool = try #require(Tool.typeScript)
+        let blocks = try Repository.blocks("ts")
+        #expect(!blocks.isEmpty)
+        for block in blocks {
+            let folder = try WorkFolder()
+            try folder.write(try Repository.text("Tests/CommandTests/Types/Files/features.ts"), to: "features.ts")
+            for file in ["package.json", "mvi-client.js", "mvi-client.d.ts"] {
+                try folder.write(
+                    try Repository.text("Clients/JavaScript/\(file)"), to: "node_modules/mvi-client/\(file)")
+            }
+            let file = try folder.write(block.text, to: "block.ts")
+            let result = try await tool.output(
+                [
+                    "--strict", "--noEmit", "--target", "es2020", "--module", "es2020", "--moduleResolution", "node",
+                    file,
+                ])
+            #expect(result.code == 0, "\(block.page):\(block.line): \(result.text)")
+        }
+    }
+
+    @Test(.enabled(if: Tool("node") != nil))
+    func `in JavaScript can be read, in pages as well`() async throws {
+        let tool = try #require(Tool("node"))
+        let folder = try WorkFolder()
+        var blocks = try Repository.blocks("js")
+        for var block in try Repository.blocks("html") {
+            let scripts = block.text.matches(of: #/<script type="module">((?s).*?)<\/script>/#)
+            #expect(!scripts.isEmpty, "\(block.page):\(block.line) has no script")
+            block.lines = scripts.map { String($0.1) }
+            blocks.append(block)
+        }
+        #expect(!blocks.isEmpty)
+        for block in blocks {
+            let result = try await tool.output(["--check", try folder.write(block.text, to: "block.mjs")])
+            #expect(result.code == 0, "\(block.page):\(block.line): \(result.text)")
+        }
+    }
+
+    @Test(.enabled(if: Tool("python3") != nil))
+    func `in Python compiles`() async throws {
+        try await check("python", with: Tool("python3"), ["-m", "py_compile"])
+    }
+
+    @Test(.enabled(if: Tool("bash") != nil))
+    func `in a shell can be read`() async throws {
+        try await check("sh", with: Tool("bash"), ["-n"])
+    }
+
+    @Test func `in JSON and YAML can be read`() throws {
+        let json = try Repository.blocks("json")
+        #expect(!json.isEmpty)
+        for block in json {
+            #expect(throws: Never.self, "\(block.page):\(block.line)") {
+                try JSONSerialization.jsonObject(with: Data(block.text.utf8))
+            }
+        }
+        let yaml = try Repository.blocks("yaml")
+        #expect(!yaml.isEmpty)
+        for block in yaml {
+            #expect(throws: Never.self, "\(block.page):\(block.line)") { _ = try Yams.compose(yaml: block.text) }
+        }
+    }
+
+    @Test func `is in no language that nobody looks at`() throws {
+        let known: Set = [
+            "", "console", "swift", "ts", "js", "html", "python", "sh", "json", "yaml",
+            // Looked at elsewhere, or not at all: see above.
+            "nginx", "haproxy", "apache", "jsx", "kotlin", "http",
+        ]
+        for block in try Repository.pages.flatMap({ try CodeBlock.all(in: $0) }) {
+            #expect(known.contains(block.language), "\(block.page):\(block.line): ```\(block.language)")
+        }
+    }
+
+    private func check(_ language: String, with tool: Tool?, _ arguments: [String]) async throws {
+        let tool = try #require(tool)
+        let folder = try WorkFolder()
+        let blocks = try Repository.blocks(language)
+        #expect(!blocks.isEmpty)
+        for block in blocks {
+            let result = try await tool.output(arguments + [try folder.write(block.text, to: "block")])
+            #expect(result.code == 0, "\(block.page):\(block.line): \(result.text)")
+        }
+    }
+}

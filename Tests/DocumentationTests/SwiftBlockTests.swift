@@ -1,0 +1,107 @@
+import Testing
+
+/// What Swift code a page shows, the package compiles.
+@Suite("The Swift code of the pages", .timeLimit(.minutes(10)))
+struct SwiftBlockTests {
+    /// Blocks of these pages may be compiled nowhere.
+    private static let unchecked: Set<String> = []
+
+    private static func swift() throws -> [CodeBlock] {
+        try Repository.blocks("swift").filter { !unchecked.contains($0.page) }
+    }
+
+    @Test func `stands word for word in a file that is compiled`() throws {
+        let sources = try Repository.files(in: ["Snippets", "Examples", "Sources"], ".swift")
+            .filter { !$0.contains(".docc/") }.map { SourceLines(try Repository.text($0)) }
+        let blocks = try Self.swift().filter { !$0.isManifest }
+        #expect(blocks.count > 5)
+        for block in blocks {
+            #expect(
+                sources.contains { $0.contain(block.lines) },
+                """
+                \(block.page):\(block.line): this code is in no Swift file of Snippets, Examples or Sources. Put it into one \
+                of Snippets, word for word; only indentation and blank lines may differ, and what stands between \
+                "// snippet.hide" and "// snippet.show" is left out.
+                """)
+        }
+    }
+
+    @Test(.enabled(if: Compiler.shared != nil))
+    func `is a manifest that compiles`() async throws {
+        let compiler = try #require(Compiler.shared)
+        let folder = try WorkFolder()
+        for block in try Self.swift().filter(\.isManifest) {
+            let fault = try await compiler.fault(ofManifest: try folder.write(block.text, to: "Package.swift"))
+            #expect(fault == nil, "\(block.page):\(block.line): \(fault ?? "")")
+        }
+    }
+
+    @Test func `is found but for indentation, blank lines and hidden lines, and not with another word`() {
+        let source = SourceLines(
+            """
+            import MVI
+            // snippet.one
+            func f() {
+                // snippet.hide
+                hidden()
+                // snippet.show
+
+                shown()
+            }
+            // snippet.end
+            """)
+        #expect(source.contain(["import MVI", "", "func f() {", "shown()", "}"]))
+        #expect(source.contain(["shown()", "}"]))
+        #expect(!source.contain(["hidden()"]))
+        #expect(!source.contain(["func f() {", "show()", "}"]))
+        #expect(!source.contain(["import Other", "shown()"]))
+        #expect(!source.contain(["func f() {", "}"]))
+    }
+}
+
+extension CodeBlock {
+    /// Whether it is a `Package.swift`.
+    fileprivate var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version") == true }
+}
+
+/// The lines of a Swift file as a page shows them.
+struct SourceLines {
+    private let imports: Set<String>
+    private let lines: [String]
+
+    init(_ text: String) {
+        let all = Self.trimmed(text.split(separator: "\n").map(String.init))
+        imports = Set(all.filter { $0.hasPrefix("import ") })
+        var (lines, isHidden): ([String], Bool) = ([], false)
+        for line in all {
+            switch line {
+            case "// snippet.hide": isHidden = true
+            case "// snippet.show": isHidden = false
+            case _ where isHidden || line.hasPrefix("// snippet.") || line.hasPrefix("// swift-format-ignore"): continue
+            case _ where line.hasPrefix("import "): continue
+            default: lines.append(line)
+            }
+        }
+        self.lines = lines
+    }
+
+    /// Whether a block stands here: its imports anywhere, its other lines one after the other.
+    func contain(_ block: [String]) -> Bool {
+        let block = Self.trimmed(block)
+        guard imports.isSuperset(of: block.filter { $0.hasPrefix("import ") }) else { return false }
+        let code = block.filter { !$0.hasPrefix("import ") }
+        guard !code.isEmpty, lines.count >= code.count else { return false }
+        return (0...(lines.count - code.count)).contains { start in lines[start...].starts(with: code) }
+    }
+
+    private static func trimmed(_ lines: [String]) -> [String] {
+        lines.map { $0.trimming { $0 == " " } }.filter { !$0.isEmpty }
+    }
+}
+
+extension String {
+    fileprivate func trimming(_ isBlank: (Character) -> Bool) -> String {
+        let start = drop(while: isBlank)
+        return String(start.reversed().drop(while: isBlank).reversed())
+    }
+}
