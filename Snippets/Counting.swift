@@ -31,11 +31,17 @@ public struct Counter: Feature {
         var isLoading = false
     }
     public enum Intent: Codable, Sendable { case increment, load }
-    public enum Message: Equatable, Sendable { case incremented, loadStarted, loaded(Int), loadFailed }
-    public enum Label: Codable, Equatable, Sendable { case milestone(count: Int), toast(text: String) }
+    public enum Message: Equatable, Sendable {
+        case incremented, loadStarted, loaded(Int), loadFailed
+    }
+    public enum Label: Codable, Equatable, Sendable {
+        case milestone(count: Int), toast(text: String)
+    }
 
     public static let examples: [Intent] = [.increment, .load]
-    public static let labelExamples: [Label] = [.milestone(count: 10), .toast(text: "No number today")]
+    public static let labelExamples: [Label] = [
+        .milestone(count: 10), .toast(text: "No number today"),
+    ]
     public let initialState = State()
     let numbers: any NumberRepository
 
@@ -45,7 +51,9 @@ public struct Counter: Feature {
         switch intent {
         case .increment:
             turn.dispatch(.incremented)
-            if turn.state.count.isMultiple(of: 10) { turn.publish(.milestone(count: turn.state.count)) }
+            if turn.state.count.isMultiple(of: 10) {
+                turn.publish(.milestone(count: turn.state.count))
+            }
         case .load:
             turn.dispatch(.loadStarted)
             turn.launch(id: "load", policy: .cancelPrevious) { [numbers] work in

@@ -146,9 +146,9 @@ public struct Account: Feature {
 
     // snippet.view
     public func view(_ state: State) -> ViewState {
-        let cents = state.cents % 100
+        let (euros, cents) = (state.cents / 100, state.cents % 100)
         return ViewState(
-            balance: "\(state.cents / 100).\(cents < 10 ? "0" : "")\(cents)", mayWithdraw: state.cents > 0)
+            balance: "\(euros).\(cents < 10 ? "0" : "")\(cents)", mayWithdraw: state.cents > 0)
     }
     // snippet.end
 }

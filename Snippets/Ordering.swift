@@ -23,8 +23,10 @@ struct Cart: Feature {
     func check(_ intent: Intent) -> Check? {
         guard case .applyCoupon(let code) = intent else { return nil }
         return { [coupons] context in
-            guard let coupon = try await coupons.find(code, for: context.principal?.subject) else {
-                throw Refusal(.invalid, code: "coupon-unknown", "There is no such coupon.", pointer: "/code")
+            let customer = context.principal?.subject
+            guard let coupon = try await coupons.find(code, for: customer) else {
+                throw Refusal(
+                    .invalid, code: "coupon-unknown", "There is no such coupon.", pointer: "/code")
             }
             return .perform(.couponFound(coupon))
         }
@@ -35,7 +37,8 @@ struct Cart: Feature {
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         switch intent {
         case .add(let item): turn.dispatch(.added(item))
-        case .applyCoupon: throw Refusal(.invalid, code: "coupon-unchecked", "A coupon is checked first.")
+        case .applyCoupon:
+            throw Refusal(.invalid, code: "coupon-unchecked", "A coupon is checked first.")
         case .empty: turn.dispatch(.emptied)
         }
     }
@@ -117,8 +120,11 @@ struct Subscription: Feature {
     struct Claims: Decodable { var tier: String }
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
-        guard let user = turn.principal else { throw Refusal(.forbidden, code: "sign-in", "Somebody has to sign in.") }
-        let isPremium = try user.claims(as: Claims.self).tier == "premium"  // or user.claim("tier") == "premium"
+        guard let user = turn.principal else {
+            throw Refusal(.forbidden, code: "sign-in", "Somebody has to sign in.")
+        }
+        // Or: user.claim("tier") == "premium"
+        let isPremium = try user.claims(as: Claims.self).tier == "premium"
         turn.dispatch(.ordered(by: user.subject, isPremium: isPremium))
     }
     // snippet.end
@@ -135,7 +141,8 @@ struct Redeemed: Error {}
 func redeem(_ isExpired: Bool) throws {
     if isExpired {
         // snippet.refusal
-        throw Refusal(.invalid, code: "coupon-expired", "The coupon was good until Friday.", pointer: "/code")
+        throw Refusal(
+            .invalid, code: "coupon-expired", "The coupon was good until Friday.", pointer: "/code")
         // snippet.end
     }
 }

@@ -12,11 +12,14 @@ struct OrderingServer: FeatureServerCommand {
 
     static let settings: [Setting<Self>] =
         JWTSettings.settings(\.jwt) + [
-            Setting("reservation", \.reservation, .time(.seconds(1) ... .seconds(3_600)), "How long an order waits.")
+            Setting(
+                "reservation", \.reservation, .time(.seconds(1) ... .seconds(3_600)),
+                "How long an order waits.")
         ]
 
     func server(_ start: ServerStart) async throws -> FeatureServer {
-        let authenticator = start.isServing ? try await jwt.authenticator(logger: start.logger) : nil
+        let authenticator =
+            start.isServing ? try await jwt.authenticator(logger: start.logger) : nil
         return FeatureServer(page: page, authenticator: authenticator) {
             Orders(reservation: reservation)
         }

@@ -32,21 +32,23 @@ func page() async throws {
     // snippet.end
 }
 
-// snippet.counts
-/// Counts intents by feature.
-struct IntentCounts: CommonMiddleware {
+// snippet.maintenance
+/// Refuses all intents while the shop is closed; states can be read.
+struct OpeningHours: CommonMiddleware {
+    let isOpen: @Sendable () -> Bool
+
     func middleware<F: Feature>(for feature: F.Type) -> Middleware<F> {
-        let counter = CoreMetrics.Counter(label: "intents", dimensions: [("feature", F.name)])
-        return .observing { observation in
-            if case .intent = observation.event { counter.increment() }
+        .intercepting { [isOpen] intent, _ in
+            guard isOpen() else { throw Refusal(.conflict, code: "closed", "The shop is closed.") }
+            return intent
         }
     }
 }
 // snippet.end
 
-func middleware() async throws {
+func middleware(_ isOpen: @escaping @Sendable () -> Bool) async throws {
     // snippet.middleware
-    try await FeatureServer(middleware: [IntentCounts()]) { Tally() }.run()
+    try await FeatureServer(middleware: [OpeningHours(isOpen: isOpen)]) { Tally() }.run()
     // snippet.end
 }
 
@@ -214,11 +216,15 @@ func endpoint() async throws {
     try await FeatureServer {
         Checkout()
         Endpoint(.post, "/webhooks/payment") { request, sessions in
-            guard let signature = request.field("Payment-Signature"), isGood(signature, request.body) else {
-                throw Refusal(.forbidden, code: "bad-signature", "The signature is not the provider's.")
+            guard let signature = request.field("Payment-Signature"),
+                isGood(signature, request.body)
+            else {
+                throw Refusal(
+                    .forbidden, code: "bad-signature", "The signature is not the provider's.")
             }
             let payment = try request.decode(Payment.self)
-            try await sessions.perform(.paid(payment.id), on: Checkout.self, session: payment.session, once: payment.id)
+            try await sessions.perform(
+                .paid(payment.id), on: Checkout.self, session: payment.session, once: payment.id)
             return .noContent
         }
     }.run()

@@ -1,10 +1,6 @@
-// The code of docs/swift-client.md.
+// The code of docs/swift-client.md, but for that of SwiftUI.
 // snippet.hide
 import Foundation
-
-#if canImport(SwiftUI)
-    import SwiftUI
-#endif
 // snippet.show
 import MVIClient
 
@@ -35,40 +31,3 @@ struct Keychain: CredentialStorage {
     func load() async throws -> String? { try read() }
     func save(_ credential: String?) async throws { try write(credential) }
 }
-
-#if canImport(SwiftUI)
-    struct CounterScreen: View {
-        @State private var counter: CounterStore
-        @State private var toast: String?
-
-        init(server: RemoteServer) {
-            _counter = State(wrappedValue: CounterStore("counter", on: server))
-        }
-
-        var body: some View {
-            Group {
-                if let state = counter.state {
-                    CounterView(state: state) { counter.post($0) }
-                } else {
-                    ProgressView()
-                }
-            }
-            .task { await counter.watch() }
-            .task {
-                for await label in counter.labels {
-                    switch label {
-                    case .milestone(let count): toast = "\(count)!"
-                    }
-                }
-            }
-            .alert(toast ?? "", isPresented: Binding(get: { toast != nil }, set: { if !$0 { toast = nil } })) {}
-        }
-    }
-
-    struct CounterView: View {
-        let state: CounterState
-        let send: (CounterIntent) -> Void
-
-        var body: some View { Button("\(state.count)") { send(.increment) } }
-    }
-#endif

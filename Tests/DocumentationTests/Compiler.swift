@@ -53,6 +53,9 @@ struct Compiler: Sendable {
                 + files)
     }
 
+    /// Reads a file without looking at what it refers to.
+    func fault(ofSyntax file: String) async throws -> String? { try await fault(["-parse", file]) }
+
     /// Type-checks a `Package.swift`.
     func fault(ofManifest file: String) async throws -> String? {
         let library = URL(fileURLWithPath: tool.path).resolvingSymlinksInPath().deletingLastPathComponent()

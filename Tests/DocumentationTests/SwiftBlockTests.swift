@@ -13,7 +13,7 @@ struct SwiftBlockTests {
     @Test func `stands word for word in a file that is compiled`() throws {
         let sources = try Repository.files(in: ["Snippets", "Examples", "Sources"], ".swift")
             .filter { !$0.contains(".docc/") }.map { SourceLines(try Repository.text($0)) }
-        let blocks = try Self.swift().filter { !$0.isManifest }
+        let blocks = try Self.swift().filter { !$0.isManifest && !$0.isForApple }
         #expect(blocks.count > 5)
         for block in blocks {
             #expect(
@@ -23,6 +23,16 @@ struct SwiftBlockTests {
                 of Snippets, word for word; only indentation and blank lines may differ, and what stands between \
                 "// snippet.hide" and "// snippet.show" is left out.
                 """)
+        }
+    }
+
+    @Test(.enabled(if: Compiler.shared != nil))
+    func `can be read at least, where it needs SwiftUI`() async throws {
+        let compiler = try #require(Compiler.shared)
+        let folder = try WorkFolder()
+        for block in try Self.swift().filter(\.isForApple) {
+            let fault = try await compiler.fault(ofSyntax: try folder.write(block.text, to: "Block.swift"))
+            #expect(fault == nil, "\(block.page):\(block.line): \(fault ?? "")")
         }
     }
 
@@ -62,6 +72,8 @@ struct SwiftBlockTests {
 extension CodeBlock {
     /// Whether it is a `Package.swift`.
     fileprivate var isManifest: Bool { lines.first?.hasPrefix("// swift-tools-version") == true }
+    /// Whether it needs what there is on Apple's systems only.
+    fileprivate var isForApple: Bool { lines.contains("import SwiftUI") }
 }
 
 /// The lines of a Swift file as a page shows them.

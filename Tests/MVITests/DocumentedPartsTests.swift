@@ -20,8 +20,10 @@ struct Item: Part, Identifiable {
     }
 }
 
+typealias Save = @Sendable (String, Int) async throws -> Void
+
 extension PartTurn where P == Item {
-    mutating func set(_ count: Int, _ save: @escaping @Sendable (String, Int) async throws -> Void) {
+    mutating func set(_ count: Int, _ save: @escaping Save) {
         dispatch(.saveStarted(count: count))
         launch(id: "save", policy: .cancelPrevious) { [id = state.id] work in
             do {
@@ -39,23 +41,30 @@ struct Basket: Feature {
         var bags = Item(id: "bags")
         var items = Item.List()
     }
-    enum Intent: Codable, Sendable { case add(id: String), remove(id: String), set(id: String, count: Int), bags(Int) }
+    enum Intent: Codable, Sendable {
+        case add(id: String), remove(id: String), set(id: String, count: Int)
+        case bags(Int)
+    }
     enum Message: Equatable, Sendable {
         case added(Item)
         case removed(id: String)
         case bags(Item.Message)
         case item(id: String, Item.Message)
     }
-    static let examples: [Intent] = [.add(id: "tea"), .remove(id: "tea"), .set(id: "tea", count: 2), .bags(1)]
+    static let examples: [Intent] = [
+        .add(id: "tea"), .remove(id: "tea"), .set(id: "tea", count: 2), .bags(1),
+    ]
     let initialState = State()
-    let save: @Sendable (String, Int) async throws -> Void
+    let save: Save
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
         switch intent {
         case .add(let id): turn.dispatch(.added(Item(id: id)))
         case .remove(let id): turn.dispatch(.removed(id: id))
-        case .set(let id, let count): turn.part(id, in: \.items, Message.item) { $0.set(count, save) }
-        case .bags(let count): turn.part(\.bags, Message.bags) { $0.set(count, save) }
+        case .set(let id, let count):
+            turn.part(id, in: \.items, Message.item) { $0.set(count, save) }
+        case .bags(let count):
+            turn.part(\.bags, Message.bags) { $0.set(count, save) }
         }
     }
 
