@@ -12,6 +12,8 @@ struct TutorialTests {
         let name: String
         /// Its file in the catalogue.
         let file: String
+
+        var isTest: Bool { name.hasSuffix("Tests.swift") }
     }
 
     @Test(.enabled(if: Compiler.shared != nil))
@@ -24,19 +26,26 @@ struct TutorialTests {
             to: "PackageResources.swift")
         var package: [String: String] = [:]
         var checked: Set<Set<String>> = []
+        // What the module in the folder was made of.
+        var made: Set<String> = []
         for (section, steps) in try Self.sections().enumerated() {
             let code = steps.filter { $0.name.hasSuffix(".swift") && $0.name != "Package.swift" }
             // A step's file belongs with the others as the section leaves them.
             for step in code { package[step.name] = step.file }
             for step in code {
-                let files = package.merging([step.name: step.file]) { $1 }
-                guard checked.insert(Set(files.values)).inserted else { continue }
-                let app = try files.filter { !$0.key.hasSuffix("Tests.swift") }.map {
-                    try folder.write(try Self.text($0.value), to: "\(section)/\($0.value)/\($0.key)")
+                let app = package.merging([step.name: step.file]) { $1 }
+                    .filter { !$0.key.hasSuffix("Tests.swift") }
+                let isNew = checked.insert(Set(app.values)).inserted
+                if isNew || (step.isTest && made != Set(app.values)) {
+                    let files = try app.map {
+                        try folder.write(try Self.text($0.value), to: "\(section)/\($0.value)/\($0.key)")
+                    }
+                    let fault = try await compiler.fault(
+                        ofModule: "LittleShop", files.sorted() + [page], into: folder.path)
+                    #expect(fault == nil, "\(step.file): \(fault ?? "")")
+                    made = Set(app.values)
                 }
-                let module = try await compiler.fault(ofModule: "LittleShop", app.sorted() + [page], into: folder.path)
-                #expect(module == nil, "\(step.file): \(module ?? "")")
-                guard step.name.hasSuffix("Tests.swift") else { continue }
+                guard step.isTest else { continue }
                 let tests = try folder.write(try Self.text(step.file), to: "\(section)/tests/\(step.name)")
                 let fault = try await compiler.fault(ofTests: [tests], of: folder.path)
                 #expect(fault == nil, "\(step.file): \(fault ?? "")")
