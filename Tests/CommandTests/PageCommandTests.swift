@@ -46,6 +46,13 @@ struct PageCommandTests {
             "printf ": .typed,
         ],
         "docs/types.md": ["mvi-server schema": .typed, "mvi-server types": .typed],
+        "Sources/MVIServer/MVIServer.docc/AServerOfYourOwn.md": [
+            "script/new": .other("NewPackageTests"), "cd ": .other("script/trial new"),
+            "swift run": .other("script/trial new"),
+        ],
+        "Sources/MVIServer/MVIServer.docc/DeployingAServer.md": ["docker ": .notHere("a Docker engine")],
+        "Sources/MVIServer/MVIServer.docc/SharingPostgreSQL.md": ["MVI_JOURNAL=": .other("PostgresJournalTests")],
+        "Sources/MVIServer/MVIServer.docc/SigningInWithJWTs.md": ["curl ": .other("the shop's ReadmeTests")],
         "Examples/Minimal/README.md": ["": .session], "Examples/Migration/README.md": ["": .session],
         "Examples/Shop/README.md": ["": .session], "Examples/Template/README.md": ["": .session],
         "Clients/Conformance/README.md": [

@@ -39,3 +39,8 @@ trial_new() {
     (cd "$folder" && .build/debug/daily-poll sessions) | grep -qP '\t1\t' || fault "the session was not kept"
     server_pid=
 }
+
+# trial_tutorial: the tutorial, step by step.
+trial_tutorial() {
+    python3 "$root/Trials/new/tutorial.py" "$root" "$work" $((RANDOM % 10000 + 20000)) || fault "the tutorial is not as it is shown"
+}

@@ -3,7 +3,10 @@ import MVIServer
 
 /// The program: serves what stands in `content`, and has all flags and commands of a server (`--help`).
 @main
-struct LittleShop: FeatureServerCommand {
+struct Server: FeatureServerCommand {
+    static let name = "little-shop"
+    static let version = "0.1.0"
+
     var jwt = JWTSettings()
     var reservation: Duration = .seconds(600)
     var services: Services { .demo }

@@ -2,12 +2,12 @@ import MVIServer
 
 /// The program: serves what stands in `content`, and has all flags and commands of a server (`--help`).
 @main
-struct LittleShop: FeatureServerCommand {
-    var services: Services { .demo }
+struct Server: FeatureServerCommand {
+    static let name = "little-shop"
+    static let version = "0.1.0"
 
     var content: ServerContent {
-        Catalogue(search: services.search)
-        Keyed { Cart(shop: $0) }
+        Catalogue()
     }
 
     var page: [PageResource] {
