@@ -89,6 +89,14 @@ extension Session {
         try #require(send(body, to: feature, name: name).value, "the answer was to come at once").told
     }
 
+    /// Sends an intent and says what the client is told in the end: where other writers were first, the session's queue may
+    /// go on elsewhere.
+    func toldLater(_ body: String, to feature: FeatureID) async -> String {
+        await withCheckedContinuation { continuation in
+            send(IntentRequest(body: Array(body.utf8)), to: feature) { continuation.resume(returning: $0.told) }
+        }
+    }
+
     /// Refuses a request with a number whose body was too large to be read, which uses the number up.
     func refuseUnread(_ name: IntentRequest.Name) {
         useUp(name, RecordedRefusal(status: 413, body: [1])) { _ in }
