@@ -373,7 +373,7 @@ let package = Package(
             ],
             path: "Examples/Shop/Tests", swiftSettings: settings),
         .testTarget(
-            name: "NewServerTests", dependencies: ["NewServer", "MVITesting"],
+            name: "NewServerTests", dependencies: ["NewServer", "MVI", "MVITesting"],
             path: "Examples/Template/Tests/NewServerTests", packageAccess: false, swiftSettings: settings),
         .testTarget(
             name: "MinimalTests", dependencies: ["minimal", "MVITesting", "TestSupport"],

@@ -114,6 +114,26 @@ struct FixedNumbers: NumberRepository {
 }
 // snippet.end
 
+// snippet.gate
+struct HeldNumbers: NumberRepository {
+    let gate: Gate
+    func next() async throws -> Int {
+        try await gate.wait()
+        return 42
+    }
+}
+
+@Test("it shows that it loads for as long as the service takes")
+func slowly() async {
+    let gate = Gate()
+    let store = TestStore(Counter(numbers: HeldNumbers(gate: gate)))
+    await store.send(.load) { $0.isLoading = true }
+    gate.open()
+    await store.receive(.loaded(42)) { $0 = Counter.State(count: 42) }
+    await store.finish()
+}
+// snippet.end
+
 struct Ledger: Feature {
     struct State: Codable, Equatable, Sendable { var cents = 0 }
     enum Intent: Codable, Sendable { case deposit(cents: Int) }

@@ -17,6 +17,9 @@ let package = Package(
             resources: [.embedInCode("Page")]),
         .testTarget(
             name: "NewServerTests",
-            dependencies: ["NewServer", .product(name: "MVITesting", package: "mvi-server")]),
+            dependencies: [
+                "NewServer", .product(name: "MVI", package: "mvi-server"),
+                .product(name: "MVITesting", package: "mvi-server"),
+            ]),
     ]
 )

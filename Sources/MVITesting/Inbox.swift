@@ -13,8 +13,9 @@ final class Inbox<F: Feature>: Sendable {
         let turn: Int
     }
 
-    /// An intent that a turn sent to another store.
+    /// An intent or an action that a turn sent to another store.
     struct Sent: Sendable {
+        /// Empty for an action.
         let json: [UInt8]
         let instance: String
         let intent: String
@@ -69,12 +70,20 @@ final class Inbox<F: Feature>: Sendable {
     }
 
     /// A turn of another store of the session is committed.
-    func note<Other: Feature>(other events: [StoreObservation<Other>.Event], _ instance: String) {
-        guard case .intent(let intent)? = events.first else { return }
+    func note<Other: Feature>(
+        other events: [StoreObservation<Other>.Event], _ intentID: IntentID, _ instance: String
+    ) {
         // It threw: its chain is undone.
         if case .failed? = events.last { return }
-        let json = (try? WireJSON.encode(intent)) ?? []
-        let sent = Sent(json: json, instance: instance, intent: describe(intent))
+        let sent: Sent
+        switch events.first {
+        case .intent(let intent):
+            sent = Sent(json: (try? WireJSON.encode(intent)) ?? [], instance: instance, intent: describe(intent))
+        // A reminder of the other store is its own.
+        case .action(let action) where !intentID.isReminder:
+            sent = Sent(json: [], instance: instance, intent: describe(action))
+        default: return
+        }
         state.withLock { state in
             if state.addressee == instance {
                 state.addressee = nil
@@ -147,7 +156,7 @@ struct InboxWitness<F: Feature>: CommonMiddleware {
             if let own, instance == own.instance {
                 own.note(events, intentID)
             } else {
-                inbox.note(other: events, instance)
+                inbox.note(other: events, intentID, instance)
             }
         })
     }

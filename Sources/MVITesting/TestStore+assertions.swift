@@ -103,7 +103,8 @@ extension TestStore {
             "failure was not expected", "failures were not expected", inbox.failures.map { describe($0) },
             sourceLocation)
         complain(
-            "intent to another store was not expected", "intents to other stores were not expected",
+            "intent or action to another store was not expected",
+            "intents or actions to other stores were not expected",
             inbox.sent.map(\.text), sourceLocation)
         if !running.isEmpty {
             let sleeping = sleepers > 0 ? " Work that waits for time goes on with `advance(by:)`." : ""

@@ -28,13 +28,28 @@ extension TestStore {
         _ intent: Other.Intent, to feature: Other.Type, key: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async {
+        let json = (try? WireJSON.encode(intent)) ?? []
+        await expectSent(describe(intent), to: Other.instance(key), sourceLocation) { $0.json == json }
+    }
+
+    /// The same for an action that a turn had another store perform, by `turn.perform(_, on:)`.
+    public func expectSent<Other: Feature>(
+        action: Other.Action, to feature: Other.Type, key: String? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let text = describe(action)
+        await expectSent(text, to: Other.instance(key), sourceLocation) { $0.json.isEmpty && $0.intent == text }
+    }
+
+    private func expectSent(
+        _ what: String, to instance: String, _ sourceLocation: SourceLocation,
+        where isMeant: @escaping @Sendable (Inbox<F>.Sent) -> Bool
+    ) async {
         await settle()
         let isExhaustive = isExhaustive
-        let instance = key.map { "\(Other.name):\($0)" } ?? Other.name
-        let json = (try? WireJSON.encode(intent)) ?? []
-        let text = "\(describe(intent)) to \(instance)"
+        let text = "\(what) to \(instance)"
         let inbox = inbox
-        let isExpected: @Sendable (Inbox<F>.Sent) -> Bool = { $0.instance == instance && $0.json == json }
+        let isExpected: @Sendable (Inbox<F>.Sent) -> Bool = { $0.instance == instance && isMeant($0) }
         await wait { isExhaustive ? !inbox.sent.isEmpty : inbox.sent.contains(where: isExpected) }
         guard let found = inbox.takeSent(where: { isExhaustive || isExpected($0) }) else {
             return fail("Expected that \(text) is sent, but it was not.\(whatMayBeMissing)", sourceLocation)
@@ -42,7 +57,7 @@ extension TestStore {
         guard !isExpected(found) else { return }
         fail(
             """
-            Another intent was sent than expected (- expected, + sent):
+            Something else was sent than expected (- expected, + sent):
             \(difference(expected: text, actual: found.text))
             """, sourceLocation)
     }

@@ -51,12 +51,12 @@ struct TestStoreSessionTests {
         #expect(
             texts == [
                 """
-                Another intent was sent than expected (- expected, + sent):
+                Something else was sent than expected (- expected, + sent):
                   - .put(items: 1) to trolley
                   + .empty to trolley
                 """,
                 "Expected that .empty to trolley is sent, but it was not. No work runs.",
-                "1 intent to another store was not expected by the test:\n  .empty to trolley",
+                "1 intent or action to another store was not expected by the test:\n  .empty to trolley",
             ])
     }
 

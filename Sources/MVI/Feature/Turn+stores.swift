@@ -29,6 +29,18 @@ extension Turn {
             })
     }
 
+    /// Has another store of the session perform an action, as `send(_:to:key:)` has it execute an intent: for what no client
+    /// may ask for.
+    @inlinable
+    public mutating func perform<Other: Feature>(
+        _ action: Other.Action, on feature: Other.Type, key: String? = nil
+    ) {
+        makeRare().sends.append(
+            SiblingIntent(instance: Other.instance(key)) { runner in
+                (runner as? TurnRunner<Other>)?.perform(action)
+            })
+    }
+
     private mutating func sibling<Other: Feature>(_ feature: Other.Type, _ key: String?) throws -> any StoreRunner {
         let instance = Other.instance(key)
         guard let siblings = context.siblings else { throw StoreError.notServed(instance) }
@@ -46,15 +58,15 @@ extension Turn {
 extension Feature {
     /// The id of an instance, as clients write it.
     @usableFromInline
-    static func instance(_ key: String?) -> String { key.map { "\(name):\($0)" } ?? name }
+    package static func instance(_ key: String?) -> String { key.map { "\(name):\($0)" } ?? name }
 }
 
-/// An intent for another store of the session, without its feature's type.
+/// An intent or an action for another store of the session, without its feature's type.
 @usableFromInline
 package struct SiblingIntent: Sendable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     @usableFromInline package let instance: String
-    /// The intent's turn on that feature's store; nil for another feature's store.
+    /// Its turn on that feature's store; nil for another feature's store.
     package let run: @Sendable (any StoreRunner) -> RunTurn?
 
     @usableFromInline

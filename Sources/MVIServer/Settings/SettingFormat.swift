@@ -138,9 +138,9 @@ extension SettingFormat where Value == Duration {
             return unit.map { "\(milliseconds / $0.1)\($0.0)" } ?? "0s"
         }
         return SettingFormat(
-            "a time from \(show(range.lowerBound)) to \(show(range.upperBound)), such as 500ms, 20s (or 20), 5m or 24h",
+            "a time from \(show(range.lowerBound)) to \(show(range.upperBound)), such as 500ms, 20s (or 20), 5m, 24h or 7d",
             parse: { text in
-                let unit = units.first { text.hasSuffix($0.0) }
+                let unit = (units + [("d", 86_400_000)]).first { text.hasSuffix($0.0) }
                 guard let number = Int64(text.dropLast(unit?.0.count ?? 0)) else { return nil }
                 let (milliseconds, overflows) = number.multipliedReportingOverflow(by: unit?.1 ?? 1_000)
                 guard !overflows else { return nil }

@@ -20,6 +20,21 @@ struct ChainTests {
         #expect(outcome.version < (try fixture.session.stateNow(of: fixture.basket)).version)
     }
 
+    @Test("58: an action of another store is performed in the same commit, and its refusal undoes the turn")
+    func action() throws {
+        let fixture = try ProductFixture()
+        try fixture.send(#"{"type":"put","items":3}"#, to: fixture.basket)
+        let before = fixture.journal.appended
+        try fixture.send(#"{"type":"give","items":2}"#, to: fixture.till)
+        #expect(try fixture.items == 5)
+        #expect(try fixture.orders == [-2])
+        #expect(fixture.journal.appended == before + 1)
+        let refused = try fixture.send(#"{"type":"give","items":0}"#, to: fixture.till)
+        #expect(refused.refusalCode == "no-gift")
+        #expect(try fixture.items == 5)
+        #expect(try fixture.orders == [-2])
+    }
+
     @Test("58: a store that is not there is made")
     func made() throws {
         let fixture = try ProductFixture()

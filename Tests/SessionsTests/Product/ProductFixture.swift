@@ -14,6 +14,7 @@ struct Trolley: Feature {
         var owner = ""
     }
     enum Intent: Codable, Sendable { case put(items: Int), empty, jam, refuseEmpty }
+    enum Action: Codable, Sendable { case give(items: Int) }
     enum Message: Codable, Sendable { case put(Int), emptied, owned(String) }
     struct Jammed: Error {}
     static let examples: [Intent] = [.put(items: 1), .empty, .jam, .refuseEmpty]
@@ -27,6 +28,14 @@ struct Trolley: Feature {
         case .empty: turn.dispatch(.emptied)
         case .jam: throw Jammed()
         case .refuseEmpty: throw Refusal(.conflict, code: "not-now", "Not now.")
+        }
+    }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
+        switch action {
+        case .give(let items):
+            guard items > 0 else { throw Refusal(.invalid, code: "no-gift", "Nothing is no gift.") }
+            turn.dispatch(.put(items))
         }
     }
 
@@ -53,7 +62,7 @@ struct Till: Feature {
     }
     enum Intent: Codable, Sendable {
         case order, orderAndJam, orderAndRefuse, stamp, buy(item: String), ring(after: Int), fuse(refuses: Bool), hush
-        case loop, alarm, who
+        case loop, alarm, who, give(items: Int)
     }
     enum Action: Codable, Sendable { case ring, fail, refuse, bought(price: Int) }
     enum Message: Codable, Sendable { case ordered(Int), stamped(Timestamp, String), rang }
@@ -61,7 +70,7 @@ struct Till: Feature {
     struct Broken: Error {}
     static let examples: [Intent] = [
         .order, .orderAndJam, .orderAndRefuse, .stamp, .buy(item: "a"), .ring(after: 1), .fuse(refuses: true),
-        .hush, .loop, .alarm, .who,
+        .hush, .loop, .alarm, .who, .give(items: 1),
     ]
     static let labelExamples: [Label] = [.caller(name: "a")]
     static var name: String { "till" }
@@ -95,6 +104,9 @@ struct Till: Feature {
         case .fuse(let refuses): turn.remind(id: "fuse", after: .seconds(1), refuses ? .refuse : .fail)
         case .hush: turn.cancelReminder("ring")
         case .loop: turn.send(.loop, to: Till.self)
+        case .give(let items):
+            turn.dispatch(.ordered(-items))
+            turn.perform(.give(items: items), on: Trolley.self)
         case .alarm: for number in 0..<65 { turn.remind(id: "\(number)", after: .seconds(1), .ring) }
         case .who: turn.publish(.caller(name: "\(turn.principal?.subject ?? "nobody") in \(turn.session.id)"))
         }
