@@ -9,7 +9,11 @@ import Testing
     @Test func `it searches once for what was typed quickly`() async {
         let store = TestStore(Catalogue { text in Product.all.filter { $0.id == text } })
         await store.receive(.searchStarted(text: "")) { $0.isSearching = true }
-        await store.send(.search(text: "a")) { $0.text = "a" }
+        await store.receive(.found([])) { $0.isSearching = false }
+        await store.send(.search(text: "a")) {
+            $0.text = "a"
+            $0.isSearching = true
+        }
         await store.send(.search(text: "atlas")) { $0.text = "atlas" }
         await store.advance(by: .milliseconds(300))
         await store.receive(.found(Product.all.filter { $0.id == "atlas" })) {
