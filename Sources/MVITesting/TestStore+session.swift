@@ -192,7 +192,7 @@ extension TestStore {
     /// The client that came last watches no more. After the last one work goes on for its grace period, which
     /// ``advance(by:)`` lets pass.
     public func endWatching(sourceLocation: SourceLocation = #_sourceLocation) async {
-        if world?.endWatching() == false { fail("Nobody watches the store.", sourceLocation) }
+        if world?.endWatching() == false { fail("No client watches the store.", sourceLocation) }
         await settle()
     }
 

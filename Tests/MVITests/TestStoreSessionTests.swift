@@ -292,7 +292,7 @@ struct TestStoreSessionTests {
             await store.endWatching()
             await store.finish()
         }
-        #expect(texts == ["Nobody watches the store."])
+        #expect(texts == ["No client watches the store."])
     }
 
     @Test("32, 53: a store that is disposed of ends its work, and the next touch makes a new one")

@@ -8,7 +8,7 @@ package struct ExampleKeys<F: Feature>: Sendable {
     @usableFromInline let keys: [String]
     private let make: (@Sendable (_ key: String) throws -> F?)?
 
-    /// - Parameter make: makes the instance of a key for nobody in particular; nil where none can be made, or is wanted.
+    /// - Parameter make: makes the instance of a key, for no caller; nil where none can be made, or is wanted.
     @usableFromInline
     package init(_ keys: [String] = [], make: (@Sendable (_ key: String) throws -> F?)? = nil) {
         (self.keys, self.make) = (keys, make)
