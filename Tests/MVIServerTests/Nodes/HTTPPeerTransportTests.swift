@@ -88,7 +88,10 @@ struct HTTPPeerTransportTests {
                 let peer = try RawPeer(.whole(answer(count, length)))
                 defer { peer.stop() }
                 let result = await outcome(peer.address, request())
-                #expect((try? result.get().body.count == count) == (isTaken ? true : nil))
+                switch result {
+                case .success(let answer): #expect(isTaken && answer.body.count == count)
+                case .failure(let error): #expect(!isTaken, "\(error)")
+                }
             }
         }
     }

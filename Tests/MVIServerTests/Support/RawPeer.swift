@@ -65,17 +65,27 @@ final class RawPeer: Sendable {
     }
 
     private func reply(_ connection: Int32, _ answer: Answer) {
-        var head = ""
-        while !head.contains("\r\n\r\n") {
-            guard let part = receive(connection) else { return }
-            head += part
-        }
+        guard let head = request(connection) else { return }
         seen.withLock { $0.append(head) }
         switch answer {
         case .whole(let text): write(text, connection)
         case .held(let text):
             write(text, connection)
             while receive(connection) != nil {}
+        }
+    }
+
+    /// A request, read to its end: a connection that is closed with bytes unread is reset, and takes the answer with it.
+    private func request(_ connection: Int32) -> String? {
+        var head = ""
+        while true {
+            let parts = head.split(separator: "\r\n\r\n", maxSplits: 1, omittingEmptySubsequences: false)
+            let length = parts[0].lowercased().split(separator: "\r\n").lazy.compactMap { line in
+                line.hasPrefix("content-length:") ? Int(line.dropFirst(15).trimmingPrefix(" ")) : nil
+            }.first
+            if parts.count == 2, parts[1].utf8.count >= length ?? 0 { return head }
+            guard let part = receive(connection) else { return nil }
+            head += part
         }
     }
 
