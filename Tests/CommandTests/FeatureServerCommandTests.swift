@@ -31,6 +31,12 @@ struct LittleShop: FeatureServerCommand {
     var content: ServerContent { Till() }
 }
 
+/// A program with a setting that the server has.
+private struct Crowded: FeatureServerCommand {
+    var port = 0
+    static let settings: [Setting<Self>] = [Setting("port", \.port, .number(0...9), "A port.")]
+}
+
 @Suite("A feature server command", .timeLimit(.minutes(5)))
 struct FeatureServerCommandTests {
     /// The settings that a program gets from its arguments.
@@ -92,6 +98,13 @@ struct FeatureServerCommandTests {
         for command in ["health", "backup", "restore", "sessions", "export", "schema", "types"] {
             #expect(help.contains("\n  \(command) "))
         }
+    }
+
+    @Test func `a setting that is called as one of the server's is refused in one line`() async {
+        let error = await #expect(throws: (any Error).self) {
+            _ = try await ServerProgram<Crowded>.parse([]).settings()
+        }
+        #expect(error.map { "\($0)" }?.contains("Crowded has a setting called 'port'") == true)
     }
 
     @Test func `its features' types are told without a server that runs`() async throws {

@@ -39,9 +39,8 @@ struct Main: FeatureServerCommand {
         let analytics = Analytics { entry in
             logger.info("\(entry.who ?? "somebody"): \(entry.feature) \(entry.what)")
         }
-        return FeatureServer(
-            middleware: [analytics], page: Shop.page, authenticator: try await jwt.authenticator(logger: logger)
-        ) { sessions in
+        let authenticator = start.isServing ? try await jwt.authenticator(logger: logger) : nil
+        return FeatureServer(middleware: [analytics], page: Shop.page, authenticator: authenticator) { sessions in
             shop.content(sessions)
         }
     }

@@ -72,9 +72,11 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
     package func source() async throws -> SettingsSource {
         let names = ServerSettings.catalogue.map(\.name)
         let own = Command.settings.map(\.name)
-        precondition(
-            Set(names + ["config"]).isDisjoint(with: own) && Set(own).count == own.count,
-            "each setting of \(Command.self) needs a name of its own, which is none of the server's")
+        for (index, name) in own.enumerated() where (names + ["config"] + own[..<index]).contains(name) {
+            throw ValidationError(
+                "\(Command.self) has a setting called '\(name)', which the server or another setting is called already: "
+                    + "give it another name.")
+        }
         return try await SettingsSource(flags: flags.given.merging(OwnFlags.given) { $1 }, known: names + own)
     }
 
