@@ -6,6 +6,8 @@ struct Compiler: Sendable {
     private let tool: Tool
     /// Where modules of Swift and C are.
     private let modules: [String]
+    /// Which system the modules are for, as a triple.
+    private let target: String
 
     /// Nil where the build did not write down how it compiles, or there is no compiler.
     static let shared = Compiler()
@@ -22,12 +24,14 @@ struct Compiler: Sendable {
             let arguments = try? JSONDecoder().decode([String].self, from: Data(line[list.lowerBound...].utf8))
         else { return nil }
         self.tool = tool
-        var modules: [String] = []
+        var (modules, target): ([String], String?) = ([], nil)
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             if argument == "-I" || argument == "-Xcc", let value = rest.popFirst() { modules += [argument, value] }
+            if argument == "-target" { target = rest.popFirst() }
         }
-        self.modules = modules
+        guard let target else { return nil }
+        (self.modules, self.target) = (modules, target)
     }
 
     private func fault(_ arguments: [String]) async throws -> String? {
@@ -61,5 +65,29 @@ struct Compiler: Sendable {
         let library = URL(fileURLWithPath: tool.path).resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent("../lib/swift/pm/ManifestAPI").path
         return try await fault(["-typecheck", "-package-description-version", "6.2", "-I", library, file])
+    }
+
+    /// Makes the documentation of a module and its catalogue, for others into a folder; returns what is wrong, such as a link
+    /// that leads nowhere.
+    ///
+    /// - Parameter others: modules whose documentation is in the folder and may be linked to.
+    func fault(
+        ofDocumentation module: String, _ catalogue: String, into folder: String, beside others: [String]
+    ) async throws -> String? {
+        let symbols = "\(folder)/\(module)-symbols"
+        try FileManager.default.createDirectory(atPath: symbols, withIntermediateDirectories: true)
+        let extracted = try await tool.beside("swift-symbolgraph-extract").output(
+            [
+                "-module-name", module, "-target", target, "-minimum-access-level", "public", "-output-dir", symbols,
+            ] + modules)
+        guard extracted.code == 0 else { return extracted.text }
+        let archives = others.flatMap { ["--dependency", "\(folder)/\($0).doccarchive"] }
+        let converted = try await tool.beside("docc").output(
+            [
+                "convert", catalogue, "--additional-symbol-graph-dir", symbols, "--warnings-as-errors",
+                "--fallback-display-name", module, "--fallback-bundle-identifier", module,
+                "--enable-experimental-external-link-support", "--output-path", "\(folder)/\(module).doccarchive",
+            ] + archives)
+        return converted.code == 0 ? nil : converted.text
     }
 }
