@@ -1,6 +1,5 @@
 import Locking
 import MVI
-import WireJSON
 
 /// What a store under test did and the test has not asserted yet. It has each turn, in order, as soon as that is
 /// committed.
@@ -15,12 +14,10 @@ final class Inbox<F: Feature>: Sendable {
 
     /// An intent or an action that a turn sent to another store.
     struct Sent: Sendable {
-        /// Empty for an action.
-        let json: [UInt8]
+        let value: any Sendable
         let instance: String
-        let intent: String
 
-        var text: String { "\(intent) to \(instance)" }
+        var text: String { "\(describe(value)) to \(instance)" }
     }
 
     private struct State {
@@ -32,8 +29,8 @@ final class Inbox<F: Feature>: Sendable {
         var labels: [F.Label] = []
         var failures: [Failure] = []
         var sent: [Sent] = []
-        /// The other store to which the test itself is sending an intent.
-        var addressee: String?
+        /// What no test can mean: kept states that could not be read.
+        var faults: [String] = []
     }
 
     let instance: String
@@ -51,7 +48,7 @@ final class Inbox<F: Feature>: Sendable {
 
     // MARK: What comes
 
-    /// A turn of the store under test is committed.
+    /// A turn of the store under test is over.
     func note(_ events: [StoreObservation<F>.Event], _ intentID: IntentID) {
         state.withLock { state in
             state.turns += 1
@@ -69,39 +66,34 @@ final class Inbox<F: Feature>: Sendable {
         signal.send()
     }
 
-    /// A turn of another store of the session is committed.
-    func note<Other: Feature>(
-        other events: [StoreObservation<Other>.Event], _ intentID: IntentID, _ instance: String
-    ) {
+    /// A turn that another store's turn led to is over.
+    func note<Other: Feature>(sent events: [StoreObservation<Other>.Event], _ instance: String) {
         // It threw: its chain is undone.
         if case .failed? = events.last { return }
-        let sent: Sent
+        let value: any Sendable
         switch events.first {
-        case .intent(let intent):
-            sent = Sent(json: (try? WireJSON.encode(intent)) ?? [], instance: instance, intent: describe(intent))
-        // A reminder of the other store is its own.
-        case .action(let action) where !intentID.isReminder:
-            sent = Sent(json: [], instance: instance, intent: describe(action))
+        case .intent(let intent): value = intent
+        case .action(let action): value = action
         default: return
         }
-        state.withLock { state in
-            if state.addressee == instance {
-                state.addressee = nil
-            } else {
-                state.sent.append(sent)
-            }
-        }
+        state.withLock { $0.sent.append(Sent(value: value, instance: instance)) }
         signal.send()
     }
 
     func note(_ report: StoreReport) {
-        guard case .failure(let failure, _) = report else { return }
-        state.withLock { $0.failures.append(failure) }
+        switch report {
+        case .failure(let failure, _): state.withLock { $0.failures.append(failure) }
+        case .stateSetAside(let reason, let place):
+            let text = "The kept state of \(place.instance) could not be read, so the store began anew: \(reason)"
+            state.withLock { $0.faults.append(text) }
+        case .membersUnread(let members, let instance):
+            let list = members.joined(separator: ", ")
+            let text = "The kept state of \(instance) has members that its feature writes and does not read: \(list)."
+            state.withLock { $0.faults.append(text) }
+        case .slowTurn, .undelivered, .commitFailed, .unrecordable: return
+        }
         signal.send()
     }
-
-    /// The next intent of that store is the test's own.
-    func setAddressee(_ instance: String?) { state.withLock { $0.addressee = instance } }
 
     // MARK: What the test takes
 
@@ -143,6 +135,13 @@ final class Inbox<F: Feature>: Sendable {
         }
     }
 
+    func takeFaults() -> [String] {
+        state.withLock { state in
+            defer { state.faults = [] }
+            return state.faults
+        }
+    }
+
     func removeAll() { state.withLock { $0 = State() } }
 }
 
@@ -152,11 +151,11 @@ struct InboxWitness<F: Feature>: CommonMiddleware {
 
     func middleware<Other: Feature>(for feature: Other.Type) -> Middleware<Other> {
         let own = inbox as? Inbox<Other>
-        return Middleware(witness: { [inbox] events, intentID, instance in
+        return Middleware(witness: { [inbox] events, intentID, instance, isSent in
             if let own, instance == own.instance {
                 own.note(events, intentID)
-            } else {
-                inbox.note(other: events, intentID, instance)
+            } else if isSent {
+                inbox.note(sent: events, instance)
             }
         })
     }

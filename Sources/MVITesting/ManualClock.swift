@@ -105,10 +105,21 @@ public final class ManualClock: Clock, Sendable {
     /// Moves the clock on from deadline to deadline, and at each lets all work on `executor` run until it waits, so
     /// that a timer of one second fires three times in three.
     public func advance(by duration: Duration, running executor: TestExecutor) async {
+        _ = await advance(by: duration) {
+            await executor.idle()
+            return true
+        }
+    }
+
+    /// The same for other ways to rest; stops, and returns false, where `rest` does.
+    func advance(by duration: Duration, resting rest: () async -> Bool) async -> Bool {
         let end = now.advanced(by: duration)
-        await executor.idle()
-        while wakeNext(until: end) { await executor.idle() }
+        guard await rest() else { return false }
+        while wakeNext(until: end) {
+            guard await rest() else { return false }
+        }
         state.withLock { $0.now = max($0.now, end) }
+        return true
     }
 
     /// Moves the clock on to the last deadline there is and wakes everybody.

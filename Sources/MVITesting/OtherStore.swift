@@ -69,6 +69,10 @@ struct Served<F: Feature>: ServedFeature {
     func definition(with others: [any ServedFeature]) throws -> FeatureDefinition {
         let all = [self] + others.compactMap { $0 as? Served<F> }
         guard all.count == others.count + 1 else { throw FeatureDefinitionError.duplicate(F.name) }
+        let keys = all.compactMap { $0.instance?.key }
+        for (index, key) in keys.enumerated() where keys[..<index].contains(key) {
+            throw OtherStoreError.twice("\(F.name):\(key)")
+        }
         if let plain = all.compactMap(\.instance).first(where: { $0.key == nil }) {
             guard all.count == 1 else { throw OtherStoreError.twice(F.name) }
             return try FeatureDefinition(plain.feature)
@@ -100,7 +104,7 @@ enum OtherStoreError: Error, CustomStringConvertible {
     var description: String {
         switch self {
         case .twice(let name):
-            "the session has two stores \"\(name)\"; give each a key, or leave one out"
+            "the session has two stores \"\(name)\"; give each a key of its own, or leave one out"
         case .id(let text):
             "\"\(text)\" is no feature instance: a key has 1 to 64 of the characters A-Z, a-z, 0-9 and . _ ~ -"
         }

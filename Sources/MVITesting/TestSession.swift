@@ -78,17 +78,26 @@ final class TestSession: Sendable {
 
     // MARK: Stores
 
-    /// Has a store in memory, made or loaded if it is not there. The error if that fails.
-    func open(_ feature: FeatureID, for principal: Principal?) async -> StoreError? {
-        await withCheckedContinuation { continuation in
-            session.state(of: feature, for: principal) { result in
-                if case .failure(let error) = result {
-                    continuation.resume(returning: error)
-                } else {
-                    continuation.resume(returning: nil)
-                }
+    /// Asks the session for something, on the executor: so what that begins runs after it, in order. Nil if the answer does
+    /// not come in time.
+    private func answer<Value: Sendable>(
+        _ ask: @escaping @Sendable (Session, @escaping @Sendable (Value) -> Void) -> Void
+    ) async -> Value? {
+        let answer = Lock<Value?>(nil)
+        let signal = executor.signal
+        Task(executorPreference: executor) { [session] in
+            ask(session) { value in
+                answer.withLock { $0 = value }
+                signal.send()
             }
         }
+        _ = await signal.wait(atMost: timeout) { answer.withLock { $0 != nil } }
+        return answer.withLock { $0 }
+    }
+
+    /// Has a store in memory, made or loaded if it is not there.
+    func open(_ feature: FeatureID, for principal: Principal?) async -> Result<Void, StoreError>? {
+        await answer { session, done in session.state(of: feature, for: principal) { done($0.map { _ in }) } }
     }
 
     /// The same from where nothing can be awaited: with a journal in memory it is over when this returns, unless the store
@@ -99,17 +108,15 @@ final class TestSession: Sendable {
         }
     }
 
-    func send(_ body: [UInt8], to feature: FeatureID, as principal: Principal?) async -> IntentResult {
-        await withCheckedContinuation { continuation in
-            session.send(IntentRequest(body: body, wantsState: false, principal: principal), to: feature) {
-                continuation.resume(returning: $0)
-            }
+    func send(_ body: [UInt8], to feature: FeatureID, as principal: Principal?) async -> IntentResult? {
+        await answer { session, done in
+            session.send(IntentRequest(body: body, wantsState: false, principal: principal), to: feature) { done($0) }
         }
     }
 
-    func deliver(_ delivery: Delivery, to feature: FeatureID) async -> IntentResult {
-        await withCheckedContinuation { continuation in
-            session.deliver(delivery, to: feature, once: nil, makesStore: true) { continuation.resume(returning: $0) }
+    func deliver(_ delivery: Delivery, to feature: FeatureID) async -> IntentResult? {
+        await answer { session, done in
+            session.deliver(delivery, to: feature, once: nil, makesStore: true) { done($0) }
         }
     }
 
@@ -125,30 +132,18 @@ final class TestSession: Sendable {
             feature, of: key, at: time.sinceEpoch(), schemaVersion: schemaVersion, state: state, view: view)
     }
 
-    func dispose(_ feature: FeatureID) async -> StoreError? {
-        await withCheckedContinuation { continuation in
-            session.removeStore(feature) { result in
-                if case .failure(let error) = result {
-                    continuation.resume(returning: error)
-                } else {
-                    continuation.resume(returning: nil)
-                }
-            }
-        }
+    func dispose(_ feature: FeatureID) async -> Result<Void, StoreError>? {
+        await answer { session, done in session.removeStore(feature) { done($0.map { _ in }) } }
     }
 
     // MARK: Watching
 
-    func beginWatching(_ feature: FeatureID) async -> StoreError? {
-        let opened: Result<SessionStream, StoreError> = await withCheckedContinuation { continuation in
-            session.openStream(.features([feature]), from: .unspecified) { continuation.resume(returning: $0) }
+    func beginWatching(_ feature: FeatureID) async -> Result<Void, StoreError>? {
+        let opened: Result<SessionStream, StoreError>? = await answer { session, done in
+            session.openStream(.features([feature]), from: .unspecified) { done($0) }
         }
-        switch opened {
-        case .success(let stream):
-            streams.withLock { $0.append(stream) }
-            return nil
-        case .failure(let error): return error
-        }
+        if case .success(let stream)? = opened { streams.withLock { $0.append(stream) } }
+        return opened?.map { _ in }
     }
 
     /// Ends the stream that was opened last; false if there is none.
@@ -163,20 +158,15 @@ final class TestSession: Sendable {
     /// The names of the work that runs, in all stores of the session.
     var work: [String] { session.storesInMemory.flatMap { $0.scope.workInProgress } }
 
-    /// Lets everything run that does not wait for time or for others: work, turns, observers.
-    func settle() async {
-        _ = await executor.settled(atMost: timeout)
+    /// Lets everything run that does not wait for time or for others: work, turns, observers. False if that does not end.
+    func settle() async -> Bool {
+        guard await executor.settled(atMost: timeout) else { return false }
         if session.queue.isRunning {
-            let isOver = Lock(false)
-            let signal = executor.signal
-            session.afterWaitingTurns {
-                isOver.withLock { $0 = true }
-                signal.send()
-            }
-            _ = await signal.wait(atMost: timeout) { isOver.withLock { $0 } }
-            _ = await executor.settled(atMost: timeout)
+            let isOver: Void? = await answer { session, done in session.afterWaitingTurns { done(()) } }
+            guard isOver != nil, await executor.settled(atMost: timeout) else { return false }
         }
         for store in session.storesInMemory { await store.runner.observersCaughtUp() }
+        return true
     }
 
     /// Waits until `condition` holds or nothing can bring it about any more, at most the timeout.
@@ -186,27 +176,31 @@ final class TestSession: Sendable {
         }
     }
 
-    /// Moves the time on from deadline to deadline, those of reminders as well.
-    func advance(by duration: Duration) async {
+    /// Moves the time on from deadline to deadline, those of reminders as well. False if something does not come to rest.
+    func advance(by duration: Duration) async -> Bool {
         let end = clock.now.advanced(by: duration)
         var earliest: Duration = .zero
-        await settle()
+        guard await settle() else { return false }
         while let next = session.nextReminder {
             let now = time.sinceEpoch()
             let wait = max(.zero, max(next, earliest) - now)
             guard clock.now.advanced(by: wait) <= end else { break }
-            await clock.advance(by: wait, running: executor)
-            await settle()
+            guard await moveClock(by: wait) else { return false }
             // A timer's turn may have forgotten it.
             guard let due = session.nextReminder, due <= time.sinceEpoch() else { continue }
-            await withCheckedContinuation { continuation in session.fireReminders { continuation.resume() } }
-            await settle()
+            let isOver: Void? = await answer { session, done in session.fireReminders { done(()) } }
+            guard isOver != nil, await settle() else { return false }
             // One that could not be committed is tried again as a server does.
             earliest = time.sinceEpoch()
             if let left = session.nextReminder, left <= earliest { earliest += .seconds(2) }
         }
-        await clock.advance(by: clock.now.duration(to: end), running: executor)
-        await settle()
+        return await moveClock(by: clock.now.duration(to: end))
+    }
+
+    private func moveClock(by duration: Duration) async -> Bool {
+        let isAtRest = await clock.advance(by: duration) { [self] in await executor.settled(atMost: timeout) }
+        guard isAtRest else { return false }
+        return await settle()
     }
 
     func end() {

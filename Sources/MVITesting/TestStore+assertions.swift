@@ -42,7 +42,7 @@ extension TestStore {
     public func receive(
         action: F.Action, sourceLocation: SourceLocation = #_sourceLocation
     ) async where F.Action: Equatable {
-        await settle()
+        await settle(sourceLocation)
         let inbox = inbox
         await wait { inbox.actions.contains(action) }
         let performed = inbox.actions
@@ -53,7 +53,7 @@ extension TestStore {
 
     /// The next label.
     public func expect(_ label: F.Label, sourceLocation: SourceLocation = #_sourceLocation) async {
-        await settle()
+        await settle(sourceLocation)
         let isExhaustive = isExhaustive
         let inbox = inbox
         await wait { isExhaustive ? !inbox.labels.isEmpty : inbox.labels.contains(label) }
@@ -70,10 +70,10 @@ extension TestStore {
     }
 
     /// The next throw in a feature's code that was not the end of a `send`: in bootstrap, in launched work or for a
-    /// reminder, of this store or of another one of the session.
+    /// reminder, of this store or of another one of the session; also in an interceptor, which refuses its intent.
     @discardableResult
     public func expectFailure(sourceLocation: SourceLocation = #_sourceLocation) async -> Failure? {
-        await settle()
+        await settle(sourceLocation)
         let inbox = inbox
         await wait { !inbox.failures.isEmpty }
         let failure = inbox.takeFailure()
@@ -86,7 +86,7 @@ extension TestStore {
     /// session. Actions and reminders that no test asks for do not count.
     public func finish(sourceLocation: SourceLocation = #_sourceLocation) async {
         guard let world else { return markFinished() }
-        await settle()
+        await settle(sourceLocation)
         if isExhaustive { await wait { self.workInProgress.isEmpty } }
         let running = workInProgress
         let sleepers = clock.sleeperCount
@@ -126,7 +126,7 @@ extension TestStore {
         _ expectation: String, where isExpected: @escaping @Sendable (F.Message) -> Bool,
         _ sourceLocation: SourceLocation, mismatch: (F.Message) -> String
     ) async -> Inbox<F>.Reduced? {
-        await settle()
+        await settle(sourceLocation)
         let isExhaustive = isExhaustive
         let inbox = inbox
         await wait {

@@ -12,6 +12,9 @@ extension TestStore {
     /// await store.send(.increment) { $0.count = 1 }
     /// ```
     ///
+    /// An intent whose check waits is answered when that is over. To open a gate or advance the time meanwhile, send it with
+    /// `async let`.
+    ///
     /// - Parameters:
     ///   - intent: what is sent, as JSON.
     ///   - principal: who sends it; nil for the test store's own principal.
@@ -23,13 +26,13 @@ extension TestStore {
         _ intent: F.Intent, as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation,
         _ change: ((inout F.State) throws -> Void)? = nil
     ) async -> IntentOutcome? {
-        switch await outcome(of: intent, as: principal, sourceLocation) {
-        case nil: return nil
-        case .failure(let error)?:
+        guard let (result, before) = await outcome(of: intent, as: principal, sourceLocation) else { return nil }
+        switch result {
+        case .failure(let error):
             fail("The intent \(describe(intent)) was rejected: \(text(of: error)).", sourceLocation)
             return nil
-        case .success(let outcome)?:
-            if let change { check(change, of: intent, outcome.id, sourceLocation) }
+        case .success(let outcome):
+            if let change { check(change, of: intent, outcome.id, before, sourceLocation) }
             return outcome
         }
     }
@@ -53,12 +56,12 @@ extension TestStore {
         _ intent: F.Intent, _ kind: Refusal.Kind? = nil, code: String? = nil, pointers: [String]? = nil,
         as principal: Principal? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> StoreError? {
-        switch await outcome(of: intent, as: principal, sourceLocation) {
-        case nil: return nil
-        case .success?:
+        guard let (result, _) = await outcome(of: intent, as: principal, sourceLocation) else { return nil }
+        switch result {
+        case .success:
             fail("The intent \(describe(intent)) was to be rejected, but it was executed.", sourceLocation)
             return nil
-        case .failure(let error)?:
+        case .failure(let error):
             let (expected, actual) = rejections(error, kind, code, pointers)
             if expected != actual {
                 fail(
@@ -79,9 +82,12 @@ extension TestStore {
         _ action: F.Action, sourceLocation: SourceLocation = #_sourceLocation
     ) async -> IntentOutcome? {
         guard let world else { return nil }
-        await settle()
-        let result = await world.deliver(.action(action, of: F.self), to: id)
-        await settle()
+        await settle(sourceLocation)
+        guard let result = await world.deliver(.action(action, of: F.self), to: id) else {
+            failUnanswered("The action \(describe(action))", sourceLocation)
+            return nil
+        }
+        await settle(sourceLocation)
         switch result {
         case .success(let outcome): return outcome
         case .failure(let error):
@@ -91,12 +97,13 @@ extension TestStore {
         }
     }
 
-    /// What came of an intent; nil if it could not be sent, which has failed the test.
+    /// What came of an intent, and the state that it was sent in; nil if it could not be sent, or was not answered, which has
+    /// failed the test.
     private func outcome(
         of intent: F.Intent, as principal: Principal?, _ sourceLocation: SourceLocation
-    ) async -> Result<IntentOutcome, StoreError>? {
+    ) async -> (Result<IntentOutcome, StoreError>, before: F.State)? {
         guard let world else { return nil }
-        await settle()
+        await settle(sourceLocation)
         let body: [UInt8]
         do {
             body = try WireJSON.encode(intent)
@@ -106,11 +113,21 @@ extension TestStore {
                 sourceLocation)
             return nil
         }
-        let result = await world.send(body, to: id, as: principal ?? self.principal)
+        let before = state
+        guard let result = await world.send(body, to: id, as: principal ?? self.principal) else {
+            failUnanswered("The intent \(describe(intent))", sourceLocation)
+            return nil
+        }
         // It was reported as well; one failed test is enough.
         if case .failure(let error) = result, let failure = error.failure { inbox.takeFailure(of: failure.intentID) }
-        await settle()
-        return result
+        await settle(sourceLocation)
+        return (result, before)
+    }
+
+    func failUnanswered(_ what: String, _ sourceLocation: SourceLocation) {
+        fail(
+            "\(what) was not answered within \(timeout): a check or a turn waits.\(whatMayBeMissing) Send it with "
+                + "`async let`, and open what it waits for or advance the time before you await it.", sourceLocation)
     }
 
     /// Why something was rejected: a sentence's part, without a full stop.
@@ -118,9 +135,10 @@ extension TestStore {
         if let failure = error.failure { return describe(failure.error) }
         let detail = error.detail.hasSuffix(".") ? String(error.detail.dropLast()) : error.detail
         let issues = error.issues.map { " (\($0.pointer): \($0.detail))" }.joined()
-        let advice =
-            error.code == .featureNotFound
-            ? ". Give the test store the other stores that the feature uses: `others: [OtherStore(…)]`" : ""
+        var advice = ""
+        if error.code == .featureNotFound {
+            advice = ". If the feature uses another store that the test has not, give it: `others: [OtherStore(…)]`"
+        }
         return "\(error.code), \(detail)\(issues)\(advice)"
     }
 
@@ -147,14 +165,13 @@ extension TestStore {
 
     private func check(
         _ change: @escaping (inout F.State) throws -> Void, of intent: F.Intent, _ intentID: IntentID,
-        _ sourceLocation: SourceLocation
+        _ before: F.State, _ sourceLocation: SourceLocation
     ) {
         let messages = inbox.takeMessages(of: intentID)
         if let first = messages.first, let last = messages.last {
             return check(change, describe(intent), first.before, last.after, sourceLocation)
         }
-        var state = state
-        let before = state
+        var state = before
         do {
             try change(&state)
         } catch {

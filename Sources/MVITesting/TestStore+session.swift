@@ -28,28 +28,34 @@ extension TestStore {
         _ intent: Other.Intent, to feature: Other.Type, key: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) async {
-        let json = (try? WireJSON.encode(intent)) ?? []
-        await expectSent(describe(intent), to: Other.instance(key), sourceLocation) { $0.json == json }
+        let json: [UInt8]
+        do {
+            json = try WireJSON.encode(intent)
+        } catch {
+            return fail("The intent \(describe(intent)) cannot be written as JSON: \(error)", sourceLocation)
+        }
+        await expectSent(describe(intent), to: Other.instance(key), sourceLocation) {
+            ($0 as? Other.Intent).flatMap { try? WireJSON.encode($0) } == json
+        }
     }
 
     /// The same for an action that a turn had another store perform, by `turn.perform(_, on:)`.
     public func expectSent<Other: Feature>(
         action: Other.Action, to feature: Other.Type, key: String? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
-    ) async {
-        let text = describe(action)
-        await expectSent(text, to: Other.instance(key), sourceLocation) { $0.json.isEmpty && $0.intent == text }
+    ) async where Other.Action: Equatable {
+        await expectSent(describe(action), to: Other.instance(key), sourceLocation) { $0 as? Other.Action == action }
     }
 
     private func expectSent(
         _ what: String, to instance: String, _ sourceLocation: SourceLocation,
-        where isMeant: @escaping @Sendable (Inbox<F>.Sent) -> Bool
+        where isMeant: @escaping @Sendable (_ value: any Sendable) -> Bool
     ) async {
-        await settle()
+        await settle(sourceLocation)
         let isExhaustive = isExhaustive
         let text = "\(what) to \(instance)"
         let inbox = inbox
-        let isExpected: @Sendable (Inbox<F>.Sent) -> Bool = { $0.instance == instance && isMeant($0) }
+        let isExpected: @Sendable (Inbox<F>.Sent) -> Bool = { $0.instance == instance && isMeant($0.value) }
         await wait { isExhaustive ? !inbox.sent.isEmpty : inbox.sent.contains(where: isExpected) }
         guard let found = inbox.takeSent(where: { isExhaustive || isExpected($0) }) else {
             return fail("Expected that \(text) is sent, but it was not.\(whatMayBeMissing)", sourceLocation)
@@ -70,17 +76,18 @@ extension TestStore {
         sourceLocation: SourceLocation = #_sourceLocation
     ) async -> IntentOutcome? {
         guard let world else { return nil }
-        await settle()
+        await settle(sourceLocation)
         do {
             let id = try FeatureID(of: Other.self, key: key)
             let body = try WireJSON.encode(intent)
-            inbox.setAddressee(id.text)
-            defer { inbox.setAddressee(nil) }
-            let result = await world.send(body, to: id, as: principal ?? self.principal)
+            guard let result = await world.send(body, to: id, as: principal ?? self.principal) else {
+                failUnanswered("The intent \(describe(intent)) to \(Other.name)", sourceLocation)
+                return nil
+            }
             if case .failure(let error) = result, let failure = error.failure {
                 inbox.takeFailure(of: failure.intentID)
             }
-            await settle()
+            await settle(sourceLocation)
             return try result.get()
         } catch {
             let reason = (error as? StoreError).map { text(of: $0) } ?? "\(error)"
@@ -133,8 +140,8 @@ extension TestStore {
     public func allowCommits() { world?.journal.fail(nil) }
 
     /// Changes the store's state as another server on the same journal does, of which this one has not heard: the next turn
-    /// runs on the old state, loses, and runs again on the new one, with the same `now` and UUIDs. Nothing of the first run
-    /// is received.
+    /// that is committed runs on the old state, loses, and runs again on the new one, with the same `now` and UUIDs. Nothing
+    /// of the first run is received. A turn before it that is refused, or changes nothing, sees the old state.
     ///
     /// - Parameters:
     ///   - sourceLocation: where a failure is shown.
@@ -143,8 +150,8 @@ extension TestStore {
         sourceLocation: SourceLocation = #_sourceLocation, _ change: (inout F.State) throws -> Void
     ) async {
         guard let world else { return }
-        await settle()
-        var state = state
+        await settle(sourceLocation)
+        var state = kept ?? feature.initialState
         do {
             try change(&state)
             let isThere = try world.write(
@@ -166,7 +173,7 @@ extension TestStore {
     /// with the state that was kept as JSON, and a bootstrap that is told `.restored`.
     public func passivate(sourceLocation: SourceLocation = #_sourceLocation) async {
         guard let world else { return }
-        await settle()
+        await settle(sourceLocation)
         let obstacles = world.session.passivate(id)
         guard !obstacles.isEmpty else { return }
         fail("The store cannot leave memory: \(obstacles.joined(separator: "; ")).", sourceLocation)
@@ -174,34 +181,37 @@ extension TestStore {
 
     /// Has a store that has left memory come back, as a client does that reads its state.
     public func comeBack(sourceLocation: SourceLocation = #_sourceLocation) async {
-        if let error = await world?.open(id, for: principal) {
-            fail("The store did not come back: \(text(of: error)).", sourceLocation)
-        }
-        await settle()
+        await check(world?.open(id, for: principal), "The store did not come back", sourceLocation)
     }
 
     /// One more client watches the store: work that runs `whileWatched` starts with the first.
     public func beginWatching(sourceLocation: SourceLocation = #_sourceLocation) async {
-        await settle()
-        if let error = await world?.beginWatching(id) {
-            fail("The store cannot be watched: \(text(of: error)).", sourceLocation)
-        }
-        await settle()
+        await settle(sourceLocation)
+        await check(world?.beginWatching(id), "The store cannot be watched", sourceLocation)
     }
 
     /// The client that came last watches no more. After the last one work goes on for its grace period, which
-    /// ``advance(by:)`` lets pass.
+    /// ``advance(by:sourceLocation:)`` lets pass.
     public func endWatching(sourceLocation: SourceLocation = #_sourceLocation) async {
         if world?.endWatching() == false { fail("No client watches the store.", sourceLocation) }
-        await settle()
+        await settle(sourceLocation)
     }
 
     /// Disposes of the store, as a client does with `DELETE`: its work is cancelled, and the next touch makes a new one.
     public func dispose(sourceLocation: SourceLocation = #_sourceLocation) async {
-        await settle()
-        if let error = await world?.dispose(id) {
-            fail("The store was not disposed of: \(text(of: error)).", sourceLocation)
+        await settle(sourceLocation)
+        await check(world?.dispose(id), "The store was not disposed of", sourceLocation)
+    }
+
+    /// Fails the test if the session refused something, or has not answered; else lets everything run.
+    private func check(
+        _ result: Result<Void, StoreError>?, _ text: String, _ sourceLocation: SourceLocation
+    ) async {
+        guard world != nil else { return }
+        switch result {
+        case nil: failUnanswered("\(text): it", sourceLocation)
+        case .failure(let error)?: fail("\(text): \(self.text(of: error)).", sourceLocation)
+        case .success?: await settle(sourceLocation)
         }
-        await settle()
     }
 }

@@ -21,7 +21,7 @@ import Testing
 /// ```
 ///
 /// Each message is received in its order, with the change of state that it makes; each label is expected in its
-/// order. Time stands still until ``advance(by:)``, and launched work runs one step at a time, so a test has the same
+/// order. Time stands still until ``advance(by:sourceLocation:)``, and launched work runs one step at a time, so a test has the same
 /// course each time. One test uses a test store from one task.
 ///
 /// The store runs in a session as in a server, with a journal in memory: intents come in as JSON, states are kept as JSON,
@@ -34,17 +34,22 @@ import Testing
 /// - ``send(_:as:sourceLocation:_:)``
 /// - ``sendRejected(_:_:code:pointers:as:sourceLocation:)``
 /// - ``perform(_:sourceLocation:)``
-/// - ``advance(by:)``
+/// - ``advance(by:sourceLocation:)``
 ///
 /// ### What happened
 ///
 /// - ``receive(_:sourceLocation:_:)-(F.Message,_,_)``
 /// - ``receive(_:sourceLocation:_:)-((Value)->F.Message,_,_)``
+/// - ``receive(_:sourceLocation:_:)-((First,Second)->F.Message,_,_)``
+/// - ``receive(_:sourceLocation:_:)-((First,Second,Third)->F.Message,_,_)``
+/// - ``receive(_:sourceLocation:_:)-((First,Second,Third,Fourth)->F.Message,_,_)``
 /// - ``receive(_:where:sourceLocation:_:)``
 /// - ``receive(action:sourceLocation:)``
 /// - ``expect(_:sourceLocation:)``
 /// - ``expectFailure(sourceLocation:)``
 /// - ``expectSent(_:to:key:sourceLocation:)``
+/// - ``expectSent(action:to:key:sourceLocation:)``
+/// - ``exhaustive(_:)``
 /// - ``finish(sourceLocation:)``
 ///
 /// ### What there is
@@ -53,6 +58,7 @@ import Testing
 /// - ``view``
 /// - ``reminders``
 /// - ``workInProgress``
+/// - ``isInMemory``
 /// - ``diagnostics``
 ///
 /// ### Other stores of the session
@@ -162,6 +168,9 @@ public final class TestStore<F: Feature>: Sendable {
         self.world = world
         id = FeatureID(instance) ?? FeatureID(name: "none", key: nil)
         if let fault { fail("The store cannot be made as a server makes it: \(fault).", sourceLocation) }
+        // What bootstrap launches begins when its turn is over, whichever thread is faster.
+        executor.pause()
+        defer { executor.resume() }
         world?.openNow(id, for: principal) { error in
             Issue.record(
                 Comment(rawValue: "The store could not be made: \(error.code.name), \(error.detail)"),
@@ -212,7 +221,8 @@ public final class TestStore<F: Feature>: Sendable {
         }
     }
 
-    private var kept: F.State? {
+    /// The state as the journal has it; nil if the store is not kept.
+    var kept: F.State? {
         guard let stored = world?.kept(id) else { return nil }
         let read = KeptState.read(
             stored.state, version: stored.schemaVersion, of: F.self, initial: feature.initialState)
@@ -239,10 +249,22 @@ public final class TestStore<F: Feature>: Sendable {
 
     /// Moves the time on, from deadline to deadline, and lets work run at each. Fires the reminders that are due, also while
     /// the store is not in memory.
-    public func advance(by duration: Duration) async { await world?.advance(by: duration) }
+    public func advance(by duration: Duration, sourceLocation: SourceLocation = #_sourceLocation) async {
+        noteRest(await world?.advance(by: duration), sourceLocation)
+    }
 
-    /// Lets all work and all turns run that do not wait for time or for others, and observers catch up.
-    func settle() async { await world?.settle() }
+    /// Lets all work and all turns run that do not wait for time or for others, and observers catch up. Fails the test if
+    /// they do not come to rest, and for what no test can mean.
+    func settle(_ sourceLocation: SourceLocation) async { noteRest(await world?.settle(), sourceLocation) }
+
+    private func noteRest(_ isAtRest: Bool?, _ sourceLocation: SourceLocation) {
+        if isAtRest == false {
+            fail(
+                "The session does not come to rest: something runs for \(timeout) and waits for nothing."
+                    + whatMayBeMissing, sourceLocation)
+        }
+        for fault in inbox.takeFaults() { fail(fault, sourceLocation) }
+    }
 
     func fail(_ text: String, _ sourceLocation: SourceLocation) {
         Issue.record(Comment(rawValue: text), sourceLocation: sourceLocation)

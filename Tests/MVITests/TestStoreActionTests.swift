@@ -36,17 +36,28 @@ private struct TicketBox: Feature {
 
 private struct Counterfoil: Feature {
     struct State: Codable, Equatable, Sendable { var sold = 0 }
-    enum Intent: Codable, Sendable { case sell(ticket: String) }
+    enum Intent: Codable, Sendable { case sell(ticket: String), sellLater(ticket: String) }
+    enum Action: Codable, Sendable { case sell(ticket: String) }
     enum Message: Equatable, Sendable { case sold }
-    static let examples: [Intent] = [.sell(ticket: "A1")]
+    static let examples: [Intent] = [.sell(ticket: "A1"), .sellLater(ticket: "A1")]
     let initialState = State()
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
         switch intent {
-        case .sell(let ticket):
-            turn.dispatch(.sold)
-            turn.perform(.add(ticket), on: TicketBox.self)
+        case .sell(let ticket): sell(ticket, &turn)
+        case .sellLater(let ticket): turn.remind(id: "sale", after: .seconds(1), .sell(ticket: ticket))
         }
+    }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) {
+        switch action {
+        case .sell(let ticket): sell(ticket, &turn)
+        }
+    }
+
+    private func sell(_ ticket: String, _ turn: inout Turn<Self>) {
+        turn.dispatch(.sold)
+        turn.perform(.add(ticket), on: TicketBox.self)
     }
 
     func reduce(_ state: inout State, _ message: Message) { state.sold += 1 }
@@ -62,6 +73,16 @@ struct TestStoreActionTests {
         #expect(store.state(of: TicketBox.self)?.tickets == ["A1"])
         await store.advance(by: .seconds(60))
         #expect(store.state(of: TicketBox.self)?.isOld == true)
+        await store.finish()
+    }
+
+    @Test("53, 58, 60: an action that a reminder's turn has another store perform is stated as well")
+    func performedByReminder() async {
+        let store = TestStore(Counterfoil(), others: [OtherStore(TicketBox())])
+        await store.send(.sellLater(ticket: "A1"))
+        await store.advance(by: .seconds(1))
+        await store.receive(.sold) { $0.sold = 1 }
+        await store.expectSent(action: .add("A1"), to: TicketBox.self)
         await store.finish()
     }
 

@@ -12,11 +12,13 @@ public struct Middleware<F: Feature>: Sendable {
 
     @usableFromInline let observers: [Observer]
     @usableFromInline let interceptors: [Interceptor]
-    /// Told of the events of one turn together, right after its commit, on the thread that committed it: for tests, which
-    /// have to know where a turn ends and must not miss any. Called under no lock.
+    /// Told of the events of one turn together, right after its commit or its end without one, on the thread on which that
+    /// is: for tests, which have to know where a turn ends and must not miss any. Called under no lock.
     let witnesses: [Witness]
 
-    package typealias Witness = @Sendable (_ events: [StoreObservation<F>.Event], IntentID, _ instance: String) -> Void
+    /// `isSent`: whether a turn of another store of the session sent the intent or the action.
+    package typealias Witness =
+        @Sendable (_ events: [StoreObservation<F>.Event], IntentID, _ instance: String, _ isSent: Bool) -> Void
 
     /// None of either, or those given, in order.
     public init(observers: [Observer] = [], interceptors: [Interceptor] = []) {

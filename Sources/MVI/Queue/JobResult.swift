@@ -165,24 +165,27 @@ package struct TurnContext: Sendable {
 
     package init(
         _ intentID: IntentID, _ scope: StoreScope, earlier: [Effect], principal: Principal? = nil,
-        inputs: TurnInputs? = nil, siblings: (any Siblings)? = nil, trace: ServiceContext? = nil
+        inputs: TurnInputs? = nil, siblings: (any Siblings)? = nil, trace: ServiceContext? = nil, isSent: Bool = false
     ) {
         self.intentID = intentID
         self.scope = scope
         self.earlier = earlier
-        let isPlain = principal == nil && inputs == nil && siblings == nil && trace == nil
-        extras = isPlain ? nil : TurnExtras(principal, inputs, siblings, trace)
+        let isPlain = principal == nil && inputs == nil && siblings == nil && trace == nil && !isSent
+        extras = isPlain ? nil : TurnExtras(principal, inputs, siblings, trace, isSent)
     }
 
     /// The same in a span of its own.
     func with(trace: ServiceContext) -> TurnContext {
         TurnContext(
             intentID, scope, earlier: earlier, principal: principal, inputs: extras?.inputs,
-            siblings: extras?.siblings, trace: trace)
+            siblings: extras?.siblings, trace: trace, isSent: isSent)
     }
 
     /// The span that the turn runs in; nil where nothing is traced.
     @usableFromInline var trace: ServiceContext? { extras?.trace }
+
+    /// Whether a turn of another store of the session sent the intent or the action.
+    @usableFromInline var isSent: Bool { extras?.isSent ?? false }
 
     /// Who sent the intent that led to the turn.
     @inlinable var principal: Principal? { extras?.principal }
@@ -200,10 +203,14 @@ package final class TurnExtras: Sendable {
     /// The other stores of the session, where they are others than the store's scope says.
     let siblings: (any Siblings)?
     let trace: ServiceContext?
+    /// Whether another store's turn led to it.
+    let isSent: Bool
 
     init(
-        _ principal: Principal?, _ inputs: TurnInputs?, _ siblings: (any Siblings)?, _ trace: ServiceContext?
+        _ principal: Principal?, _ inputs: TurnInputs?, _ siblings: (any Siblings)?, _ trace: ServiceContext?,
+        _ isSent: Bool
     ) {
         (self.principal, self.inputs, self.siblings, self.trace) = (principal, inputs, siblings, trace)
+        self.isSent = isSent
     }
 }

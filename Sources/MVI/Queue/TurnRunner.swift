@@ -348,17 +348,18 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     @inlinable
     func telling(_ events: [StoreObservation<F>.Event], _ context: TurnContext) -> (@Sendable () -> Void)? {
-        telling(events, context.intentID, context.principal, context.trace)
+        telling(events, context.intentID, context.principal, context.trace, isSent: context.isSent)
     }
 
     @usableFromInline
     func telling(
         _ events: [StoreObservation<F>.Event], _ intentID: IntentID, _ principal: Principal?,
-        _ trace: ServiceContext? = nil
+        _ trace: ServiceContext? = nil, isSent: Bool = false
     ) -> (@Sendable () -> Void)? {
         guard let observers, !events.isEmpty else { return nil }
         return { [environment] in
-            observers.append(events, intentID, environment.instance, environment.session, principal, trace)
+            observers.append(
+                events, intentID, environment.instance, environment.session, principal, trace, isSent: isSent)
         }
     }
 

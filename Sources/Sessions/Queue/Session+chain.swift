@@ -51,7 +51,7 @@ extension Session: Siblings {
         }
     }
 
-    /// How many intents one turn leads to in other stores at most, and how many other stores it may need.
+    /// How many intents and actions one turn leads to in other stores at most, and how many other stores it may need.
     private static var chainLimit: Int { 64 }
 
     // MARK: Turns that need other stores
@@ -130,7 +130,7 @@ extension Session: Siblings {
             let link = TurnCall(
                 job: call.job, store: store, intentID: call.intentID, principal: call.principal,
                 inputs: known.count > links.count ? known[links.count] : first.inputs.map { TurnInputs(now: $0.now) },
-                run: run)
+                run: run, isSent: true)
             var earlier = core.withLock { core in core.work(on: store).map { core.batch.stores[$0].effects } ?? [] }
             if store === call.store { earlier += first.effects }
             for link in links where link.store === store { earlier += link.turn.effects }
@@ -171,7 +171,7 @@ private final class SiblingsWithFailures: Siblings {
 
 extension StoreError {
     fileprivate static func chainTooLong(_ limit: Int) -> StoreError {
-        StoreError(.failed, "The turn led to more than \(limit) intents in other stores.")
+        StoreError(.failed, "The turn led to more than \(limit) intents and actions in other stores.")
     }
 }
 

@@ -19,6 +19,8 @@ struct TurnCall {
     var start: StoreSlot.Start?
     /// Whether it is the turn of a failure of the turn before.
     var follows = false
+    /// Whether another store's turn sent the intent or the action.
+    var isSent = false
     /// The span that it belongs to; nil where nothing is traced.
     var trace: ServiceContext?
 
@@ -26,7 +28,7 @@ struct TurnCall {
     func context(after effects: [Effect], _ siblings: (any Siblings)? = nil) -> TurnContext {
         TurnContext(
             intentID, store.scope, earlier: effects, principal: principal, inputs: inputs, siblings: siblings,
-            trace: trace)
+            trace: trace, isSent: isSent)
     }
 }
 

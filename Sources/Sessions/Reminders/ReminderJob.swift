@@ -84,9 +84,6 @@ final class ReminderJob: QueueJob {
 extension IntentID {
     /// What a reminder's turn and its work go by. Not ASCII, so that no key that a client sends can be it.
     static func reminder(_ id: String) -> IntentID { IntentID("‹reminder \(id)›") }
-
-    /// Whether a reminder's turn has this id.
-    package var isReminder: Bool { text.hasPrefix("‹reminder ") }
 }
 
 extension Session {

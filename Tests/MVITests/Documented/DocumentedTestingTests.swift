@@ -51,7 +51,34 @@ private struct Seat: Feature {
     func reduce(_ state: inout State, _ message: Message) { state.isReserved = message == .reserved }
 }
 
+private struct Voucher: Feature {
+    struct State: Codable, Equatable, Sendable { var isRedeemed = false }
+    enum Intent: Codable, Sendable { case redeem(code: String) }
+    static let examples: [Intent] = [.redeem(code: "SPRING")]
+    let initialState = State()
+    let gate: Gate
+
+    func check(_ intent: Intent) -> Check? {
+        { [gate] _ in
+            try await gate.wait()
+            return .execute
+        }
+    }
+
+    func reduce(_ state: inout State, _ intent: Intent) { state.isRedeemed = true }
+}
+
 @Suite struct DocumentedTestingTests {
+    @Test("an answer that takes too long refuses the coupon")
+    func slowCoupon() async {
+        let store = TestStore(Voucher(gate: Gate()))
+        async let error = store.sendRejected(.redeem(code: "SPRING"))
+        await store.clock.sleepers()
+        await store.advance(by: .seconds(5))
+        #expect(await error?.code == .checkTimeout)
+        await store.finish()
+    }
+
     @Test("an order empties the cart in the same commit, and an empty cart cannot be ordered")
     func order() async {
         let cart = OtherStore(Cart(), key: "tea", state: Cart.State(items: ["assam"]))
