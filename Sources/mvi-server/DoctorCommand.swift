@@ -33,7 +33,6 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.") var json = false
 
     func run() async throws {
-        StandardOutput.ignoreClosedPipe()
         let report: DoctorReport
         do {
             let examination = try Examination(try options())

@@ -46,6 +46,12 @@ struct MetricsFailure: Error, Equatable {
 struct MetricsClient: Sendable {
     /// Bytes of an answer: that of a server with hundreds of features has some hundred thousand.
     private static let longestAnswer = 16 * 1024 * 1024
+    /// A person is told at once that nothing listens; the next look tries again.
+    private static let client: HTTPClient = {
+        var configuration = HTTPClient.Configuration.singletonConfiguration
+        configuration.connectionPool.retryConnectionEstablishment = false
+        return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }()
 
     let address: MetricsAddress
     private let token: String?
@@ -62,7 +68,7 @@ struct MetricsClient: Sendable {
         let text: String
         do {
             let milliseconds = Int64(patience / .milliseconds(1))
-            let answer = try await HTTPClient.shared.execute(request, timeout: .milliseconds(milliseconds))
+            let answer = try await Self.client.execute(request, timeout: .milliseconds(milliseconds))
             guard answer.status == .ok else { throw Self.failure(answer.status) }
             text = String(buffer: try await answer.body.collect(upTo: Self.longestAnswer))
         } catch let failure as MetricsFailure {

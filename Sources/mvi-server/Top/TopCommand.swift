@@ -38,7 +38,6 @@ struct TopCommand: ServerSubcommand {
         }
         let kept = try await program.source().text("admin-token", variable: "MVI_ADMIN_TOKEN")
         let client = MetricsClient(target, token: token ?? kept, patience: max(pause, .seconds(2)))
-        StandardOutput.ignoreClosedPipe()
         try await reporting {
             if once {
                 try await TopOutput.once(client, pause)
