@@ -40,7 +40,7 @@ struct NewPackageTests {
             #expect(!text.contains("NewServer") && !text.contains("new-server"), "\(path) has the template's name")
         }
         #expect(files["Package.swift"]?.contains(#"path: "\#(Self.root)", traits: []"#) == true)
-        #expect(files["Dockerfile"]?.contains("COPY --from=mvi-server Sources \(Self.root)/Sources") == true)
+        #expect(files["Dockerfile"]?.contains("COPY --from=mvi-server [\"Sources\", \"\(Self.root)/Sources\"]") == true)
     }
 
     @Test func `the feature has a name of its own, in the page, too`() async throws {
@@ -76,6 +76,18 @@ struct NewPackageTests {
             "https://git.example.com/mvi-server.git@1.2.0",
             #".package(url: "https://git.example.com/mvi-server.git", from: "1.2.0", traits: [])"#
         ),
+        (
+            "https://tally@10.0.0.1/new-server/Tally&co.git@v1.2.0-rc.1",
+            #".package(url: "https://tally@10.0.0.1/new-server/Tally&co.git", from: "1.2.0-rc.1", traits: [])"#
+        ),
+        (
+            "ssh://git@git.example.com/mvi-server.git@next",
+            #".package(url: "ssh://git@git.example.com/mvi-server.git", branch: "next", traits: [])"#
+        ),
+        (
+            "git@git.example.com:mvi-server.git",
+            #".package(url: "git@git.example.com:mvi-server.git", branch: "main", traits: [])"#
+        ),
     ])
     func `the library can come from a repository, and the image needs no second folder then`(
         library: String, dependency: String
@@ -87,13 +99,33 @@ struct NewPackageTests {
         #expect(files["Dockerfile"]?.contains("--from=mvi-server") == false)
     }
 
+    @Test func `the library's folder may have any name that a manifest can say`() async throws {
+        let library = "\(temporary.path)/it's my tally & new-server"
+        try FileManager.default.createDirectory(atPath: library, withIntermediateDirectories: false)
+        try "".write(toFile: "\(library)/Package.swift", atomically: true, encoding: .utf8)
+        let folder = "\(temporary.path)/my shop"
+        let (code, text) = try await new("new-server", folder, "--library", library)
+        #expect(code == 0, "\(text)")
+        #expect(text.contains(#"    cd \#(temporary.path)/my\ shop"#), "\(text)")
+        let files = try files(folder)
+        #expect(
+            files["Package.swift"]?.contains(#".package(name: "mvi-server", path: "\#(library)", traits: [])"#) == true)
+        #expect(files["Dockerfile"]?.contains(#"COPY --from=mvi-server ["Tests", "\#(library)/Tests"]"#) == true)
+        #expect(files["Sources/NewServer/Tally.swift"] != nil)
+    }
+
     @Test func `what cannot be is refused, and nothing is overwritten`() async throws {
         for arguments in [
             [], ["1shop"], ["shop/.."], ["mvi"], ["shop", "--url"], ["shop", "--feature", "cart"],
-            ["shop", "--library", "/nonexistent"],
+            ["shop", "--library", "/nonexistent"], ["shop", ""], ["event-stream"], ["self"],
+            ["shop", "--feature", "Self"],
+            ["shop", "--library", "https://git.example.com/mvi.git@1.2"], ["shop", "--library", "https://"],
+            ["shop", "--library", "https://git.example.com/mvi.git@"],
+            ["shop", "--library", "https://git.example.com/m\"vi.git"],
         ] {
             let (code, text) = try await Tool.bash.output(["\(Self.root)/script/new"] + arguments)
             #expect(code == 1 && text.hasPrefix("script/new: "), "\(arguments): \(text)")
+            #expect(text.split(separator: "\n").count == 1, "\(text)")
         }
         let (code, text) = try await new("shop", Self.root)
         #expect(code == 1)
