@@ -2,6 +2,14 @@ import MVI
 import SQLite
 import SessionJournal
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// A SQLite journal as tools look at it.
 ///
 /// But for `restore`, everything is only read: nothing is copied from the log, and no file is made or changed, but for the
@@ -26,19 +34,26 @@ public struct SQLiteJournalFile: JournalInspection {
     /// Copies the journal, as it is at one moment, into a new file that only its owner may read. A server that runs goes on
     /// meanwhile; its log grows until the copy is complete.
     ///
-    /// The copy is in `FILE.partial` until it is complete and synced. A file that is there already is left alone, which is
-    /// the error `invalid`.
-    public func backup(to path: String) throws(StoreError) {
+    /// The copy is in `FILE.partial` until it is complete and synced. A file of either name that is there already is left
+    /// alone, which is the error `invalid`: it may be another backup that is being made.
+    ///
+    /// - Parameter begun: called when there is a partial file, with its path, which is this backup's until the call returns.
+    public func backup(to path: String, begun: (_ partial: String) -> Void = { _ in }) throws(StoreError) {
+        let partial = path + ".partial"
         guard JournalFiles.size(of: path) == nil else {
             throw StoreError(.invalid, "\(path) is there already; a backup overwrites nothing.")
         }
-        let partial = path + ".partial"
-        // Of a backup that was cut short.
-        JournalFiles.remove(partial)
+        guard JournalFiles.size(of: partial) == nil else {
+            throw StoreError(
+                .invalid,
+                "\(partial) is there already: another backup is being made, or one was cut short. Remove it if none runs."
+            )
+        }
         try read { connection in
+            // It holds what users entered.
+            try JournalFiles.makePrivate(partial)
+            begun(partial)
             do {
-                // It holds what users entered.
-                try JournalFiles.makePrivate(partial)
                 var target = try Connection(.file(partial), busyTimeout: .zero)
                 // It is synced once, at the end.
                 try target.script(
@@ -69,6 +84,7 @@ public struct SQLiteJournalFile: JournalInspection {
         for path in [files.database, files.log, files.database + "-shm"] where JournalFiles.size(of: path) != nil {
             throw StoreError(.invalid, "\(path) is there already; move it away first, with what lies beside it.")
         }
+        guard JournalFiles.isRegular(backup) else { throw StoreError(.invalid, "\(backup) is no file.") }
         if (JournalFiles.size(of: backup + "-wal") ?? 0) > 0 {
             throw StoreError(
                 .invalid,
@@ -84,7 +100,11 @@ public struct SQLiteJournalFile: JournalInspection {
             return count
         } catch {
             JournalFiles.remove(partial)
-            throw error is SQLiteError ? StoreError(error, at: backup) : error
+            guard let fault = error as? SQLiteError else { throw error }
+            if fault.code == .corrupt || fault.code == .notADatabase {
+                throw StoreError(.invalid, "The backup \(backup) is damaged, or is none: \(fault). Take another one.")
+            }
+            throw StoreError(fault, at: backup)
         }
     }
 
@@ -112,9 +132,16 @@ public struct SQLiteJournalFile: JournalInspection {
 
     private func read<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
         guard let size = JournalFiles.size(of: files.database) else {
-            throw StoreError(.unavailable, "There is no journal in \(files.folder).")
+            switch JournalFiles.fault(of: files.database) {
+            case nil, ENOENT?, ENOTDIR?: throw StoreError(.unavailable, "There is no journal in \(files.folder).")
+            case let code?:
+                throw StoreError(code, "The journal \(files.database) cannot be looked at as this user")
+            }
         }
-        if size == 0 { throw StoreError(.unavailable, "The journal \(files.database) is empty.") }
+        if size == 0 {
+            throw StoreError(
+                .unavailable, "The journal \(files.database) is empty: nothing is kept in it. Is it the right folder?")
+        }
         // While no server runs, none can start before this is let go of: it waits. Files that were copied may have no
         // lock, and those of another user none that can be taken.
         let lock = try? FolderLock(.shared, in: files.folder)

@@ -1,3 +1,5 @@
+import Foundation
+import TestSupport
 import Testing
 
 @testable import MVIServer
@@ -38,5 +40,42 @@ struct DataFolderTests {
         #expect(
             error?.description
                 == "With --data :memory: nothing is kept. Give the folder that the server was given.")
+    }
+
+    @Test func `a journal in memory is none to look into, and no other is taken for it`() async throws {
+        let temporary = try TemporaryFolder()
+        let error = await #expect(throws: CommandFailure.self) {
+            let program = try ServerProgram<DemoServer>.parse(["--journal", "memory", "--data", temporary.path])
+            _ = try await program.journal()
+        }
+        #expect(error?.description.hasPrefix("With --journal memory nothing is kept. ") == true)
+    }
+
+    @Test func `an empty flag is refused`() async throws {
+        var settings = ServerSettings()
+        for flags in [["data": ""], ["port": ""]] {
+            let source = try await SettingsSource(flags: flags, environment: [:], known: Array(flags.keys))
+            #expect(throws: SettingError.self) { try source.apply(ServerSettings.catalogue, to: &settings) }
+        }
+    }
+
+    @Test func `a file is no folder to keep data in`() throws {
+        let temporary = try TemporaryFolder()
+        var settings = ServerSettings()
+        settings.data = "\(temporary.path)/file"
+        try "text".write(toFile: settings.data, atomically: true, encoding: .utf8)
+        let error = #expect(throws: SettingError.self) { try settings.dataFile("demo.sqlite") }
+        #expect(error?.description.contains("a folder that can be made or written to (Not a directory)") == true)
+    }
+
+    @Test func `what a person reads is one line, whatever is in a name, and no heading stands over an error`()
+        async throws
+    {
+        let temporary = try TemporaryFolder()
+        let minimal = Tool.built("minimal")
+        let (code, text) = try await minimal.output(["sessions", "--data", temporary.path])
+        #expect(code == 1 && text == "minimal: There is no journal in \(temporary.path).\n")
+        let named = try await minimal.output(["export", "a\u{1B}[31m\nb", "--data", temporary.path])
+        #expect(named.code == 1 && named.text.split(separator: "\n").count == 1 && !named.text.contains("\u{1B}"))
     }
 }

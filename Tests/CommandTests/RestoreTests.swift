@@ -77,9 +77,16 @@ struct RestoreTests {
         let descriptor = open(text, O_WRONLY | O_CREAT, 0o600)
         try #require(write(descriptor, "no database", 11) == 11)
         close(descriptor)
-        for path in [text, "\(temporary.path)/nothing"] {
-            let folder = try temporary.folder("target-\(path == text)")
-            #expect(throws: CommandFailure.self) { try Restore.run(from: path, toFolder: folder) }
+        let pipe = "\(temporary.path)/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let reasons = [
+            (text, "The backup \(text) is damaged, or is none: "), ("\(temporary.path)/nothing", "There is no backup "),
+            (temporary.path, "\(temporary.path) is no file."), (pipe, "\(pipe) is no file."),
+        ]
+        for (number, (path, reason)) in reasons.enumerated() {
+            let folder = try temporary.folder("target-\(number)")
+            let error = #expect(throws: CommandFailure.self) { try Restore.run(from: path, toFolder: folder) }
+            #expect(error?.description.contains(reason) == true)
             #expect(throws: (any Error).self) { try SQLiteJournalFile(directory: folder).sessions(limit: 1) }
             #expect(access("\(folder)/journal.sqlite.partial", F_OK) != 0)
         }

@@ -77,13 +77,22 @@ import Testing
         #expect(try folder.names() == ["journal.lock", "journal.sqlite"])
     }
 
-    @Test func `what an earlier backup left behind is no hindrance`() async throws {
+    @Test func `another backup of the same name, one that was cut short, or a person's file is left alone`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal()
         let path = folder.path + "/backup"
-        try write(Array("half a backup".utf8), to: path + ".partial")
-        try folder.file().backup(to: path)
-        #expect(try !folder.names().contains("backup.partial"))
+        let partial = path + ".partial"
+        try write(Array("half a backup".utf8), to: partial)
+        let error = #expect(throws: StoreError.self) { try folder.file().backup(to: path) }
+        #expect(error?.code == .invalid)
+        #expect(error?.detail.hasPrefix("\(partial) is there already: another backup is being made, ") == true)
+        #expect(JournalFiles.size(of: partial) == 13)
+        try #require(unlink(partial) == 0)
+        var begun: [String] = []
+        try folder.file().backup(to: path) { begun.append($0) }
+        #expect(try begun == [partial] && !folder.names().contains("backup.partial"))
         await journal.close()
     }
 }

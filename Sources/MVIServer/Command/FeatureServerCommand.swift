@@ -94,6 +94,7 @@ extension FeatureServerCommand {
 
     /// The same with arguments that are given, without the program's name.
     public static func main(_ arguments: [String]) async {
+        StandardStreams.prepare()
         do throws(OwnFlags.Fault) {
             let (own, others) = try OwnFlags.take(settings, from: arguments)
             await OwnFlags.$given.withValue(own) { await ServerProgram<Self>.main(others) }

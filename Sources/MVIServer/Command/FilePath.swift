@@ -21,10 +21,14 @@ enum FilePath {
         return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
     }
 
-    /// Whether something is there, be it a link that leads nowhere.
-    static func isThere(_ path: String) -> Bool {
+    /// Whether something is there, be it a link that leads nowhere. Throws where this user may not know.
+    static func isThere(_ path: String) throws(CommandFailure) -> Bool {
         var status = stat()
-        return lstat(path, &status) == 0
+        if lstat(path, &status) == 0 { return true }
+        let code = errno
+        guard code != ENOENT, code != ENOTDIR else { return false }
+        let reason = strerror(code).map { String(cString: $0) } ?? "errno \(code)"
+        throw CommandFailure("'\(path)' cannot be looked at: \(reason). Run this as the user that the server runs as.")
     }
 
     static func isFolder(_ path: String) -> Bool {

@@ -23,7 +23,6 @@ struct SchemaCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            StandardOutput.ignoreClosedPipe()
             _ = try StandardOutput.put(Array(text(of: try await program.types()).utf8))
         }
     }

@@ -25,16 +25,35 @@ package enum StandardOutput {
         return true
     }
 
-    /// `head` and its like stop reading: that is an end, not a signal that kills.
-    package static func ignoreClosedPipe() { signal(SIGPIPE, SIG_IGN) }
+}
+
+/// The three streams that each program is given.
+enum StandardStreams {
+    /// Makes them safe to use; called once, before anything else is opened.
+    ///
+    /// A reader that goes away (`head`, a log's) is an end and not a signal that kills. One that was closed by the caller
+    /// leads nowhere: the next file that is opened would have its number, and get what was meant for the stream.
+    static func prepare() {
+        signal(SIGPIPE, SIG_IGN)
+        for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where fcntl(number, F_GETFD) == -1 {
+            // The lowest number that is free.
+            _ = open("/dev/null", O_RDWR)
+        }
+    }
 }
 
 /// Where a person reads what went wrong.
 package enum StandardError {
     /// - Parameter program: who says it.
     package static func say(_ line: String, by program: String) {
-        let bytes = Array("\(program): \(line)\n".utf8)
+        // One line, and nothing that a terminal would obey: a name in it may have any character.
+        let safe = line.unicodeScalars.map {
+            $0.value < 0x20 || $0.value == 0x7F ? "\\u{\(hex($0.value))}" : String($0)
+        }
+        let bytes = Array("\(program): \(safe.joined())\n".utf8)
         // A reader that is gone is no reason to fail.
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }
+
+    private static func hex(_ value: UInt32) -> String { String(value, radix: 16) }
 }

@@ -16,7 +16,6 @@ struct TypesCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            StandardOutput.ignoreClosedPipe()
             _ = try StandardOutput.put(Array(try await program.types().source(in: language).utf8))
         }
     }

@@ -53,7 +53,7 @@ enum ConfigurationFile {
         do throws(WireDecodingError) {
             members = try WireJSON.decode([String: Value].self, from: bytes)
         } catch {
-            throw refusal(path, "\(error)")
+            throw refusal(path, "this one is \(error)")
         }
         let unknown = members.keys.filter { !known.contains($0) }.sorted()
         guard unknown.isEmpty else {

@@ -85,10 +85,19 @@ extension ServerSettings {
     public func dataFile(_ name: String) throws(SettingError) -> String? {
         guard let folder = dataFolder else { return nil }
         // The owner alone may look in.
-        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else {
-            throw SettingError(
-                name: "data", given: data,
-                expected: "a folder that can be made or written to (errno \(errno)); the folders above it must exist")
+        if mkdir(folder, 0o700) != 0 {
+            var status = stat()
+            var code = errno
+            if code == EEXIST {
+                let isFolder = stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+                code = !isFolder ? ENOTDIR : access(folder, W_OK | X_OK) == 0 ? 0 : errno
+            }
+            guard code == 0 else {
+                let reason = strerror(code).map { String(cString: $0) } ?? "errno \(code)"
+                throw SettingError(
+                    name: "data", given: data,
+                    expected: "a folder that can be made or written to (\(reason)); the folders above it must exist")
+            }
         }
         return folder.hasSuffix("/") ? "\(folder)\(name)" : "\(folder)/\(name)"
     }

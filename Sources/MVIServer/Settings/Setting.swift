@@ -117,9 +117,12 @@ public struct SettingError: Error, CustomStringConvertible, Sendable, Equatable 
     /// What was given, what is expected, and where it can be set.
     public var description: String {
         let fault = given.isEmpty ? "--\(name) is missing" : "--\(name) cannot be '\(given)'"
-        return
-            "\(fault): expected \(expected). (Set by --\(name), \(Self.variable(name, prefix: prefix)) or \"\(name)\" "
-            + "in the configuration file.)"
+        let variable = Self.variable(name, prefix: prefix)
+        // A configuration file cannot name another one.
+        let places =
+            name == "config"
+            ? "--\(name) or \(variable)" : "--\(name), \(variable) or \"\(name)\" in the configuration file"
+        return "\(fault): expected \(expected). (Set by \(places).)"
     }
 
     static func variable(_ name: String, prefix: String) -> String {

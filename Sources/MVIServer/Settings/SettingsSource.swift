@@ -33,8 +33,10 @@ package struct SettingsSource: Sendable {
     /// The settings of a catalogue, checked; those that are not given stay as `root` has them.
     package func apply<Root>(_ catalogue: [Setting<Root>], to root: inout Root) throws(SettingError) {
         for setting in catalogue {
-            // An empty variable is one that was taken back, as in `MVI_PORT= mvi-server`.
-            if let text = text(setting.name, variable: setting.environmentName), !text.isEmpty {
+            // An empty variable is one that was taken back, as in `MVI_PORT= mvi-server`; an empty flag is a mistake.
+            if let text = text(setting.name, variable: setting.environmentName),
+                !text.isEmpty || flags[setting.name] != nil
+            {
                 try setting.apply(text, &root)
             }
         }

@@ -38,6 +38,18 @@ struct JournalFiles: Sendable {
         return stat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
+    /// Why a path cannot be looked at: the errno; nil if it can.
+    static func fault(of path: String) -> Int32? {
+        var status = stat()
+        return stat(path, &status) == 0 ? nil : errno
+    }
+
+    /// Whether a path leads to a file: no folder, no pipe.
+    static func isRegular(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Makes an empty file, which only its owner may read, from its first byte on.
     static func makePrivate(_ path: String) throws(StoreError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -29,7 +29,8 @@ struct BackupCommand<Command: FeatureServerCommand>: ServerSubcommand {
             let folder = try await program.existingDataFolder()
             let path = try FilePath.absolute(file)
             try Backup.make(at: path, ofFolder: folder)
-            _ = try StandardOutput.put(Array("\(path): \(FilePath.size(of: path) ?? 0) bytes\n".utf8))
+            // It is made, whether a reader is told of it or not.
+            _ = try? StandardOutput.put(Array("\(path): \(FilePath.size(of: path) ?? 0) bytes\n".utf8))
         }
     }
 }
@@ -37,7 +38,7 @@ struct BackupCommand<Command: FeatureServerCommand>: ServerSubcommand {
 /// Makes copies of journals.
 enum Backup {
     static func make(at path: String, ofFolder folder: String) throws {
-        guard !FilePath.isThere(path) else {
+        guard try !FilePath.isThere(path) else {
             throw CommandFailure(
                 "'\(path)' is there already, and a backup overwrites nothing. Give another name, or remove it first.")
         }
@@ -45,11 +46,13 @@ enum Backup {
             throw CommandFailure("There is no folder '\(FilePath.parent(of: path))' to make the backup in.")
         }
         // Opening would make one.
-        guard FilePath.isThere("\(folder)/journal.sqlite") else {
+        guard try FilePath.isThere("\(folder)/journal.sqlite") else {
             throw CommandFailure("There is no journal in '\(folder)'. Give the folder that the server was given.")
         }
+        var removal: RemovalAtSignal?
+        defer { removal?.cancel() }
         do throws(StoreError) {
-            try SQLiteJournalFile(directory: folder).backup(to: path)
+            try SQLiteJournalFile(directory: folder).backup(to: path) { removal = RemovalAtSignal(of: $0) }
         } catch {
             throw CommandFailure("There is no backup. \(error)")
         }

@@ -21,7 +21,6 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            StandardOutput.ignoreClosedPipe()
             _ = try StandardOutput.put(try Export.document(of: session, in: try await program.journal()))
         }
     }

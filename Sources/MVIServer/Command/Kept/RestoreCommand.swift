@@ -10,8 +10,8 @@ struct RestoreCommand<Command: FeatureServerCommand>: ServerSubcommand {
             discussion: """
                 Takes --data as the server does, which must not run, and makes the folder if it is not there. Every session \
                 gets a new epoch: what clients remember of the life that the backup does not have (cursors, entity tags) is \
-                not taken for anything of this one, and their streams get a reset. Nothing is overwritten: a journal that is \
-                there is moved away first. The backup stays as it is.
+                not taken for anything of this one, and their streams get a reset. Nothing is overwritten: move a journal \
+                that is there away first. The backup stays as it is.
                 """)
     }
 
@@ -28,7 +28,8 @@ struct RestoreCommand<Command: FeatureServerCommand>: ServerSubcommand {
             }
             let folder = try await program.dataFolder()
             let sessions = try Restore.run(from: try FilePath.absolute(file), toFolder: folder)
-            _ = try StandardOutput.put(Array("\(folder)/journal.sqlite: \(sessions) sessions\n".utf8))
+            // It is done, whether a reader is told of it or not.
+            _ = try? StandardOutput.put(Array("\(folder)/journal.sqlite: \(sessions) sessions\n".utf8))
         }
     }
 }
@@ -37,7 +38,7 @@ struct RestoreCommand<Command: FeatureServerCommand>: ServerSubcommand {
 enum Restore {
     /// Returns how many sessions the backup has.
     static func run(from path: String, toFolder folder: String) throws -> Int {
-        guard FilePath.isThere(path) else { throw CommandFailure("There is no backup '\(path)'.") }
+        guard try FilePath.isThere(path) else { throw CommandFailure("There is no backup '\(path)'.") }
         do {
             return try SQLiteJournalFile(directory: folder).restore(from: path)
         } catch {

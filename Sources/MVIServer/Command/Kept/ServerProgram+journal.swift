@@ -37,6 +37,9 @@ extension ServerProgram {
     /// The journal that the settings name, to be looked into.
     func journal() async throws -> any JournalInspection {
         if let shared = try await sharedJournal() { return shared }
+        if case .memory = try await settings().server.journal {
+            throw CommandFailure("With --journal memory nothing is kept. Give the journal that the server was given.")
+        }
         return SQLiteJournalFile(directory: try await existingDataFolder())
     }
 }

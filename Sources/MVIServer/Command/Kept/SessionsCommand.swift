@@ -19,7 +19,6 @@ struct SessionsCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            StandardOutput.ignoreClosedPipe()
             try SessionList.write(of: try await program.journal()) { try StandardOutput.put($0) }
         }
     }
@@ -34,7 +33,7 @@ enum SessionList {
     static func write(
         of journal: any JournalInspection, step: Int = step, to write: ([UInt8]) throws -> Bool
     ) throws {
-        guard try write(Array("id\tcreated\tlast seen\tstores\tbytes\n".utf8)) else { return }
+        var heading = "id\tcreated\tlast seen\tstores\tbytes\n"
         var last: SessionKey?
         while true {
             let sessions: [SessionOverview]
@@ -43,9 +42,11 @@ enum SessionList {
             } catch {
                 throw CommandFailure("\(error)")
             }
+            // After the first look, so that none stands over an error.
+            guard try write(Array(heading.utf8) + sessions.flatMap { Array(line($0).utf8) }) else { return }
+            heading = ""
             guard let newest = sessions.last else { return }
             last = newest.key
-            guard try write(sessions.flatMap { Array(line($0).utf8) }) else { return }
         }
     }
 
