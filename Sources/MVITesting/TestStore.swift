@@ -21,8 +21,8 @@ import Testing
 /// ```
 ///
 /// Each message is received in its order, with the change of state that it makes; each label is expected in its
-/// order. Time stands still until ``advance(by:sourceLocation:)``, and launched work runs one step at a time, so a test has the same
-/// course each time. One test uses a test store from one task.
+/// order. Time stands still until ``advance(by:sourceLocation:)``, and launched work runs one step at a time, so a test
+/// has the same course each time. One task of a test uses it, but for an intent that is sent with `async let`.
 ///
 /// The store runs in a session as in a server, with a journal in memory: intents come in as JSON, states are kept as JSON,
 /// reminders are kept, and each ``OtherStore`` of the session can be read and sent to.
