@@ -114,6 +114,16 @@ final class TestSession: Sendable {
         }
     }
 
+    /// Tells the stores that somebody has signed in.
+    func signIn(_ principal: Principal) async -> Void? {
+        await answer { [executor] session, done in
+            Task(executorPreference: executor) {
+                await session.tellStores(principal)
+                done(())
+            }
+        }
+    }
+
     func deliver(_ delivery: Delivery, to feature: FeatureID) async -> IntentResult? {
         await answer { session, done in
             session.deliver(delivery, to: feature, once: nil, makesStore: true) { done($0) }

@@ -97,6 +97,17 @@ extension TestStore {
         }
     }
 
+    /// Somebody signs in to the session, as a client does: each store's `signedIn` is called, in a turn of its own, and
+    /// intents that say no other sender are theirs from now on. What the features know of the session in `turn.session`
+    /// stays as it was, as in a server.
+    public func signIn(_ principal: Principal, sourceLocation: SourceLocation = #_sourceLocation) async {
+        guard let world else { return }
+        await settle(sourceLocation)
+        condition.withLock { $0.principal = principal }
+        if await world.signIn(principal) == nil { failUnanswered("The sign-in", sourceLocation) }
+        await settle(sourceLocation)
+    }
+
     /// What came of an intent, and the state that it was sent in; nil if it could not be sent, or was not answered, which has
     /// failed the test.
     private func outcome(

@@ -34,6 +34,7 @@ import Testing
 /// - ``send(_:as:sourceLocation:_:)``
 /// - ``sendRejected(_:_:code:pointers:as:sourceLocation:)``
 /// - ``perform(_:sourceLocation:)``
+/// - ``signIn(_:sourceLocation:)``
 /// - ``advance(by:sourceLocation:)``
 ///
 /// ### What happened
@@ -86,6 +87,8 @@ public final class TestStore<F: Feature>: Sendable {
     struct Condition {
         var isExhaustive: Bool
         var isFinished = false
+        /// Who sends the intents that say no other sender.
+        var principal: Principal?
         /// The store as it was in memory last.
         var store: (any StoreHost)?
     }
@@ -96,7 +99,6 @@ public final class TestStore<F: Feature>: Sendable {
     let inbox: Inbox<F>
     /// Nil if the session cannot serve the features, which has failed the test.
     let world: TestSession?
-    let principal: Principal?
     let timeout: Duration
     let condition: Lock<Condition>
     private let origin: SourceLocation
@@ -148,9 +150,9 @@ public final class TestStore<F: Feature>: Sendable {
             session: session ?? SessionInfo(id: "test", created: now, subject: principal?.identity),
             principal: principal, now: { now + begin.duration(to: clock.now) }, uuid: uuid ?? { counted.next() })
         feature = try make(surroundings)
-        (self.clock, executor, self.principal, self.timeout) = (clock, surroundings.executor, principal, timeout)
+        (self.clock, executor, self.timeout) = (clock, surroundings.executor, timeout)
         origin = sourceLocation
-        condition = Lock(Condition(isExhaustive: exhaustive))
+        condition = Lock(Condition(isExhaustive: exhaustive, principal: principal))
         let instance = key.map { "\(F.name):\($0)" } ?? F.name
         let inbox = Inbox<F>(instance: instance, signal: surroundings.executor.signal)
         self.inbox = inbox
@@ -206,6 +208,8 @@ public final class TestStore<F: Feature>: Sendable {
         host.runner.addObserverCounts(to: &diagnostics)
         return diagnostics
     }
+
+    var principal: Principal? { condition.withLock { $0.principal } }
 
     /// Whether the store is in memory; not after ``passivate(sourceLocation:)``, until the next touch.
     public var isInMemory: Bool { world?.session.store(inMemory: id) != nil }

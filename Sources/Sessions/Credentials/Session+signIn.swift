@@ -4,7 +4,7 @@ import SessionJournal
 
 extension Session {
     /// Has every store of the session perform its feature's `signedIn`; returns when that is committed, or failed.
-    func tellStores(_ principal: Principal) async {
+    package func tellStores(_ principal: Principal) async {
         let features = core.withLock { $0.stores.map(\.feature) }
         guard !features.isEmpty else { return }
         startLoads(features)
