@@ -25,11 +25,10 @@ run_micro() {
         return
     fi
     command -v valgrind >/dev/null || "$root/script/bootstrap" bench
-    local build=(swift build --package-path "$root" -c release ${MVI_MICRO_BUILD:+--scratch-path "$MVI_MICRO_BUILD"})
-    "${build[@]}" --product micro >&2
+    swift build --package-path "$root" -c release --product micro >&2
     # valgrind 3.19 gives up over debug information in forms that it does not know.
     micro=$work/micro
-    strip --strip-debug -o "$micro" "$("${build[@]}" --show-bin-path)/micro"
+    strip --strip-debug -o "$micro" "$(swift build --package-path "$root" -c release --show-bin-path)/micro"
     [[ -z $write ]] || {
         echo "# Instructions of one run of each piece that script/bench micro lets pass: what was measured and a twentieth more."
         echo "# Make the file anew with script/bench micro --write, and say why."
