@@ -1,6 +1,6 @@
 extension Turn where F.Action: Codable {
     /// Has the store perform an action when a time has passed, once, whatever happens meanwhile: a reminder is kept with
-    /// this turn, and fires also when nobody watches, the store has left memory or the server was down; then late.
+    /// this turn, and fires also when no client watches, the store has left memory or the server was down; then late.
     ///
     /// Setting the same id again replaces it. A reminder keeps its session alive. A session has 64 at most, at most 30 days
     /// ahead: a turn that asks for more fails. An action that throws is tried 5 times, then handed to `onFailure`; a
