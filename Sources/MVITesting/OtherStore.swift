@@ -71,7 +71,7 @@ struct Served<F: Feature>: ServedFeature {
         guard all.count == others.count + 1 else { throw FeatureDefinitionError.duplicate(F.name) }
         let keys = all.compactMap { $0.instance?.key }
         for (index, key) in keys.enumerated() where keys[..<index].contains(key) {
-            throw OtherStoreError.twice("\(F.name):\(key)")
+            throw OtherStoreError.twice(F.instance(key))
         }
         if let plain = all.compactMap(\.instance).first(where: { $0.key == nil }) {
             guard all.count == 1 else { throw OtherStoreError.twice(F.name) }
@@ -114,7 +114,7 @@ enum OtherStoreError: Error, CustomStringConvertible {
 extension FeatureID {
     /// Throws if the key cannot be one.
     init<F: Feature>(of feature: F.Type, key: String?) throws(OtherStoreError) {
-        let text = key.map { "\(F.name):\($0)" } ?? F.name
+        let text = F.instance(key)
         guard let id = FeatureID(text) else { throw .id(text) }
         self = id
     }

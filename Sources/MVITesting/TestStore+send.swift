@@ -126,7 +126,10 @@ extension TestStore {
         }
         let before = state
         guard let result = await world.send(body, to: id, as: principal ?? self.principal) else {
-            failUnanswered("The intent \(describe(intent))", sourceLocation)
+            failUnanswered(
+                "The intent \(describe(intent))", sourceLocation,
+                advice: " Send it with `async let`, and open what its check waits for or advance the time before you "
+                    + "await it.")
             return nil
         }
         // It was reported as well; one failed test is enough.
@@ -135,10 +138,8 @@ extension TestStore {
         return (result, before)
     }
 
-    func failUnanswered(_ what: String, _ sourceLocation: SourceLocation) {
-        fail(
-            "\(what) was not answered within \(timeout): a check or a turn waits.\(whatMayBeMissing) Send it with "
-                + "`async let`, and open what it waits for or advance the time before you await it.", sourceLocation)
+    func failUnanswered(_ what: String, _ sourceLocation: SourceLocation, advice: String = "") {
+        fail("\(what) was not answered within \(timeout).\(whatMayBeMissing)\(advice)", sourceLocation)
     }
 
     /// Why something was rejected: a sentence's part, without a full stop.

@@ -209,7 +209,7 @@ extension TestStore {
     ) async {
         guard world != nil else { return }
         switch result {
-        case nil: failUnanswered("\(text): it", sourceLocation)
+        case nil: failUnanswered("\(text): the session", sourceLocation)
         case .failure(let error)?: fail("\(text): \(self.text(of: error)).", sourceLocation)
         case .success?: await settle(sourceLocation)
         }

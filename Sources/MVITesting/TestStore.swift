@@ -153,7 +153,7 @@ public final class TestStore<F: Feature>: Sendable {
         (self.clock, executor, self.timeout) = (clock, surroundings.executor, timeout)
         origin = sourceLocation
         condition = Lock(Condition(isExhaustive: exhaustive, principal: principal))
-        let instance = key.map { "\(F.name):\($0)" } ?? F.name
+        let instance = F.instance(key)
         let inbox = Inbox<F>(instance: instance, signal: surroundings.executor.signal)
         self.inbox = inbox
         let world: TestSession?

@@ -131,14 +131,12 @@ public struct SQLiteJournalFile: JournalInspection {
     }
 
     private func read<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
-        guard let size = JournalFiles.size(of: files.database) else {
-            switch JournalFiles.fault(of: files.database) {
-            case nil, ENOENT?, ENOTDIR?: throw StoreError(.unavailable, "There is no journal in \(files.folder).")
-            case let code?:
-                throw StoreError(code, "The journal \(files.database) cannot be looked at as this user")
-            }
+        switch JournalFiles.fault(of: files.database) {
+        case nil: break
+        case ENOENT?, ENOTDIR?: throw StoreError(.unavailable, "There is no journal in \(files.folder).")
+        case let code?: throw StoreError(code, "The journal \(files.database) cannot be looked at as this user")
         }
-        if size == 0 {
+        if JournalFiles.size(of: files.database) == 0 {
             throw StoreError(
                 .unavailable, "The journal \(files.database) is empty: nothing is kept in it. Is it the right folder?")
         }

@@ -21,7 +21,7 @@ private struct Notebook: Feature {
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
         guard case .write(let text) = intent else { return }
-        turn.dispatch(.written("\(turn.principal?.subject ?? "nobody"): \(text)"))
+        turn.dispatch(.written("\(turn.principal?.subject ?? "a guest"): \(text)"))
     }
 
     func reduce(_ state: inout State, _ message: Message) {
@@ -37,7 +37,7 @@ struct TestStoreSignInTests {
     @Test("53, 56: each store of the session is told who has signed in, and what is sent afterwards is theirs")
     func signIn() async {
         let store = TestStore(Notebook(), others: [OtherStore(Trolley(), state: Trolley.State(items: 1))])
-        await store.send(.write("tea")) { $0.lines = ["nobody: tea"] }
+        await store.send(.write("tea")) { $0.lines = ["a guest: tea"] }
         await store.signIn(Principal(subject: "ann"))
         await store.receive(.taken(by: "ann")) { $0.owner = "ann" }
         await store.send(.write("milk")) { $0.lines.append("ann: milk") }
@@ -47,7 +47,7 @@ struct TestStoreSignInTests {
     @Test("53, 56: a store that has left memory comes back to be told, and a throw is a failure")
     func passive() async {
         let store = TestStore(Notebook())
-        await store.send(.write("tea")) { $0.lines = ["nobody: tea"] }
+        await store.send(.write("tea")) { $0.lines = ["a guest: tea"] }
         await store.passivate()
         await store.signIn(Principal(subject: "ann"))
         await store.receive(.taken(by: "ann")) { $0.owner = "ann" }

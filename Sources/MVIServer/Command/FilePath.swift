@@ -27,9 +27,12 @@ enum FilePath {
         if lstat(path, &status) == 0 { return true }
         let code = errno
         guard code != ENOENT, code != ENOTDIR else { return false }
-        let reason = strerror(code).map { String(cString: $0) } ?? "errno \(code)"
-        throw CommandFailure("'\(path)' cannot be looked at: \(reason). Run this as the user that the server runs as.")
+        throw CommandFailure(
+            "'\(path)' cannot be looked at: \(reason(code)). Run this as the user that the server runs as.")
     }
+
+    /// The system's words for an errno.
+    static func reason(_ code: Int32) -> String { strerror(code).map { String(cString: $0) } ?? "errno \(code)" }
 
     static func isFolder(_ path: String) -> Bool {
         var status = stat()

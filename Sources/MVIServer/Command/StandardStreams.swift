@@ -24,7 +24,6 @@ package enum StandardOutput {
         }
         return true
     }
-
 }
 
 /// The three streams that each program is given.
@@ -48,12 +47,10 @@ package enum StandardError {
     package static func say(_ line: String, by program: String) {
         // One line, and nothing that a terminal would obey: a name in it may have any character.
         let safe = line.unicodeScalars.map {
-            $0.value < 0x20 || $0.value == 0x7F ? "\\u{\(hex($0.value))}" : String($0)
+            $0.value < 0x20 || $0.value == 0x7F ? "\\u{\(String($0.value, radix: 16))}" : String($0)
         }
         let bytes = Array("\(program): \(safe.joined())\n".utf8)
         // A reader that is gone is no reason to fail.
         _ = write(STDERR_FILENO, bytes, bytes.count)
     }
-
-    private static func hex(_ value: UInt32) -> String { String(value, radix: 16) }
 }

@@ -84,22 +84,22 @@ extension ServerSettings {
     /// The path of a file in the folder, which is made if it is not there; nil if nothing is kept.
     public func dataFile(_ name: String) throws(SettingError) -> String? {
         guard let folder = dataFolder else { return nil }
-        // The owner alone may look in.
-        if mkdir(folder, 0o700) != 0 {
-            var status = stat()
-            var code = errno
-            if code == EEXIST {
-                let isFolder = stat(folder, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-                code = !isFolder ? ENOTDIR : access(folder, W_OK | X_OK) == 0 ? 0 : errno
-            }
-            guard code == 0 else {
-                let reason = strerror(code).map { String(cString: $0) } ?? "errno \(code)"
-                throw SettingError(
-                    name: "data", given: data,
-                    expected: "a folder that can be made or written to (\(reason)); the folders above it must exist")
-            }
+        if let code = Self.fault(ofMaking: folder) {
+            throw SettingError(
+                name: "data", given: data,
+                expected: "a folder that can be made or written to (\(FilePath.reason(code))); the folders above it must "
+                    + "exist")
         }
         return folder.hasSuffix("/") ? "\(folder)\(name)" : "\(folder)/\(name)"
+    }
+
+    /// Makes a folder if it is not there. The errno if it cannot be made, or not be written to.
+    private static func fault(ofMaking folder: String) -> Int32? {
+        // The owner alone may look in.
+        if mkdir(folder, 0o700) == 0 { return nil }
+        guard errno == EEXIST else { return errno }
+        guard FilePath.isFolder(folder) else { return ENOTDIR }
+        return access(folder, W_OK | X_OK) == 0 ? nil : errno
     }
 }
 
