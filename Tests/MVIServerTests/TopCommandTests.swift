@@ -32,7 +32,7 @@ struct TopCommandTests {
     }
 
     @Test func `a server that wants a token gets it, and says so without it`() async throws {
-        try await AdminPort.run(.socket, { $0.adminToken = AdminToken(AdminPort.token) }) { port async throws in
+        try await AdminPort.run(.socket) { port async throws in
             let admin = try #require(port.server.assembly.admin)
             let address = try #require(MetricsAddress("http://127.0.0.1:\(admin.port)/admin/sessions"))
             let without = MetricsClient(address, token: nil, patience: .seconds(60))

@@ -3,13 +3,13 @@ import Logging
 import MicroHTTP
 import Sessions
 
-/// Who may ask the admin port for more than health: whoever has the token. Without a token whoever is on this machine, if the
-/// port listens on a loopback address, and nobody if it does not.
+/// Decides which requests the admin port answers beside health: those with the token. Without a token only metrics are
+/// answered, and only to programs on this machine, if the port listens on a loopback address.
 struct AdminGuard: Sendable {
     enum Rule: Sendable, Equatable {
         case token(AdminToken)
-        /// No token: this machine only.
-        case loopback
+        /// No token: metrics for programs on this machine.
+        case metrics
         /// No token, and others can reach the port.
         case closed
 
@@ -17,12 +17,12 @@ struct AdminGuard: Sendable {
             if let token = settings.adminToken {
                 self = .token(token)
             } else {
-                self = PeerAddress(settings.adminHost).map(isLoopback) == true ? .loopback : .closed
+                self = PeerAddress(settings.adminHost).map(isLoopback) == true ? .metrics : .closed
             }
         }
     }
 
-    /// How many wrong tokens an address may send: 20 at once, then one a second.
+    /// How many wrong tokens of an address get 401 and a line in the log: 20 at once, then one a second. The others get 429.
     private static let wrongTokens = Rate(perSecond: 1, burstSeconds: 20)
     private static let bucketCount = 256
     private static let scheme = Array("bearer".utf8)
@@ -38,25 +38,35 @@ struct AdminGuard: Sendable {
         rule = Rule(settings)
     }
 
-    /// An endpoint's function, called for those who may ask.
+    /// An endpoint's function, called for requests with the token.
     func access(
         _ judge: @escaping @Sendable (Incoming) throws(Problem) -> Route.Answer
     ) -> Route.Access {
         .everyone { incoming throws(Problem) in
-            try check(incoming.head)
+            guard case .token(let token) = rule else { throw Self.closed }
+            try check(incoming.head, token)
             return try judge(incoming)
         }
     }
 
-    func check(_ head: RequestHead) throws(Problem) {
-        switch rule {
-        case .closed:
-            throw Problem(
-                .adminClosed,
-                "The server has no admin token, and its admin port listens on an address that others reach.")
-        case .loopback: try checkLocal(head)
-        case .token(let token): try check(head, token)
+    /// The same for metrics, which programs on this machine may read without a token.
+    func metricsAccess(
+        _ judge: @escaping @Sendable (Incoming) throws(Problem) -> Route.Answer
+    ) -> Route.Access {
+        .everyone { incoming throws(Problem) in
+            switch rule {
+            case .token(let token): try check(incoming.head, token)
+            case .metrics: try checkLocal(incoming.head)
+            case .closed: throw Self.closed
+            }
+            return try judge(incoming)
         }
+    }
+
+    private static var closed: Problem {
+        Problem(
+            .adminClosed,
+            "The server has no admin token. Start it with one: `MVI_ADMIN_TOKEN=$(openssl rand -base64 32)`.")
     }
 
     // MARK: With a token
@@ -67,27 +77,19 @@ struct AdminGuard: Sendable {
         else {
             throw Problem(.adminUnauthorized, "The request carries no `Authorization: Bearer <token>`.")
         }
-        // Before the token is looked at: to guess is slow, also for one who guesses right.
-        try countWrong(head.peer, isPreview: true)
-        guard token.matches(value[space...].drop { $0 == 0x20 }) else {
-            logger?.warning("A wrong admin token was sent", metadata: ["peer": "\(head.peer)"])
-            try countWrong(head.peer, isPreview: false)
-            throw Problem(.adminUnauthorized, "The token is not the server's admin token.")
-        }
+        // Compared before anything is counted: no number of wrong tokens keeps the right one out.
+        guard !token.matches(value[space...].drop { $0 == 0x20 }) else { return }
+        try countWrong(head.peer)
+        logger?.warning("A wrong admin token was sent", metadata: ["peer": "\(head.peer)"])
+        throw Problem(.adminUnauthorized, "The token is not the server's admin token.")
     }
 
-    /// - Parameter isPreview: only asks whether another one may be sent.
-    private func countWrong(_ peer: PeerAddress, isPreview: Bool) throws(Problem) {
+    private func countWrong(_ peer: PeerAddress) throws(Problem) {
         guard let rate = Self.wrongTokens else { return }
         let now = time.monotonic()
         // Seeded anew in each process.
         let place = Int(UInt(bitPattern: peer.network.hashValue) % UInt(Self.bucketCount))
-        let wait = buckets.withLock { buckets in
-            var bucket = buckets[place]
-            let wait = bucket.take(rate, now: now)
-            if !isPreview { buckets[place] = bucket }
-            return wait
-        }
+        let wait = buckets.withLock { $0[place].take(rate, now: now) }
         if let wait {
             throw Problem("admin-tokens", rate, wait, "Too many wrong admin tokens came from your address.")
         }
@@ -95,8 +97,8 @@ struct AdminGuard: Sendable {
 
     // MARK: Without one
 
-    /// Pages that a browser on this machine shows can reach the port as well: none may act here, also none that gave its own
-    /// name this machine's address (DNS rebinding). A program says neither `Origin` nor `Sec-Fetch-Site`.
+    /// Pages that a browser on this machine shows can reach the port as well: none may read metrics, also none that gave its
+    /// own name this machine's address (DNS rebinding). A program says neither `Origin` nor `Sec-Fetch-Site`.
     private func checkLocal(_ head: RequestHead) throws(Problem) {
         let fields = head.fields
         guard !fields.contains("origin"), fields["sec-fetch-site"].map({ $0 == "none" }) ?? true else {

@@ -36,7 +36,7 @@ enum StartLog {
     static func adminAccess(_ rule: AdminGuard.Rule) -> String {
         switch rule {
         case .token: "with the admin token"
-        case .loopback: "programs on this machine; others with --admin-token"
+        case .metrics: "metrics for programs on this machine; more with --admin-token"
         case .closed: "none: health only; more with --admin-token"
         }
     }

@@ -6,7 +6,7 @@ enum MetricsEndpoint {
     static func route(_ registry: PrometheusRegistry, _ guarding: AdminGuard) -> Route {
         Route(
             "adminReadMetrics", .get, "/metrics",
-            guarding.access { _ in
+            guarding.metricsAccess { _ in
                 { _, reply in
                     let fields = [
                         ResponseField("Content-Type", PrometheusRegistry.mediaType),

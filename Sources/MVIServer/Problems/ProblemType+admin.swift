@@ -7,10 +7,11 @@ extension ProblemType {
             + "(`--admin-token`).")
 
     static let adminClosed = ProblemType(
-        "admin-closed", 403, "The admin port answers this machine only",
-        meaning: "The server has no admin token. Then its admin port answers nothing but health, unless it listens on "
-            + "a loopback address: there it answers programs on the same machine, asked as localhost, and no proxy.",
-        remedy: "Start the server with `--admin-token`, or ask on the machine itself.")
+        "admin-closed", 403, "The server has no admin token",
+        meaning: "Without an admin token the admin port answers health checks, and on a loopback address metrics for "
+            + "programs on the same machine that no proxy passed on. It shows and changes no session.",
+        remedy: "Make a token with `openssl rand -base64 32`, start the server with it as `MVI_ADMIN_TOKEN`, and send "
+            + "`Authorization: Bearer <token>`.")
 
     static let adminSessionNotFound = ProblemType(
         "admin-session-not-found", 404, "There is no such session",

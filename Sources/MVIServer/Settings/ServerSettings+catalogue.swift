@@ -14,8 +14,8 @@ extension ServerSettings {
             \.adminPort, SettingFormat.number(0...65_535).orNone),
         setting(
             "admin-token", "text",
-            "What administrators send as Authorization: Bearer. Without it the admin port gives others than this machine "
-                + "nothing but health. Other users of the machine see flags: use the variable or the file.",
+            "What administrators send as Authorization: Bearer. Without it the admin port has health checks, and metrics for "
+                + "this machine. Other users of the machine see flags: use the variable or the file.",
             \.adminToken, SettingFormat.adminToken.orNone),
         setting(
             "node-address", "address",

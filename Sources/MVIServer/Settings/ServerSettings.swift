@@ -13,8 +13,8 @@ public struct ServerSettings: Sendable {
     public var adminHost = "127.0.0.1"
     /// Port for them; nil for none. Health is answered on the main port as well, metrics are not.
     public var adminPort: UInt16?
-    /// What an administrator proves itself with on the admin port. Without one only this machine may ask for more than
-    /// health, and only where the admin port listens on a loopback address.
+    /// The token that administrators send to the admin port. Without one the port has health checks, and on a loopback
+    /// address metrics.
     public var adminToken: AdminToken?
     /// The host and port at which other nodes reach this one, such as `10.0.0.3:8080`; nil for those that it listens on, with
     /// the machine's name if it listens on every interface.

@@ -11,6 +11,7 @@ struct AdminGuardTests {
         ("GET", "/admin/sessions/x/features/probe"), ("POST", "/admin/sessions/x/features/probe/intents"),
         ("POST", "/admin/drain"), ("GET", "/metrics"),
     ]
+    private static let acting = guarded.filter { $0.target != "/metrics" }
 
     @Test func `every admin route is among those that are tried here`() async throws {
         try await AdminPort.run { port in
@@ -28,58 +29,79 @@ struct AdminGuardTests {
 
     @Test(arguments: Depth.allCases)
     func `with a token nobody asks without it, and health is for all`(depth: Depth) async throws {
-        try await AdminPort.run(depth, { $0.adminToken = AdminToken(AdminPort.token) }) { port in
+        try await AdminPort.run(depth) { port in
             for (method, target) in Self.guarded {
-                let none = try await port.send(method, target)
+                let none = try await port.send(method, target, token: nil)
                 #expect(none.problem == "admin-unauthorized" && none["www-authenticate"] == "Bearer realm=\"mvi\"")
-                let wrong = try await port.send(method, target, [("Authorization", "Bearer \(AdminPort.token)x")])
+                let wrong = try await port.send(method, target, token: AdminPort.token + "x")
                 #expect(wrong.problem == "admin-unauthorized")
-                let basic = try await port.send(method, target, [("Authorization", "Basic \(AdminPort.token)")])
-                #expect(basic.problem == "admin-unauthorized")
+                let basic = ("Authorization", "Basic \(AdminPort.token)")
+                try await #expect(port.send(method, target, [basic], token: nil).problem == "admin-unauthorized")
             }
             let right = ("Authorization", "bearer  \(AdminPort.token)")
-            try await #expect(port.send("GET", "/admin/sessions", [right]).status == 200)
+            try await #expect(port.send("GET", "/admin/sessions", [right], token: nil).status == 200)
             try await #expect(port.send("GET", "/health/ready").status == 200)
             try await #expect(port.send("GET", "/admin/openapi.yaml").status == 200)
             try await #expect(port.send("GET", "/problems/admin-unauthorized").status == 200)
         }
     }
 
-    @Test func `an address that sends many wrong tokens has to wait, whatever it sends then`() async throws {
-        try await AdminPort.run(.memory, { $0.adminToken = AdminToken(AdminPort.token) }) { port in
-            let wrong = ("Authorization", "Bearer wrong-wrong-wrong-wrong")
-            let right = ("Authorization", "Bearer \(AdminPort.token)")
-            for _ in 0..<20 {
-                try await #expect(port.send("GET", "/admin/sessions", [wrong]).status == 401)
-                try await #expect(port.send("HEAD", "/health/live").status == 200)
+    @Test(arguments: Depth.allCases)
+    func `many wrong tokens are refused without a look, and the right one from the same address is taken`(
+        depth: Depth
+    ) async throws {
+        try await AdminPort.run(depth) { port in
+            let wrong = "wrong-wrong-wrong-wrong"
+            for count in 1...40 {
+                let refused = try await port.send("GET", "/admin/sessions", token: wrong)
+                #expect(refused.problem == (count <= 20 ? "admin-unauthorized" : "too-many-requests"))
+                #expect(refused["retry-after"] == (count <= 20 ? nil : "1"))
+                try await #expect(port.send("GET", "/admin/sessions").status == 200)
             }
-            let refused = try await port.send("GET", "/admin/sessions", [wrong])
-            #expect(refused.problem == "too-many-requests" && refused["retry-after"] == "1")
-            try await #expect(port.send("GET", "/admin/sessions", [right]).problem == "too-many-requests")
+            for (method, target) in Self.guarded {
+                try await #expect(port.send(method, target, token: wrong).problem == "too-many-requests")
+                let right = try await port.send(method, target).problem
+                #expect(right != "too-many-requests" && right != "admin-unauthorized")
+            }
             port.server.time.advance(by: .seconds(2))
-            try await #expect(port.send("GET", "/admin/sessions", [right]).status == 200)
+            try await #expect(port.send("GET", "/admin/sessions", token: wrong).problem == "admin-unauthorized")
+        }
+    }
+
+    @Test(arguments: Depth.allCases)
+    func `without a token a program on the machine gets health and metrics, and nothing of sessions`(
+        depth: Depth
+    ) async throws {
+        try await AdminPort.run(depth, { $0.adminToken = nil }) { port in
+            for (method, target) in Self.acting {
+                for token in [nil, AdminPort.token] {
+                    let refused = try await port.send(method, target, token: token)
+                    #expect(refused.problem == "admin-closed" && refused.text.contains("MVI_ADMIN_TOKEN"))
+                }
+            }
+            #expect(!port.server.sessions.isDraining)
+            for open in ["/metrics", "/health/live", "/health/ready", "/admin/openapi.yaml", "/problems/admin-closed"] {
+                try await #expect(port.send("GET", open, token: nil).status == 200)
+            }
         }
     }
 
     @Test(arguments: ["127.0.0.1", "127.9.9.9", "::1"])
-    func `without a token programs on the machine may ask on its loopback address`(host: String) async throws {
-        try await AdminPort.run(.memory, { $0.adminHost = host }) { port in
-            let answer = try await port.send("GET", "/admin/sessions")
-            #expect(answer.status == 200)
+    func `without a token metrics are shown on a loopback address`(host: String) async throws {
+        try await AdminPort.run(.memory, { ($0.adminHost, $0.adminToken) = (host, nil) }) { port in
+            try await #expect(port.send("GET", "/metrics", token: nil).status == 200)
         }
     }
 
     @Test(arguments: ["0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "fd00::1"])
     func `without a token an address that others reach answers health only`(host: String) async throws {
-        try await AdminPort.run(.memory, { $0.adminHost = host }) { port in
+        try await AdminPort.run(.memory, { ($0.adminHost, $0.adminToken) = (host, nil) }) { port in
             for (method, target) in Self.guarded {
-                let answer = try await port.send(method, target)
-                #expect(answer.problem == "admin-closed")
+                try await #expect(port.send(method, target, token: nil).problem == "admin-closed")
             }
-            let (ready, live) = (
-                try await port.send("GET", "/health/ready"), try await port.send("GET", "/health/live")
-            )
-            #expect(ready.status == 200 && live.status == 200)
+            for health in ["/health/ready", "/health/live"] {
+                try await #expect(port.send("GET", health, token: nil).status == 200)
+            }
         }
     }
 
@@ -91,12 +113,13 @@ struct AdminGuardTests {
         ("Host", "localhost.evil.example", "admin-closed"), ("Host", "localhost:80x", "admin-closed"),
         ("Host", "[::1", "admin-closed"), ("Host", "", "admin-closed"), ("Host", "192.0.2.1:8081", "admin-closed"),
     ])
-    func `without a token no page and no proxy may ask`(name: String, value: String, problem: String) async throws {
-        try await AdminPort.run { port in
-            try await #expect(port.send("POST", "/admin/drain", [(name, value)]).problem == problem)
-            #expect(!port.server.sessions.isDraining)
+    func `without a token no page and no proxy may read metrics`(
+        name: String, value: String, problem: String
+    ) async throws {
+        try await AdminPort.run(.memory, { $0.adminToken = nil }) { port in
+            try await #expect(port.send("GET", "/metrics", [(name, value)], token: nil).problem == problem)
             // A probe may come by any name.
-            try await #expect(port.send("GET", "/health/ready", [(name, value)]).status == 200)
+            try await #expect(port.send("GET", "/health/ready", [(name, value)], token: nil).status == 200)
         }
     }
 
@@ -104,9 +127,8 @@ struct AdminGuardTests {
     func `names of this machine are taken`(host: String) { #expect(AdminGuard.namesLoopback(host)) }
 
     @Test func `a page that sends a token it knows is a client as every other`() async throws {
-        try await AdminPort.run(.memory, { $0.adminToken = AdminToken(AdminPort.token) }) { port in
-            let fields = [("Origin", "https://admin.example"), ("Authorization", "Bearer \(AdminPort.token)")]
-            let answer = try await port.send("GET", "/admin/sessions", fields)
+        try await AdminPort.run { port in
+            let answer = try await port.send("GET", "/admin/sessions", [("Origin", "https://admin.example")])
             #expect(answer.status == 200 && answer["access-control-allow-origin"] == nil)
         }
     }
@@ -140,7 +162,7 @@ struct AdminGuardTests {
 
     @Test func `the start says who may ask`() {
         var settings = ServerSettings()
-        #expect(StartLog.adminAccess(AdminGuard.Rule(settings)).hasPrefix("programs on this machine"))
+        #expect(StartLog.adminAccess(AdminGuard.Rule(settings)).hasPrefix("metrics for programs on this machine"))
         settings.adminHost = "0.0.0.0"
         #expect(StartLog.adminAccess(AdminGuard.Rule(settings)).hasPrefix("none"))
         settings.adminToken = AdminToken(AdminPort.token)

@@ -22,6 +22,7 @@ struct AdminPort: Sendable {
             depth, in: world, authenticator: authenticator, observation: ServerObservation(PrometheusRegistry()),
             {
                 $0.adminPort = 0
+                $0.adminToken = AdminToken(token)
                 change(&$0)
             }
         ) { server in
@@ -47,11 +48,15 @@ struct AdminPort: Sendable {
             : SocketClient(port: try #require(server.assembly.admin).port)
     }
 
-    /// Sends a request, and holds its answer against the contract.
+    /// Sends a request with the admin token, and holds its answer against the contract.
+    ///
+    /// - Parameter token: another token; nil for none.
     func send(
-        _ method: String, _ target: String, _ fields: [(name: String, value: String)] = [], body: String = ""
+        _ method: String, _ target: String, _ fields: [(name: String, value: String)] = [], body: String = "",
+        token: String? = AdminPort.token
     ) async throws -> TestResponse {
-        let answer = try await client.exchange(TestRequest(method, target, fields, body: body))
+        let credential = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
+        let answer = try await client.exchange(TestRequest(method, target, credential + fields, body: body))
         try AdminContract.check(method, target, answer)
         return answer
     }
