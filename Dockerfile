@@ -50,5 +50,6 @@ VOLUME /data
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 CMD ["mvi-server", "health"]
-# The process itself is PID 1: SIGTERM reaches it, and what is given to `docker run` after the image is a flag of it.
-ENTRYPOINT ["mvi-server"]
+# The shell allows no dump of memory, which would hold tokens and keys, and becomes the process itself, PID 1: SIGTERM reaches
+# it, and what is given to `docker run` after the image is a flag of it.
+ENTRYPOINT ["/bin/sh", "-c", "ulimit -c 0 && exec mvi-server \"$@\"", "mvi-server"]
