@@ -23,8 +23,7 @@ extension SessionTable {
     private func sweep(_ lock: Lock<Shard>, now: Moment, _ notes: inout [(Session, SessionNote)]) {
         let sessions = lock.withLock { shard in
             while let oldest = shard.tombstoneOrder.first, oldest.until <= now.monotonic {
-                shard.tombstoneOrder.removeFirst()
-                if shard.tombstones[oldest.hash] == oldest.until { shard.tombstones[oldest.hash] = nil }
+                shard.forgetOldestTombstone()
             }
             return Array(shard.sessions.values)
         }

@@ -21,6 +21,13 @@ package final class SessionTable: Sendable {
         /// Ended sessions and when to forget them.
         var tombstones: [TokenHash: Duration] = [:]
         var tombstoneOrder: Deque<(hash: TokenHash, until: Duration)> = []
+
+        /// Forgets the oldest end. The journal remembers it for as long as it should be.
+        mutating func forgetOldestTombstone() {
+            let oldest = tombstoneOrder.removeFirst()
+            // Not if it ended again since.
+            if tombstones[oldest.hash] == oldest.until { tombstones[oldest.hash] = nil }
+        }
     }
 
     struct Totals {
@@ -354,9 +361,7 @@ package final class SessionTable: Sendable {
         shard(hash).withLock { shard in
             shard.tombstones[hash] = until
             shard.tombstoneOrder.append((hash, until))
-            if shard.tombstoneOrder.count > bound {
-                shard.tombstones[shard.tombstoneOrder.removeFirst().hash] = nil
-            }
+            if shard.tombstoneOrder.count > bound { shard.forgetOldestTombstone() }
         }
     }
 
