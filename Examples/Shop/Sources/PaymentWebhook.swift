@@ -14,19 +14,53 @@ struct Payment: Codable, Sendable {
         try await sessions.perform(.paid(order: order), on: Checkout.self, key: shop, session: session, once: id)
     }
 
-    /// Takes payments that the provider has signed: `Payment-Signature` is the HMAC of the body in hexadecimal digits.
-    static func webhook(secret: String) -> Endpoint {
+    /// How far from now the time of a signature may be. Receipts of events are kept for longer, so an event that somebody
+    /// recorded and sends again is either too old or answered without being performed.
+    private static let tolerance: Duration = .seconds(300)
+
+    /// Takes payments that the provider has signed.
+    static func webhook(secret: String, now: @escaping @Sendable () -> Timestamp) -> Endpoint {
         let key = SymmetricKey(data: Array(secret.utf8))
         return Endpoint(.post, "/webhooks/payment", summary: "An order was paid.") { request, sessions in
-            guard let signature = bytes(request.field("Payment-Signature") ?? ""),
-                HMAC<SHA256>.isValidAuthenticationCode(signature, authenticating: request.body, using: key)
+            guard let signature = PaymentSignature(request.field("Payment-Signature") ?? ""),
+                signature.isValid(for: request.body, key)
             else { throw Refusal(.forbidden, code: "bad-signature", "The signature is not the provider's.") }
+            let age = now().sinceEpoch - .seconds(signature.time)
+            guard age <= tolerance, age >= .zero - tolerance else {
+                throw Refusal(
+                    .forbidden, code: "old-signature", "The signature's time is more than five minutes from now.")
+            }
             try await request.decode(Payment.self).perform(in: sessions)
             return .noContent
         }
     }
+}
 
-    private static func bytes(_ digits: String) -> [UInt8]? {
+/// A provider's signature of an event: `t=<time>,v1=<code>`. The code is the HMAC of the time as it is written, a dot and the
+/// body, in hexadecimal digits. There may be more codes, of other keys: while a provider changes its secret, it sends two.
+private struct PaymentSignature {
+    private let text: Substring
+    /// Seconds since 1970.
+    let time: Int64
+    private let codes: [[UInt8]]
+
+    init?(_ field: String) {
+        let parts = field.split(separator: ",").map { $0.split(separator: "=", maxSplits: 1) }
+        let times = parts.filter { $0.count == 2 && $0[0] == "t" }
+        // As a provider writes it: decimal digits only, few enough for any time.
+        guard times.count == 1, (1...12).contains(times[0][1].utf8.count),
+            times[0][1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let time = Int64(times[0][1])
+        else { return nil }
+        (text, self.time) = (times[0][1], time)
+        codes = parts.filter { $0.count == 2 && $0[0] == "v1" }.prefix(4).compactMap { Self.bytes($0[1]) }
+    }
+
+    func isValid(for body: [UInt8], _ key: SymmetricKey) -> Bool {
+        let message = Array("\(text).".utf8) + body
+        return codes.contains { HMAC<SHA256>.isValidAuthenticationCode($0, authenticating: message, using: key) }
+    }
+
+    private static func bytes(_ digits: Substring) -> [UInt8]? {
         let values = digits.compactMap(\.hexDigitValue)
         guard values.count == digits.count, values.count.isMultiple(of: 2) else { return nil }
         return stride(from: 0, to: values.count, by: 2).map { UInt8(values[$0] * 16 + values[$0 + 1]) }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import MVI
 import MVIServer
 
@@ -7,6 +8,8 @@ struct Shop: Sendable {
     var reservation: Duration = .seconds(600)
     /// What the payment's provider signs its events with.
     var paymentSecret: String
+    /// The time by which signatures are too old.
+    var now: @Sendable () -> Timestamp = { Timestamp(sinceEpoch: .seconds(Date().timeIntervalSince1970)) }
     var development: Development?
 
     @FeatureBuilder
@@ -16,7 +19,7 @@ struct Shop: Sendable {
         Keyed(examples: examples) { try Checkout(shop: $0, reservation: reservation, services) }
         Offers(today: services.offers).requires { $0.claim("tier") == "premium" }
         SessionList(sessions: sessions).requires { $0.claim("role") == "admin" }
-        Payment.webhook(secret: paymentSecret)
+        Payment.webhook(secret: paymentSecret, now: now)
         if let development { development.content }
     }
 

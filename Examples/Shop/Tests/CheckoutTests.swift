@@ -102,13 +102,19 @@ struct CheckoutTests {
     // MARK: Payments
 
     private func payment(
-        _ server: ShopServer, _ body: String, secret: String = ShopServer.paymentSecret
+        _ server: ShopServer, _ body: String, secret: String = ShopServer.paymentSecret, age: Int64 = 0
     ) async throws -> Answer {
-        let key = SymmetricKey(data: Array(secret.utf8))
-        let digest = HMAC<SHA256>.authenticationCode(for: Array(body.utf8), using: key)
-        let signature = digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-        return try await server.send(
-            "POST", "/webhooks/payment", body, fields: [("Payment-Signature", signature)])
+        let time = server.world.time.withLock { $0 }.components.seconds - age
+        return try await payment(server, body, "t=\(time),v1=\(Self.code("\(time).\(body)", secret))")
+    }
+
+    private func payment(_ server: ShopServer, _ body: String, _ signature: String) async throws -> Answer {
+        try await server.send("POST", "/webhooks/payment", body, fields: [("Payment-Signature", signature)])
+    }
+
+    private static func code(_ text: String, _ secret: String = ShopServer.paymentSecret) -> String {
+        HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: Array(secret.utf8)))
+            .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
     private func event(_ id: String, _ device: Device, _ order: String) -> String {
@@ -147,6 +153,57 @@ struct CheckoutTests {
             #expect(forged.status == 403 && forged.code == "bad-signature")
             #expect(try await server.send("POST", "/webhooks/payment", event("e-1", ann, order)).status == 403)
             #expect(try await ann.orders().map(\.status) == [.reserved])
+        }
+    }
+
+    @Test func `the time is signed, and a signature of another time is refused`() async throws {
+        try await ShopServer.run { server in
+            let ann = try await ann(on: server)
+            _ = try await place(ann)
+            let event = event("e-1", ann, try #require(try await ann.orders().first).id)
+            for age: Int64 in [301, 86_400, -301] {
+                let refused = try await payment(server, event, age: age)
+                #expect(refused.status == 403 && refused.code == "old-signature")
+            }
+            let now = server.world.time.withLock { $0 }.components.seconds
+            let good = Self.code("\(now).\(event)")
+            for signature in [
+                // Of the body alone, of another time than it says, and without one, or with two.
+                Self.code(event), "t=\(now),v1=\(Self.code(event))", "t=\(now + 1),v1=\(good)", "v1=\(good)",
+                "t=\(now),t=\(now),v1=\(good)", "t=\(now)", "t=+\(now),v1=\(Self.code("+\(now).\(event)"))",
+                "t=,v1=\(Self.code(".\(event)"))", "t=\(now),v0=\(good)", "t=\(now),v1=\(good.dropLast())", "",
+            ] {
+                let refused = try await payment(server, event, signature)
+                #expect(refused.status == 403 && refused.code == "bad-signature", "\(signature)")
+            }
+            #expect(try await ann.orders().map(\.status) == [.reserved])
+            // While a provider changes its secret there are two codes.
+            let both = "t=\(now),v1=\(Self.code("\(now).\(event)", "another")),v1=\(good)"
+            #expect(try await payment(server, event, both).status == 204)
+            #expect(try await ann.orders().map(\.status) == [.paid])
+        }
+    }
+
+    @Test func `an event that somebody recorded and sends again does nothing, also when its order could be paid again`()
+        async throws
+    {
+        try await ShopServer.run { server in
+            let ann = try await ann(on: server)
+            _ = try await place(ann)
+            let event = event("e-1", ann, try #require(try await ann.orders().first).id)
+            let time = server.world.time.withLock { $0 }.components.seconds
+            let signature = "t=\(time),v1=\(Self.code("\(time).\(event)"))"
+            #expect(try await payment(server, event, signature).status == 204)
+            // To the last second it is answered from its receipt, and after that it is refused.
+            server.world.advance(by: .seconds(300))
+            #expect(try await payment(server, event, signature).status == 204)
+            _ = await server.world.analytics.until { $0.contains { $0.what.hasPrefix("paid") } }
+            #expect(server.world.count(of: "paid") == 1)
+            server.world.advance(by: .seconds(1))
+            #expect(try await payment(server, event, signature).code == "old-signature")
+            // The provider signs anew when it tries again.
+            #expect(try await payment(server, event).status == 204)
+            #expect(server.world.count(of: "paid") == 1)
         }
     }
 

@@ -6,6 +6,6 @@ import Testing
 struct ReadmeTests {
     @Test func `each command gives what is shown`() async throws {
         let page = "\(#filePath)".replacing(#/Tests/ReadmeTests.swift$/#, with: "README.md")
-        try await expectPage(page, commands: 13, variables: ["MVI_DATA": "data"])
+        try await expectPage(page, commands: 14, variables: ["MVI_DATA": "data"])
     }
 }

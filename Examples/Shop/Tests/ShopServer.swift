@@ -53,7 +53,9 @@ struct ShopServer: Sendable {
         var settings = ServerSettings()
         settings.port = 0
         let (journal, directory) = (HeldJournal(world.journal), SessionDirectory())
-        let shop = Shop(services: services, paymentSecret: paymentSecret, development: development)
+        let shop = Shop(
+            services: services, paymentSecret: paymentSecret,
+            now: { Timestamp(sinceEpoch: world.time.withLock { $0 }) }, development: development)
         let assembly = try Assembly(
             shop.content(directory), settings: settings,
             logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }),
