@@ -180,10 +180,8 @@ public final class PostgresJournal: SharedJournal {
     public func secret(done: @escaping Done<JournalSecret>) {
         engine.read([], .keys, done) { [engine] reader, _ in
             reader.attempt([PostgresStatement(engine.statements.secret)]) { results in
-                guard let row = results.first?.first else {
-                    throw StoreError(.unavailable, "The journal's secret is gone.")
-                }
-                return JournalSecret(key: try row.bytes(0), generation: try row.bytes(1))
+                guard let rows = results.first else { throw StoreError(.unavailable, "The journal's secret is gone.") }
+                return try JournalSecret(rows)
             }
         }
     }

@@ -3,7 +3,7 @@ import PostgreSQL
 import SessionJournal
 
 /// A journal in PostgreSQL as tools look at it. Each call makes a connection.
-public struct PostgresJournalDatabase: JournalInspection {
+public struct PostgresJournalDatabase: JournalMaintenance {
     private let target: ConnectionTarget
     private let sql: Statements
 
@@ -27,6 +27,71 @@ public struct PostgresJournalDatabase: JournalInspection {
     public func export(_ id: String) throws(StoreError) -> SessionExport? {
         let reads = SessionReads(sql, .id(id), .export)
         return try read(reads.statements) { results in try reads.results(results).export() }
+    }
+
+    public func rotateKey(now: Duration, tokenLife: Duration) throws(StoreError) {
+        try change { run in
+            let rows = try run([PostgresStatement(sql.secret)])
+            let secret = try rows.first.map { try JournalSecret($0) }
+            guard let secret else { throw StoreError(.unavailable, "The journal's secret is gone.") }
+            // Each server has to know the key before one of them proves tokens by it.
+            let since = now + JournalSecret.spread
+            guard let rotated = secret.rotated(now: now, since: since, tokenLife: tokenLife) else {
+                let rest = (secret.since - now).components.seconds + 1
+                throw StoreError(
+                    .contended,
+                    "The key was changed a moment ago, and servers may not know it yet. Try again in \(rest) seconds.")
+            }
+            _ = try run(sql.replaceSecret(by: rotated))
+        }
+    }
+
+    public func signOutAll() throws(StoreError) -> Int {
+        try change { run in
+            let recent = "seen > now() - interval '\(Self.silence.components.seconds) seconds'"
+            let running = try run([PostgresStatement("SELECT count(*) FROM \(sql.schema).nodes WHERE \(recent)")])
+            if let count = try running.first?.first?.int8(0), count > 0 {
+                throw StoreError(
+                    .contended,
+                    "\(count) servers used the journal in the last \(Self.silence.components.seconds) seconds. Stop all of them first: they have sessions in memory."
+                )
+            }
+            return try run(sql.signOutAll)[2].affected
+        }
+    }
+
+    /// A server that was not seen for so long does not run: it renews itself every three seconds.
+    private static let silence: Duration = .seconds(30)
+
+    /// Changes the journal in one transaction, beside those of servers that set up their connections.
+    private func change<Value>(
+        _ body: ((_ statements: [PostgresStatement]) throws -> [PostgresRows]) throws -> Value
+    ) throws(StoreError) -> Value {
+        do {
+            // As long as it takes: there may be many sessions.
+            let deadline = ContinuousClock.now + .seconds(24 * 3600)
+            let connection = try PostgresConnection(target, deadline: .now + .seconds(10))
+            func run(_ statements: [PostgresStatement]) throws -> [PostgresRows] {
+                try connection.run(statements, deadline: deadline).rows
+            }
+            _ = try run([
+                PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED"),
+                PostgresStatement("SET LOCAL statement_timeout = 0"),
+                PostgresStatement("SELECT 1 FROM \(sql.schema).meta FOR UPDATE"),
+            ])
+            let version = try run([PostgresStatement("SELECT version FROM \(sql.schema).meta")]).first?.first?.int4(0)
+            guard version.map({ Int($0) }) == Schema.migrations.count else {
+                throw StoreError(
+                    .unavailable,
+                    "The journal in \(place) has the schema \(version ?? 0), and this program knows \(Schema.migrations.count). Use the version of the servers; one that connects brings an older schema up to date."
+                )
+            }
+            let value = try body(run)
+            _ = try run([PostgresStatement("COMMIT")])
+            return value
+        } catch {
+            throw StoreError(error, at: place)
+        }
     }
 
     private func read<Value>(

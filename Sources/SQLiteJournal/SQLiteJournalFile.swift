@@ -12,9 +12,9 @@ import SessionJournal
 
 /// A SQLite journal as tools look at it.
 ///
-/// But for `restore`, everything is only read: nothing is copied from the log, and no file is made or changed, but for the
-/// log's index when the log was left behind without one.
-public struct SQLiteJournalFile: JournalInspection {
+/// But for `restore`, `rotateKey` and `signOutAll`, everything is only read: nothing is copied from the log, and no file is
+/// made or changed, but for the log's index when the log was left behind without one.
+public struct SQLiteJournalFile: JournalMaintenance {
     private let files: JournalFiles
 
     /// The journal in a folder.
@@ -70,12 +70,15 @@ public struct SQLiteJournalFile: JournalInspection {
     }
 
     /// Makes a backup the folder's journal, while no server uses it. Each session gets a new epoch, so that cursors and
-    /// entity tags of the life that the backup does not have name nothing of this one.
+    /// entity tags of the life that the backup does not have name nothing of this one. A backup of an older schema is brought
+    /// up to date.
     ///
+    /// - Parameter signingOut: whether nobody is signed in afterwards, see `signOutAll`: the backup has tokens that were
+    ///   revoked and sessions that were ended after it was made.
     /// - Returns: how many sessions it has.
     /// - Throws: `JournalOpenError` if a server uses the folder or it cannot be made; `StoreError` with the code `invalid`
     ///   if there is a journal already, which is left alone, or if the file is no backup of one.
-    public func restore(from backup: String) throws -> Int {
+    public func restore(from backup: String, signingOut: Bool = false) throws -> Int {
         if let code = JournalFiles.makeFolder(files.folder) {
             throw StoreError(code, "The folder \(files.folder) cannot be made")
         }
@@ -95,7 +98,7 @@ public struct SQLiteJournalFile: JournalInspection {
         // Of a restore that was cut short.
         JournalFiles.remove(partial)
         do {
-            let count = try copy(backup, to: partial)
+            let count = try copy(backup, to: partial, signingOut: signingOut)
             try JournalFiles.publish(partial, as: files.database).get()
             return count
         } catch {
@@ -108,7 +111,7 @@ public struct SQLiteJournalFile: JournalInspection {
         }
     }
 
-    private func copy(_ backup: String, to partial: String) throws -> Int {
+    private func copy(_ backup: String, to partial: String, signingOut: Bool) throws -> Int {
         try JournalFiles.makePrivate(partial)
         do {
             var source = try Connection(.file(backup), access: .immutable)
@@ -118,15 +121,47 @@ public struct SQLiteJournalFile: JournalInspection {
         var target = try Connection(.file(partial), busyTimeout: .zero)
         // Without a log beside it, which would be left behind.
         try target.script("PRAGMA journal_mode = DELETE")
-        let latest = Schema.migrations.count
-        guard let version = try JournalDatabase.version(of: &target, latest: latest, path: backup) else {
+        let migrations = Schema.migrations
+        guard let version = try JournalDatabase.version(of: &target, latest: migrations.count, path: backup) else {
             throw StoreError(.invalid, "\(backup) is no backup of a journal.")
         }
+        try JournalDatabase.migrate(&target, from: version, migrations)
         return try target.transaction(.immediate) { connection in
-            try connection.execute("UPDATE sessions SET epoch = lower(hex(randomblob(8)))")
-            // An older one gets its secret when it is brought up to date.
-            if version >= Schema.firstWithSecrets { try connection.renewGeneration() }
-            return try connection.first("SELECT count(*) FROM sessions", []) { try $0.int(0) } ?? 0
+            let count = try connection.execute("UPDATE sessions SET epoch = lower(hex(randomblob(8)))")
+            if signingOut { _ = try connection.signOutAll() } else { try connection.renewGeneration() }
+            return count
+        }
+    }
+
+    public func rotateKey(now: Duration, tokenLife: Duration) throws(StoreError) {
+        try change { connection in
+            // No server runs that would have to learn the key first, so the present one is always known.
+            guard let secret = try connection.secret().rotated(now: now, since: .zero, tokenLife: tokenLife) else {
+                preconditionFailure("a key of this journal proves tokens at once")
+            }
+            try connection.replaceSecret(by: secret)
+        }
+    }
+
+    public func signOutAll() throws(StoreError) -> Int {
+        try change { connection in try connection.signOutAll() }
+    }
+
+    /// Opens the journal as a server does, while none uses it, and changes it.
+    private func change<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
+        guard JournalFiles.size(of: files.database) != nil else {
+            throw StoreError(.unavailable, "There is no journal in \(files.folder).")
+        }
+        do {
+            let lock: FolderLock
+            do { lock = try FolderLock(.exclusive, in: files.folder) } catch let error as JournalOpenError {
+                throw StoreError(.contended, error.description)
+            }
+            defer { withExtendedLifetime(lock) {} }
+            let database = try JournalDatabase(files, migrations: Schema.migrations, cachedSessions: 1)
+            return try database.connection.transaction(.immediate, body)
+        } catch {
+            throw StoreError(error, at: files.database)
         }
     }
 

@@ -16,8 +16,8 @@ public typealias Done<Value> = @Sendable (Result<Value, StoreError>) -> Void
 /// returned before its own call began, and of all whose `done` was called. A read may also see changes that are handed
 /// over before its answer. Expiry is many small changes, each at its own time until it is answered.
 public protocol Journal: Sendable {
-    /// What tokens of sessions that are not kept yet prove themselves with. The same at each call, and in every process
-    /// that uses the journal.
+    /// The secret by which tokens of sessions that are not kept yet prove themselves. The same at each call, and in every
+    /// process that uses the journal, until `JournalMaintenance` changes it.
     func secret(done: @escaping Done<JournalSecret>)
 
     /// Keeps a new session, with a credential if it is not to be anonymous.

@@ -9,7 +9,7 @@ import MVI
 ///
 /// Locks are taken in one order: the directory's, then a shard's, then that of the alarms.
 public final class MemoryJournal: Journal {
-    private let kept = JournalSecret.random()
+    private let kept = Lock(JournalSecret.random())
     let directory = Lock(MemoryDirectory())
     /// A power of two of them.
     let shards = (0..<64).map { _ in Lock(MemoryShard()) }
@@ -48,7 +48,12 @@ public final class MemoryJournal: Journal {
         alarmList.withLock { $0 = MemoryAlarms() }
     }
 
-    public func secret(done: @escaping Done<JournalSecret>) { answer(kept, done) }
+    public func secret(done: @escaping Done<JournalSecret>) { answer(kept.withLock { $0 }, done) }
+
+    /// Puts a secret in the place of the one that is there, as `JournalMaintenance` does for journals that outlive processes.
+    package func replaceSecret(by change: (JournalSecret) -> JournalSecret?) {
+        kept.withLock { $0 = change($0) ?? $0 }
+    }
 
     // MARK: Writing
 

@@ -13,16 +13,24 @@ struct SessionSeal: Sendable {
         let credential: SessionCredential
         /// When the session's life is over if nothing happens in it: time since 1970 in whole seconds.
         let until: Duration
+        /// The key that proves it.
+        let key: SymmetricKey
     }
 
     private static let proofSize = 22
     private static let claimSize = 6
 
+    /// The key that proves new tokens.
     let key: SymmetricKey
+    /// All keys, each with the end of the lives that it may prove.
+    private let keys: [(key: SymmetricKey, until: Duration)]
     private let generation: [UInt8]
 
-    init(_ secret: JournalSecret) {
-        key = SymmetricKey(data: secret.key)
+    /// - Parameter now: time since 1970.
+    init(_ secret: JournalSecret, now: Duration) {
+        key = SymmetricKey(data: secret.provingKey(at: now))
+        let former = secret.formerKeys.map { (SymmetricKey(data: $0.key), $0.until) }
+        keys = [(SymmetricKey(data: secret.key), .seconds(Int64.max))] + former
         generation = secret.generation
     }
 
@@ -32,18 +40,22 @@ struct SessionSeal: Sendable {
         let time = UInt64(clamping: rest > 0 ? seconds + 1 : seconds)
         var claim = (0..<5).map { UInt8(truncatingIfNeeded: time >> UInt64(32 - 8 * $0)) }
         claim.append(credential == .cookie ? 1 : 0)
-        return SessionToken { hash in claim + mac(claim, hash).prefix(Self.proofSize - Self.claimSize) }
+        return SessionToken { hash in claim + Self.mac(claim, hash, key).prefix(Self.proofSize - Self.claimSize) }
     }
 
     /// What a token that this server gave says; nil for every other one.
     func claim(of token: SessionToken) -> Claim? {
         guard let proof = token.proof, proof.count == Self.proofSize else { return nil }
         let claim = Array(proof.prefix(Self.claimSize))
-        // Every byte is looked at, so that the time that this takes says nothing.
-        let difference = zip(proof.dropFirst(Self.claimSize), mac(claim, token.hash)).reduce(0) { $0 | ($1.0 ^ $1.1) }
-        guard difference == 0, claim[5] <= 1 else { return nil }
-        let seconds = claim.prefix(5).reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        return Claim(credential: claim[5] == 1 ? .cookie : .bearer, until: .seconds(seconds))
+        let until: Duration = .seconds(claim.prefix(5).reduce(Int64(0)) { $0 << 8 | Int64($1) })
+        for (key, end) in keys {
+            // Every byte is looked at, so that the time that this takes says nothing.
+            let difference = zip(proof.dropFirst(Self.claimSize), Self.mac(claim, token.hash, key))
+                .reduce(0) { $0 | ($1.0 ^ $1.1) }
+            guard difference == 0, claim[5] <= 1, until <= end else { continue }
+            return Claim(credential: claim[5] == 1 ? .cookie : .bearer, until: until, key: key)
+        }
+        return nil
     }
 
     /// The record of a session that is not kept.
@@ -54,15 +66,18 @@ struct SessionSeal: Sendable {
         let made = claim.until - life
         return SessionRecord(
             // Of another life the tombstones stand for another time: a log that began anew after one is another log.
-            id: name("id", hash), tokenHash: hash, epoch: name("epoch \(life.components.seconds)", hash, generation),
+            id: Self.name("id", hash, claim.key), tokenHash: hash,
+            epoch: Self.name("epoch \(life.components.seconds)", hash, claim.key, generation),
             credential: claim.credential, created: made, lastSeen: made)
     }
 
-    private func mac(_ claim: [UInt8], _ hash: TokenHash) -> [UInt8] {
+    private static func mac(_ claim: [UInt8], _ hash: TokenHash, _ key: SymmetricKey) -> [UInt8] {
         Array(HMAC<SHA256>.authenticationCode(for: Array("token".utf8) + claim + hash.bytes, using: key))
     }
 
-    private func name(_ purpose: String, _ hash: TokenHash, _ more: [UInt8] = []) -> String {
+    private static func name(
+        _ purpose: String, _ hash: TokenHash, _ key: SymmetricKey, _ more: [UInt8] = []
+    ) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array(purpose.utf8) + more + hash.bytes, using: key)
         return Epoch.name(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }

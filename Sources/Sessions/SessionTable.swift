@@ -106,10 +106,18 @@ package final class SessionTable: Sendable {
 
     func withSeal(_ body: @escaping @Sendable (Result<SessionSeal, StoreError>) -> Void) {
         if let seal = totals.withLock({ $0.seal }) { return body(.success(seal)) }
+        readSeal(body)
+    }
+
+    /// Asks the journal for its secret again, which tools may change beside servers that share it. If it cannot be read the
+    /// last one stays. Called every few seconds.
+    package func refreshSeal() { readSeal { _ in } }
+
+    private func readSeal(_ body: @escaping @Sendable (Result<SessionSeal, StoreError>) -> Void) {
         environment.journal.secret { [self] result in
             body(
                 result.map { secret in
-                    let seal = SessionSeal(secret)
+                    let seal = SessionSeal(secret, now: environment.time.sinceEpoch())
                     totals.withLock { $0.seal = seal }
                     return seal
                 })

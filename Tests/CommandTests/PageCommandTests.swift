@@ -32,7 +32,8 @@ struct PageCommandTests {
         "docs/deployment.md": [
             "script/image": .notHere("the images of Docker Hub"), "docker ": .notHere("a Docker engine"),
             "mvi-server sessions": .typed, "mvi-server export": .typed, "mvi-server backup": .typed,
-            "mvi-server restore": .typed, "MVI_JOURNAL=": .other("PostgresJournalTests"),
+            "mvi-server restore": .typed, "mvi-server sign-out": .typed, "mvi-server rotate-key": .typed,
+            "MVI_JOURNAL=": .other("PostgresJournalTests"),
         ],
         "docs/doctor.md": ["mvi-server doctor": .other("script/trial doctor")],
         "docs/fixtures.md": ["mvi-server sessions": .typed, "mvi-server export": .typed],

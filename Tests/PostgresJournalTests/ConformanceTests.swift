@@ -33,6 +33,13 @@ import Testing
         try await withEmptySchema { schema in try await check.run(reopening: true) { try await schema.journal() } }
     }
 
+    @Test(arguments: MaintenanceCheck.all)
+    func `tools keep every promise of their own`(_ check: MaintenanceCheck) async throws {
+        try await withEmptySchema { schema in
+            try await check.run(with: try schema.tool()) { try await schema.journal() }
+        }
+    }
+
     @Test(arguments: SharedJournalCheck.all)
     func `servers that share the journal find what they are promised`(_ check: SharedJournalCheck) async throws {
         try await withEmptySchema { schema in try await check.run { try await schema.journal() } }

@@ -45,6 +45,41 @@ import Testing
         await third.close()
     }
 
+    @Test func `nobody is signed out while a server uses the journal, and its key is not replaced twice at once`()
+        async throws
+    {
+        let schema = try await TestSchema()
+        let journal = try await schema.journal()
+        let session = try await journal.newSession()
+        let node = NodeRecord(id: .random(), address: "a:1")
+        try await awaitResult { journal.join(node, done: $0) }.get()
+        let tool = try schema.tool()
+        let error = #expect(throws: StoreError.self) { try tool.signOutAll() }
+        #expect(error?.code == .contended && error?.detail.contains("Stop all of them first") == true)
+        #expect(try await isNamed(session, in: journal))
+
+        // Beside servers that run: they read the secret now and then.
+        let (old, now) = (try await secret(of: journal), Duration.seconds(1_000_000))
+        try tool.rotateKey(now: now, tokenLife: .seconds(60))
+        let new = try await secret(of: journal)
+        #expect(new.formerKeys.map(\.key) == [old.key] && new.since == now + JournalSecret.spread)
+        let soon = now + .seconds(1)
+        let early = #expect(throws: StoreError.self) { try tool.rotateKey(now: soon, tokenLife: .seconds(60)) }
+        #expect(early?.code == .contended && early?.detail.contains("Try again in 120 seconds") == true)
+        #expect(try await secret(of: journal) == new)
+
+        // One that was killed is not waited for.
+        try await schema.run("UPDATE @.nodes SET seen = now() - interval '1 minute'")
+        #expect(try tool.signOutAll() == 1)
+        #expect(try await !isNamed(session, in: journal))
+        await journal.close()
+    }
+
+    /// Whether the session's token names it.
+    private func isNamed(_ session: TestSession, in journal: PostgresJournal) async throws -> Bool {
+        if case .found = try await journal.load(session) { true } else { false }
+    }
+
     private func secret(of journal: PostgresJournal) async throws -> JournalSecret {
         try await awaitResult { journal.secret(done: $0) }.get()
     }

@@ -10,4 +10,10 @@ import Testing
         let folder = try TemporaryFolder()
         try await check.run(reopening: reopening) { try await folder.journal() }
     }
+
+    @Test(arguments: MaintenanceCheck.all)
+    func `tools keep every promise of their own`(_ check: MaintenanceCheck) async throws {
+        let folder = try TemporaryFolder()
+        try await check.run(with: folder.file()) { try await folder.journal() }
+    }
 }

@@ -35,6 +35,14 @@ final class TestedJournal: Sendable {
         return reopens
     }
 
+    /// Runs `body` while the journal is closed, then opens it again.
+    func closed<Value>(_ body: () throws -> Value) async throws -> Value {
+        await journal.close()
+        let value = try body()
+        try await openAgain()
+        return value
+    }
+
     private func openAgain() async throws {
         let again = try await open()
         current.withLock { $0 = again }

@@ -19,6 +19,8 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
                 HealthCommand<Command>.self,
                 BackupCommand<Command>.self,
                 RestoreCommand<Command>.self,
+                SignOutCommand<Command>.self,
+                RotateKeyCommand<Command>.self,
                 SessionsCommand<Command>.self,
                 ExportCommand<Command>.self,
                 SchemaCommand<Command>.self,

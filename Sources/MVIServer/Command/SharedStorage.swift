@@ -9,8 +9,8 @@ public protocol SharedStorage: Sendable {
     func journal(_ settings: ServerSettings, logger: Logger) async throws -> any SharedJournal
     /// How the servers reach each other. The server closes it.
     func peers() -> any PeerTransport
-    /// The same journal for the commands that look into it.
-    func inspection(_ settings: ServerSettings) throws(SettingError) -> any JournalInspection
+    /// The same journal for the commands that look into it and change it.
+    func maintenance(_ settings: ServerSettings) throws(SettingError) -> any JournalMaintenance
 }
 
 extension FeatureServer {

@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import SessionJournal
+import Sessions
 
 /// The seal of requests between nodes, once the journal has said its secret.
 final class NodeKey: Sendable {
@@ -11,12 +12,22 @@ final class NodeKey: Sendable {
     }
 
     private let journal: any Journal
+    private let time: TimeSource
     private let state = Lock(State())
 
     /// A key that asks the journal at once, so that the first request finds it there.
-    init(_ journal: any Journal) {
-        self.journal = journal
+    init(_ journal: any Journal, _ time: TimeSource) {
+        (self.journal, self.time) = (journal, time)
         ask { _ in }
+    }
+
+    /// Asks the journal again: its key may be another one. If it cannot be read the last seal stays.
+    func refresh() {
+        journal.secret { [self] result in
+            guard let secret = try? result.get() else { return }
+            let seal = NodeSeal(secret, now: time.sinceEpoch())
+            state.withLock { $0.seal = seal }
+        }
     }
 
     /// The seal if it is there; if not the journal is asked for it.
@@ -39,7 +50,7 @@ final class NodeKey: Sendable {
         if let seal { return done(.success(seal)) }
         guard isFirst else { return }
         journal.secret { [self] result in
-            let result = result.map { NodeSeal($0) }
+            let result = result.map { NodeSeal($0, now: time.sinceEpoch()) }
             let waiters = state.withLock { state in
                 state.seal = try? result.get()
                 state.isAsking = false

@@ -21,12 +21,15 @@ package final class NodeLink: Sendable {
         _ node: NodeID, _ transport: any PeerTransport, _ environment: SessionEnvironment, logger: Logger? = nil
     ) {
         (self.node, time, self.logger) = (node, environment.time, logger)
-        key = NodeKey(environment.journal)
+        key = NodeKey(environment.journal, environment.time)
         client = PeerClient(node, transport, key, environment.time)
     }
 
     /// Has what other nodes ask for done by `requests` from now on.
     package func connect(_ requests: any NodeRequests) { endpoints.connect(requests) }
+
+    /// Reads the key again that requests between nodes are proven by. Called every few seconds.
+    func refreshKey() { key.refresh() }
 
     /// Judges the head of a request with a stamp.
     ///

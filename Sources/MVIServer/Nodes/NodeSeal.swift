@@ -19,11 +19,22 @@ struct NodeSeal: Sendable {
         case bad
     }
 
+    /// The key for requests of this node.
     private let key: SymmetricKey
+    /// The keys that requests of other nodes may be proven by.
+    private let keys: [SymmetricKey]
 
-    init(_ secret: JournalSecret) {
-        key = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: secret.key), info: Array("mvi-server: requests between nodes".utf8),
+    /// - Parameter now: time since 1970.
+    init(_ secret: JournalSecret, now: Duration = .zero) {
+        key = Self.key(secret.provingKey(at: now))
+        // Another node's clock may be behind, and a stamp lives for a while.
+        let former = now < secret.since + JournalSecret.spread ? secret.formerKeys.prefix(1).map(\.key) : []
+        keys = ([secret.key] + former).map(Self.key)
+    }
+
+    private static func key(_ secret: [UInt8]) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: secret), info: Array("mvi-server: requests between nodes".utf8),
             outputByteCount: 32)
     }
 
@@ -46,7 +57,10 @@ struct NodeSeal: Sendable {
         let message = Self.message(
             stamp, method: head.method, target: String(decoding: target, as: UTF8.self),
             fields: ForwardedFields.select(ForwardedFields.all, from: head.fields))
-        guard HMAC<SHA256>.isValidAuthenticationCode(proof, authenticating: message, using: key) else { return .bad }
+        let isProven = keys.contains { key in
+            HMAC<SHA256>.isValidAuthenticationCode(proof, authenticating: message, using: key)
+        }
+        guard isProven else { return .bad }
         let age = now - .milliseconds(stamp.time)
         let isInTime = age <= Self.life && .zero - age <= Self.life
         return isInTime ? .good(stamp) : .outOfTime(by: age)

@@ -27,6 +27,8 @@ struct NodeService: Service {
                 count += 1
                 if count.isMultiple(of: Self.beatsBetweenComparisons) {
                     sessions.compareMarks()
+                    sessions.refreshSeal()
+                    assembly.link?.refreshKey()
                     tellOfWatchers()
                 }
             } while (try? await Task.sleep(for: Self.interval)) != nil

@@ -3,7 +3,7 @@
 /// A migration that was ever released is never changed: another one is added. `@` stands for the schema's name.
 enum Schema {
     /// Their number is the `version` of a database to which all of them were applied.
-    static let migrations = [first, second]
+    static let migrations = [first, second, third]
 
     /// How long an era is, in seconds: labels and receipts of one era lie in partitions of their own.
     static let eraSeconds = 86_400
@@ -196,5 +196,11 @@ enum Schema {
         -- Until when the node that fires a reminder is waited for.
         ALTER TABLE @.reminders ADD COLUMN claimed_until timestamptz;
         ALTER TABLE @.reminders SET (fillfactor = 80);
+        """
+
+    /// Keys that another one replaced, and from when on the present one proves tokens: see `JournalSecret`.
+    private static let third = """
+        ALTER TABLE @.meta ADD COLUMN key_since bigint NOT NULL DEFAULT 0;
+        CREATE TABLE @.former_keys (key bytea NOT NULL, until bigint NOT NULL);
         """
 }

@@ -241,6 +241,51 @@ extension Statements {
             }
     }
 
-    /// The secret of sessions that are not kept yet.
-    var secret: String { "SELECT key, generation FROM \(schema).meta" }
+    /// The secret of sessions that are not kept yet: a row for each former key, or one without any.
+    var secret: String {
+        """
+        SELECT m.key, m.key_since, m.generation, f.key, f.until
+        FROM \(schema).meta AS m LEFT JOIN \(schema).former_keys AS f ON true ORDER BY f.until DESC
+        """
+    }
+
+    /// Puts a secret in the place of the one that is there.
+    func replaceSecret(by secret: JournalSecret) -> [PostgresStatement] {
+        [
+            PostgresStatement(
+                "UPDATE \(schema).meta SET key = $1, key_since = $2, generation = $3",
+                [.bytea(secret.key), .time(secret.since), .bytea(secret.generation)]),
+            PostgresStatement("DELETE FROM \(schema).former_keys"),
+        ]
+            + secret.formerKeys.map { former in
+                PostgresStatement(
+                    "INSERT INTO \(schema).former_keys (key, until) VALUES ($1, $2)",
+                    [.bytea(former.key), .time(former.until)])
+            }
+    }
+
+    /// See `JournalMaintenance.signOutAll`. The third one's rows are the sessions.
+    var signOutAll: [PostgresStatement] {
+        [
+            PostgresStatement("DELETE FROM \(schema).credentials"),
+            PostgresStatement("DELETE FROM \(schema).tokens WHERE session IS NOT NULL"),
+            // Random bytes are the hash of no token that anybody has.
+            PostgresStatement(
+                "UPDATE \(schema).sessions SET token = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))"
+            ),
+            PostgresStatement(
+                "INSERT INTO \(schema).tokens (token, session) SELECT token, key FROM \(schema).sessions"),
+        ] + replaceSecret(by: .random())
+    }
+}
+
+extension JournalSecret {
+    /// The secret of the rows that `Statements.secret` reads.
+    init(_ rows: PostgresRows) throws {
+        guard let row = rows.first else { throw StoreError(.unavailable, "The journal's secret is gone.") }
+        let formerKeys = try rows.rows.filter { !$0.isNull(3) }
+            .map { FormerKey(key: try $0.bytes(3), until: try $0.time(4)) }
+        self.init(
+            key: try row.bytes(0), since: try row.time(1), formerKeys: formerKeys, generation: try row.bytes(2))
+    }
 }

@@ -22,7 +22,38 @@ extension Connection {
         guard let key = try secret("key"), let generation = try secret("generation"), key.count == 32 else {
             throw StoreError(.unavailable, "The journal's secret is damaged.")
         }
-        return JournalSecret(key: key, generation: generation)
+        let formerKeys = try query("SELECT name, value FROM secrets WHERE name GLOB ? || '*'", [.text(Self.formerKey)])
+        {
+            row in
+            guard let until = Int64(try row.text(0).dropFirst(Self.formerKey.count)) else {
+                throw StoreError(.unavailable, "The journal's secret is damaged.")
+            }
+            return JournalSecret.FormerKey(key: try row.blob(1), until: .nanoseconds(until))
+        }
+        return JournalSecret(
+            key: key, formerKeys: formerKeys.sorted { $0.until > $1.until }, generation: generation)
+    }
+
+    /// What the name of a former key's row begins with. The rest is the end of the lives of its tokens, in nanoseconds since
+    /// 1970.
+    private static let formerKey = "former key until "
+
+    /// Puts a secret in the place of the one that is there.
+    mutating func replaceSecret(by secret: JournalSecret) throws {
+        try execute("DELETE FROM secrets")
+        let formerKeys = secret.formerKeys.map { (Self.formerKey + "\($0.until.nanoseconds)", $0.key) }
+        for (name, value) in [("key", secret.key), ("generation", secret.generation)] + formerKeys {
+            try execute("INSERT INTO secrets (name, value) VALUES (?, ?)", [.text(name), .blob(value)])
+        }
+    }
+
+    /// See `JournalMaintenance.signOutAll`.
+    mutating func signOutAll() throws -> Int {
+        try execute("DELETE FROM credentials")
+        // Random bytes are the hash of no token that anybody has.
+        let count = try execute("UPDATE sessions SET token = randomblob(32)")
+        try replaceSecret(by: .random())
+        return count
     }
 
     private mutating func secret(_ name: String) throws -> [UInt8]? {

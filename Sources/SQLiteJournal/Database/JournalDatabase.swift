@@ -137,7 +137,7 @@ final class JournalDatabase {
             """)
     }
 
-    private static func migrate(_ connection: inout Connection, from version: Int, _ migrations: [String]) throws {
+    static func migrate(_ connection: inout Connection, from version: Int, _ migrations: [String]) throws {
         for (index, migration) in migrations.enumerated().dropFirst(version) {
             try connection.transaction { connection in
                 try connection.script(migration)

@@ -211,7 +211,4 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX reminders_by_due ON reminders (due, session);
         """
-
-    /// The first schema in which a session's secret is kept, see `JournalSecret`.
-    static let firstWithSecrets = 3
 }

@@ -22,6 +22,7 @@ struct NodeSealTests {
         var target = "/features/probe/intents?a=b"
         var fields = NodeSealTests.fields
         var stamp: String
+        var receiver = NodeSeal(NodeSealTests.secret)
 
         init(_ seal: NodeSeal = NodeSeal(NodeSealTests.secret), _ stamp: NodeStamp = NodeSealTests.stamp) {
             self.stamp = ""
@@ -33,7 +34,7 @@ struct NodeSealTests {
             let head = RequestHead(
                 method: method, path: Array(parts[0].utf8), query: parts.count > 1 ? Array(parts[1].utf8) : nil,
                 fields: HeaderFields(fields + (stamp.isEmpty ? [] : [(NodeStamp.shownField, stamp)])))
-            return NodeSeal(NodeSealTests.secret).open(head, now: now)
+            return receiver.open(head, now: now)
         }
     }
 
@@ -117,6 +118,27 @@ struct NodeSealTests {
         // The journal put back to an earlier time is the same one.
         let later = NodeSeal(JournalSecret(key: Self.secret.key, generation: Array(2...17)))
         #expect(Arrived(later).finding() == .good(Self.stamp))
+    }
+
+    @Test("while a key is replaced nodes understand each other, and then the old one is bad")
+    func rotation() throws {
+        let before = Self.secret
+        let since = Self.now + JournalSecret.spread
+        let after = try #require(before.rotated(now: Self.now, since: since, tokenLife: .seconds(86_400)))
+        func finding(_ sender: NodeSeal, _ receiver: NodeSeal) -> NodeSeal.Finding {
+            var arrived = Arrived(sender)
+            arrived.receiver = receiver
+            return arrived.finding()
+        }
+        let unaware = NodeSeal(before, now: Self.now)
+        let (waiting, using) = (NodeSeal(after, now: since - .seconds(1)), NodeSeal(after, now: since))
+        for (sender, receiver) in [
+            (unaware, waiting), (waiting, unaware), (unaware, using), (waiting, using), (using, waiting),
+            (using, using),
+        ] { #expect(finding(sender, receiver) == .good(Self.stamp)) }
+        #expect(finding(using, unaware) == .bad)
+        let settled = NodeSeal(after, now: since + JournalSecret.spread)
+        #expect(finding(unaware, settled) == .bad && finding(using, settled) == .good(Self.stamp))
     }
 
     @Test("a request is good for a minute, by a clock that goes before or after")

@@ -31,6 +31,11 @@ struct TestSchema: Sendable {
             database: url ?? cluster.url(user: user), logger: logger, options: options)
     }
 
+    /// The journal in it, as tools use it.
+    func tool() throws -> PostgresJournalDatabase {
+        try #require(PostgresJournalDatabase(database: cluster.url(user: "mvi"), schema: name))
+    }
+
     /// A number that a query gives.
     func number(_ sql: String) async throws -> Int64 {
         try #require(try await cluster.run(sql.replacing("@", with: name)).first).int8(0)

@@ -21,21 +21,21 @@ extension ServerProgram {
     }
 
     /// The journal that servers share; nil if the settings name one of this server alone.
-    func sharedJournal() async throws -> (any JournalInspection)? {
+    func sharedJournal() async throws -> (any JournalMaintenance)? {
         let (settings, command) = try await settings()
         guard case .postgres = settings.journal else { return nil }
         guard let storage = command.sharedStorage else {
             throw CommandFailure("--journal names PostgreSQL, which this program was built without: see sharedStorage.")
         }
         do throws(SettingError) {
-            return try storage.inspection(settings)
+            return try storage.maintenance(settings)
         } catch {
             throw CommandFailure("\(error)")
         }
     }
 
-    /// The journal that the settings name, to be looked into.
-    func journal() async throws -> any JournalInspection {
+    /// The journal that the settings name, to be looked into and changed.
+    func journal() async throws -> any JournalMaintenance {
         if let shared = try await sharedJournal() { return shared }
         if case .memory = try await settings().server.journal {
             throw CommandFailure("With --journal memory nothing is kept. Give the journal that the server was given.")
