@@ -8,9 +8,11 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 
-# A layer of its own: fetched again only when the dependencies change.
-COPY Package.swift ./
-RUN swift package resolve
+# A layer of its own: fetched again only when the dependencies change. A release has Package.resolved, by which they are the
+# same to the last byte; without it they are of the versions that Package.versions lists, or the build ends here.
+COPY Package.swift Package.versions Package.resolve[d] ./
+COPY script/packages script/packages
+RUN swift package resolve && script/packages
 
 # Everything that a target compiles or embeds.
 COPY openapi.yaml openapi-admin.yaml ./

@@ -1,0 +1,117 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `script/packages` and `script/lib/vulnerabilities.py`, in a folder with packages of a test's own.
+@Suite("The list of packages", .timeLimit(.minutes(5)))
+struct PackagesTests {
+    private static let root = "\(#filePath)".replacing(#/Tests/CommandTests/.*$/#, with: "")
+
+    /// A folder with the scripts and what was resolved.
+    private func folder(_ versions: [String: String]) throws -> TemporaryFolder {
+        let temporary = try TemporaryFolder()
+        _ = try temporary.folder("script")
+        _ = try temporary.folder("script/lib")
+        for script in ["script/packages", "script/lib/vulnerabilities.py"] {
+            try FileManager.default.copyItem(atPath: Self.root + script, toPath: "\(temporary.path)/\(script)")
+        }
+        try resolve(versions, in: temporary)
+        return temporary
+    }
+
+    /// Writes what `swift package resolve` writes.
+    private func resolve(_ versions: [String: String], in temporary: TemporaryFolder) throws {
+        let pins = versions.sorted { $0.key > $1.key }.map { name, version in
+            """
+                {
+                  "identity" : "\(name)",
+                  "kind" : "remoteSourceControl",
+                  "location" : "https://github.com/some/\(name).git",
+                  "state" : {
+                    "revision" : "0f7a7a1376bd37a3474591497430631c7189718d",
+                    "version" : "\(version)"
+                  }
+                }
+            """
+        }
+        let text = "{\n  \"pins\" : [\n\(pins.joined(separator: ",\n"))\n  ],\n  \"version\" : 3\n}\n"
+        try text.write(toFile: "\(temporary.path)/Package.resolved", atomically: true, encoding: .utf8)
+    }
+
+    private func run(_ command: String, in folder: TemporaryFolder) async throws -> (code: Int32, text: String) {
+        try await Tool.bash.output(["-c", "cd \(folder.path)\n\(command)"])
+    }
+
+    @Test func `what was resolved is what the list has, and any difference is an error that says what to do`()
+        async throws
+    {
+        let folder = try folder(["a": "1.2.3", "b-c": "4.0.0"])
+        try await #expect(run("script/packages --update", in: folder).code == 0)
+        try await #expect(run("script/packages", in: folder).code == 0)
+        for (versions, lines) in [
+            (["a": "1.2.4", "b-c": "4.0.0"], ["< a 1.2.3", "> a 1.2.4"]), (["b-c": "4.0.0"], ["< a 1.2.3"]),
+            (["a": "1.2.3", "b-c": "4.0.0", "d": "1.0.0"], ["> d 1.0.0"]),
+        ] {
+            try resolve(versions, in: folder)
+            let (code, text) = try await run("script/packages", in: folder)
+            #expect(code == 1 && text.contains("script/packages --update"))
+            #expect(text.split(separator: "\n").filter { "<>".contains($0.prefix(1)) }.map(String.init) == lines)
+            // The one command.
+            try await #expect(run("script/packages --update && script/packages", in: folder).code == 0)
+            try resolve(["a": "1.2.3", "b-c": "4.0.0"], in: folder)
+            try await #expect(run("script/packages --update", in: folder).code == 0)
+        }
+        try FileManager.default.removeItem(atPath: "\(folder.path)/Package.resolved")
+        let (code, text) = try await run("script/packages", in: folder)
+        #expect(code == 1 && text.contains("swift package resolve"))
+    }
+
+    @Test func `the list of this repository is that of what these tests were built with`() async throws {
+        let (code, text) = try await Tool.bash.output(["\(Self.root)script/packages"])
+        #expect(code == 0, "\(text)")
+    }
+
+    @Test func `the bill of materials has each package and what else is given`() async throws {
+        struct Bill: Decodable {
+            struct Component: Decodable { let name, version, purl: String }
+            let bomFormat, specVersion: String
+            let components: [Component]
+        }
+        let folder = try folder(["a": "1.2.3", "b-c": "4.0.0"])
+        let more = #"{"type":"library","name":"libc6","version":"2.36","purl":"pkg:deb/debian/libc6@2.36"}"#
+        let (code, text) = try await run("echo '\(more)' | script/packages --sbom server", in: folder)
+        #expect(code == 0)
+        let bill = try JSONDecoder().decode(Bill.self, from: Data(text.utf8))
+        #expect(bill.bomFormat == "CycloneDX" && bill.specVersion == "1.5")
+        #expect(bill.components.map(\.name) == ["a", "b-c", "libc6"])
+        #expect(bill.components.map(\.purl).first == "pkg:swift/github.com/some/a@1.2.3")
+    }
+
+    @Test(arguments: [
+        (#"{"type":"SEMVER","events":[{"introduced":"0"},{"fixed":"1.2.4"}]}"#, true),
+        (#"{"type":"SEMVER","events":[{"introduced":"0"},{"fixed":"1.2.3"}]}"#, false),
+        (#"{"type":"SEMVER","events":[{"introduced":"1.2.3"}]}"#, true),
+        (#"{"type":"SEMVER","events":[{"introduced":"1.10.0"}]}"#, false),
+        (
+            #"{"type":"SEMVER","events":[{"introduced":"0"},{"fixed":"1.0.0"},{"introduced":"1.2.0"},{"fixed":"1.9.0"}]}"#,
+            true
+        ),
+        (#"{"type":"SEMVER","events":[{"introduced":"0"},{"last_affected":"1.2.3"}]}"#, true),
+        (#"{"type":"SEMVER","events":[{"introduced":"0"},{"last_affected":"1.2.3-rc1"}]}"#, false),
+    ])
+    func `a version in the range of a known vulnerability is found`(range: String, isFound: Bool) async throws {
+        let folder = try folder(["a": "1.2.3", "b-c": "4.0.0"])
+        try await #expect(run("script/packages --update", in: folder).code == 0)
+        let record = #"""
+            {"id":"X-1","summary":"a fault","affected":[{"package":{"ecosystem":"SwiftURL","name":"github.com/some/NAME"},
+            "ranges":[\#(range)]}]}
+            """#
+        for (name, isHere) in [("a", true), ("other", false)] {
+            try record.replacing("NAME", with: name)
+                .write(toFile: "\(folder.path)/record.json", atomically: true, encoding: .utf8)
+            let (code, text) = try await run("script/lib/vulnerabilities.py record.json", in: folder)
+            #expect(code == (isFound && isHere ? 1 : 0), "\(text)")
+            if isFound, isHere { #expect(text == "github.com/some/a 1.2.3: X-1 a fault\n") }
+        }
+    }
+}
