@@ -58,7 +58,7 @@ package final class Application: RequestHandler {
                 sessions, credentials, crossSite, identity, bodyLimit: settings.bodyLimit, forwarder: forwarder
             ).all
                 + StateEndpoints(
-                    sessions: sessions, crossSite: crossSite, identity: identity, forwarder: forwarder
+                    sessions: sessions, crossSite: crossSite, forwarder: forwarder
                 ).all
                 + StreamEndpoints(
                     sessions: sessions, credentials: credentials, crossSite: crossSite, quotas: quotas,

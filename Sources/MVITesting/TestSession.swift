@@ -97,20 +97,20 @@ final class TestSession: Sendable {
 
     /// Has a store in memory, made or loaded if it is not there.
     func open(_ feature: FeatureID, for principal: Principal?) async -> Result<Void, StoreError>? {
-        await answer { session, done in session.state(of: feature, for: principal) { done($0.map { _ in }) } }
+        await answer { session, done in session.state(of: feature, for: SessionClient(principal: principal)) { done($0.map { _ in }) } }
     }
 
     /// The same from where nothing can be awaited: with a journal in memory it is over when this returns, unless the store
     /// fails to be there.
     func openNow(_ feature: FeatureID, for principal: Principal?, _ failed: @escaping @Sendable (StoreError) -> Void) {
-        session.state(of: feature, for: principal) { result in
+        session.state(of: feature, for: SessionClient(principal: principal)) { result in
             if case .failure(let error) = result { failed(error) }
         }
     }
 
     func send(_ body: [UInt8], to feature: FeatureID, as principal: Principal?) async -> IntentResult? {
         await answer { session, done in
-            session.send(IntentRequest(body: body, wantsState: false, principal: principal), to: feature) { done($0) }
+            session.send(IntentRequest(body: body, wantsState: false, client: SessionClient(principal: principal)), to: feature) { done($0) }
         }
     }
 

@@ -12,7 +12,9 @@ extension CredentialChange {
         guard tokens.count == kept.count, tokens.isDisjoint(with: removed),
             Set(kept.lazy.map(\.number)).count == kept.count
         else { return StoreError(.invalid, "A change of credentials names a token or a number twice.") }
-        guard Subject.isSame(expecting, owner) else { return .credentialsChanged }
+        guard Subject.isSame(expecting, owner),
+            requires.allSatisfy({ required in credentials.contains { $0.token == required } })
+        else { return .credentialsChanged }
         // Two writers that add a credential each come to the same number.
         let others = credentials.lazy.filter { !tokens.contains($0.token) && !removed.contains($0.token) }
         let numbers = Set(others.map(\.number))

@@ -35,6 +35,9 @@ public struct JournalBatch: Sendable {
     public var epoch: String?
     /// Who owns the session: another owner, or none, is another head. Journals of one process need not look at it.
     public var expectedOwner: SessionOwner?
+    /// How often access to the session was changed, as far as its writer knows: another count is another head. Nil where no
+    /// other process writes; journals of one process need not look at it.
+    public var expectedAccess: UInt64?
     /// What becomes of the owner; nil if it stays.
     public var ownerChange: OwnerChange?
 
@@ -43,8 +46,9 @@ public struct JournalBatch: Sendable {
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
         recordings: [RecordedTurn] = [], recordingLimit: Int = 0, forgottenReceipts: [ReceiptKey] = [],
         firstLabel: LabelID? = nil, lostLabels: LostLabels? = nil, epoch: String? = nil,
-        expectedOwner: SessionOwner? = nil, ownerChange: OwnerChange? = nil
+        expectedOwner: SessionOwner? = nil, expectedAccess: UInt64? = nil, ownerChange: OwnerChange? = nil
     ) {
+        self.expectedAccess = expectedAccess
         (self.session, self.expecting, self.head, self.time) = (session, expecting, head, time)
         (self.stores, self.labels, self.receipts) = (stores, labels, receipts)
         (self.reminders, self.recordings, self.recordingLimit) = (reminders, recordings, recordingLimit)

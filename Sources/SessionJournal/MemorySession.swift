@@ -77,7 +77,9 @@ final class MemorySession {
                 return .duplicate(known)
             }
         }
-        guard batch.expecting == head, batch.expectedOwner == owner?.owner else { return .conflict }
+        guard batch.expecting == head, batch.expectedOwner == owner?.owner,
+            batch.expectedAccess ?? accessChanges == accessChanges
+        else { return .conflict }
         let fault = batch.fault(storeCount: stores.count) { index(of: $0) != nil }
         if let fault { return .failed(fault) }
 

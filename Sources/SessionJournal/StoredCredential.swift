@@ -14,25 +14,16 @@ public struct StoredCredential: Sendable, Hashable {
     public var principal: [UInt8]
     /// Time since 1970.
     public var made: Duration
-    /// Nil as long as it is good.
-    public var revocation: Revocation?
-
-    /// A credential that a newer one has replaced.
-    public struct Revocation: Sendable, Hashable {
-        /// Until when the request that replaced it may be repeated: time since 1970.
-        public var until: Duration
-        /// The SHA-256 of what that request proved an identity by.
-        public var proof: [UInt8]
-
-        public init(until: Duration, proof: [UInt8]) { (self.until, self.proof) = (until, proof) }
-    }
+    /// Until when the request that replaced it with a newer credential may be repeated: time since 1970. Nil as long as it
+    /// is good.
+    public var revokedUntil: Duration?
 
     public init(
         token: TokenHash, kind: SessionCredential, number: Int, principal: [UInt8], made: Duration,
-        revocation: Revocation? = nil
+        revokedUntil: Duration? = nil
     ) {
         (self.token, self.kind, self.number, self.principal) = (token, kind, number, principal)
-        (self.made, self.revocation) = (made, revocation)
+        (self.made, self.revokedUntil) = (made, revokedUntil)
     }
 }
 
@@ -49,15 +40,18 @@ public struct CredentialChange: Sendable {
     public var kept: [StoredCredential]
     /// Forgotten; those that are not there are passed over.
     public var removed: [TokenHash]
+    /// Credentials that the session must have; else nothing is kept and the change fails with `contended`: one that was
+    /// signed out meanwhile is not renewed.
+    public var requires: [TokenHash]
     /// Until when the tokens of those removed are remembered as ended: time since 1970.
     public var tombstoneUntil: Duration
 
     public init(
         session: SessionKey, expecting: Subject?, subject: Subject?, kept: [StoredCredential] = [],
-        removed: [TokenHash] = [], tombstoneUntil: Duration = .zero
+        removed: [TokenHash] = [], requires: [TokenHash] = [], tombstoneUntil: Duration = .zero
     ) {
         (self.session, self.expecting, self.subject, self.kept) = (session, expecting, subject, kept)
-        (self.removed, self.tombstoneUntil) = (removed, tombstoneUntil)
+        (self.removed, self.requires, self.tombstoneUntil) = (removed, requires, tombstoneUntil)
     }
 }
 

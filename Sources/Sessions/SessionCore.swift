@@ -27,6 +27,9 @@ struct SessionCore {
     var lastCredential = 0
     /// How often it was changed who may use the session, as far as that is known: see `SessionMark`.
     var accessChanges: UInt64 = 0
+    /// Which clients are kept out, and how often access to the session was changed here: see `Session+gate.swift`.
+    var gate = SessionGate.open
+    var accessGeneration: UInt64 = 0
     /// When it was last asked whether other nodes changed it, on the monotonic clock.
     var confirmed: Duration
     /// What each credential may not see, by its number; nil if there are no access rules.

@@ -298,6 +298,7 @@ package final class SessionTable: Sendable {
 
     /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
     package func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+        session.closeAll()
         let (key, isBeingKept) = session.core.withLock { ($0.key, $0.keepers != nil) }
         let until = tombstoneUntil(session)
         if key == nil, !isBeingKept {

@@ -44,8 +44,11 @@ package struct SessionToken: Sendable, Equatable {
     /// The characters.
     package var text: String { String(decoding: characters, as: UTF8.self) }
 
+    /// The characters of the random bits.
+    var random: ArraySlice<UInt8> { characters.prefix(Self.randomLength) }
+
     /// That of the random bits, by which the session is known.
-    var hash: TokenHash { Self.hash(characters.prefix(Self.randomLength)) }
+    var hash: TokenHash { Self.hash(random) }
 
     /// The 22 bytes of the proof; nil if there is none.
     var proof: [UInt8]? {

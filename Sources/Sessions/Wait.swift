@@ -96,15 +96,15 @@ extension Session {
     /// satisfies `isNews` already, or if nothing may wait. The store is made if the session has none yet. Without a
     /// place to wait in: `tooManyWaits`, so that a client that asks in a loop is slowed down.
     package func state(
-        of feature: FeatureID, for credential: Credential? = nil, wait: Duration,
+        of feature: FeatureID, for client: SessionClient = SessionClient(), wait: Duration,
         until isNews: @escaping @Sendable (StateSnapshot) -> Bool,
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
-        state(of: feature, for: credential?.principal) { [self] result in
+        state(of: feature, for: client) { [self] result in
             guard case .success(let now) = result, !isNews(now), wait > .zero, shared.limits.longestWait > .zero
             else { return completion(result) }
-            let waiting = beginWait(for: wait, of: credential) { [self] _ in
-                completion(isEnded ? .failure(.sessionEnded) : .success(existingState(of: feature) ?? now))
+            let waiting = beginWait(for: wait, of: client.credential) { [self] _ in
+                completion(reading(as: client, feature) { $0.stores[feature]?.snapshot ?? now })
             }
             guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }
             waitForChange(of: feature, since: now.version, waiting)

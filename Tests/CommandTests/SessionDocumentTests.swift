@@ -12,10 +12,10 @@ import WireJSON
 
     private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-    private static func credential(_ number: Int, revocation: StoredCredential.Revocation? = nil) -> StoredCredential {
+    private static func credential(_ number: Int, revokedUntil: Duration? = nil) -> StoredCredential {
         StoredCredential(
             token: TokenHash(Array(repeating: 0xab, count: 32)), kind: .bearer, number: number,
-            principal: bytes("secret"), made: start, revocation: revocation)
+            principal: bytes("secret"), made: start, revokedUntil: revokedUntil)
     }
 
     /// A session with something in every part.
@@ -54,7 +54,7 @@ import WireJSON
                     key: .sequence(4, epoch: "mine"), number: 6, bodyHash: [], intent: "i2",
                     outcome: .refused(status: 422, body: bytes(#"{"title":"no"}"#)), made: start),
             ],
-            credentials: [credential(1, revocation: .init(until: start, proof: bytes("secret"))), credential(2)],
+            credentials: [credential(1, revokedUntil: start), credential(2)],
             reminders: [
                 StoredReminder(
                     feature: counter, id: "late", due: start + .seconds(60), number: 41,

@@ -47,7 +47,7 @@ import Testing
         StoredCredential(
             token: TokenHash((0..<32).map { _ in .random(in: 0...255) }), kind: .bearer, number: number,
             principal: Array("{}".utf8), made: TestSession.start,
-            revocation: isRevoked ? .init(until: TestSession.start, proof: [1]) : nil)
+            revokedUntil: isRevoked ? TestSession.start : nil)
     }
 
     private static func reminder(_ number: Int) -> StoredReminder {
@@ -59,8 +59,6 @@ import Testing
     @Test(arguments: [
         "UPDATE credentials SET token = x'00' WHERE session = 1 AND number = 1",
         "UPDATE credentials SET kind = 'fingerprint' WHERE session = 1",
-        "UPDATE credentials SET proof = NULL WHERE session = 1",
-        "UPDATE credentials SET revoked_until = 5 WHERE session = 1 AND number = 1",
         "UPDATE reminders SET feature = 'No Feature' WHERE session = 1",
         "UPDATE sessions SET issuer = NULL WHERE key = 1",
     ])

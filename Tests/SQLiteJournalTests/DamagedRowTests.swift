@@ -84,7 +84,7 @@ import Testing
             StoredCredential(
                 token: TokenHash(Array(repeating: UInt8(number), count: 32)), kind: .bearer, number: number,
                 principal: Array("{}".utf8), made: TestSession.start,
-                revocation: number == 1 ? .init(until: TestSession.start, proof: [1]) : nil)
+                revokedUntil: number == 1 ? TestSession.start : nil)
         }
         let change = CredentialChange(
             session: key, expecting: nil, subject: Subject(issuer: "i", id: "a"), kept: credentials)

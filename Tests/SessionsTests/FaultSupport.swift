@@ -99,7 +99,7 @@ extension Session {
 
     /// Refuses a request with a number whose body was too large to be read, which uses the number up.
     func refuseUnread(_ name: IntentRequest.Name) {
-        useUp(name, RecordedRefusal(status: 413, body: [1])) { _ in }
+        useUp(name, RecordedRefusal(status: 413, body: [1]), for: FeatureID(name: "tally", key: nil)) { _ in }
     }
 
     /// The view state if a reader is shown one at once.

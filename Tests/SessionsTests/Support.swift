@@ -192,9 +192,9 @@ extension SessionTable {
 }
 
 extension Session {
-    func stateNow(of feature: FeatureID) throws -> StateSnapshot {
+    func stateNow(of feature: FeatureID, for credential: Credential? = nil) throws -> StateSnapshot {
         let state = Box<Result<StateSnapshot, StoreError>>()
-        self.state(of: feature) { state.set($0) }
+        self.state(of: feature, for: SessionClient(credential)) { state.set($0) }
         return try #require(state.value, "the state was to come at once").get()
     }
 

@@ -138,7 +138,7 @@ private struct Columns {
         let (made, end) = (integer(), text())
         return StoredCredential(
             token: token, kind: kind, number: number, principal: Array(rest().utf8), made: .nanoseconds(made),
-            revocation: Int64(end).map { StoredCredential.Revocation(until: .nanoseconds($0), proof: []) })
+            revokedUntil: Int64(end).map { .nanoseconds($0) })
     }
 
     mutating func reminder() -> StoredReminder? {

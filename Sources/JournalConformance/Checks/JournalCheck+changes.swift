@@ -9,7 +9,7 @@ extension JournalCheck {
             let first = StoredCredential.sample(1)
             let log = try await journal.newLog(credential: first)
             let subject = Sample.subject("a")
-            let replaced = StoredCredential.sample(1, .cookie, token: first.token, revocation: .sample)
+            let replaced = StoredCredential.sample(1, .cookie, token: first.token, revokedUntil: Sample.later)
             let (second, third) = (StoredCredential.sample(2), StoredCredential.sample(7))
             _ = try await journal.change(
                 CredentialChange(
@@ -45,6 +45,21 @@ extension JournalCheck {
             #expect(try await journal.stored(log).record.subject == nil)
             #expect(try await journal.stored(log).credentials.map(\.number) == [1])
             #expect(try await journal.find(.subject(subject)).get() == [other.record])
+        },
+        JournalCheck("a change that requires a credential which is gone is contended, and nothing of it is kept") {
+            journal in
+            let log = try await journal.newSignedIn([.sample(1), .sample(2)])
+            let renewed = StoredCredential.sample(1, token: log.credentials[0].token, name: #"{"tier":"premium"}"#)
+            try await expectRefused(journal, log, .contended) {
+                ($0.kept, $0.requires) = ([renewed], [renewed.token, Sample.tokenHash()])
+            }
+            let subject = log.record.subject
+            _ = try await journal.change(
+                CredentialChange(
+                    session: log.key, expecting: subject, subject: subject, kept: [renewed], requires: [renewed.token])
+            ).get()
+            try await journal.reload()
+            #expect(try await journal.stored(log).credentials.first == renewed)
         },
         JournalCheck("a change that expects another subject is contended, and nothing of it is kept") { journal in
             let log = try await journal.newSignedIn([.sample(1)])
@@ -114,7 +129,7 @@ extension JournalCheck {
         },
         JournalCheck("the session's own token may be a credential's, and names the session without it too") { journal in
             let log = try await journal.newLog()
-            let own = StoredCredential.sample(1, token: log.record.tokenHash, revocation: .sample)
+            let own = StoredCredential.sample(1, token: log.record.tokenHash, revokedUntil: Sample.later)
             let new = StoredCredential.sample(2)
             _ = try await journal.change(
                 CredentialChange(session: log.key, expecting: nil, subject: Sample.subject("a"), kept: [own, new])

@@ -97,7 +97,7 @@ extension JournalCheck {
         },
         JournalCheck("a session that is removed or expires takes its credentials along; all its tokens are ended") {
             journal in
-            let credentials = [StoredCredential.sample(1, revocation: .sample), .sample(2)]
+            let credentials = [StoredCredential.sample(1, revokedUntil: Sample.later), .sample(2)]
             let removed = try await journal.newSignedIn(credentials)
             let expired = try await journal.newSignedIn([.sample(1), .sample(2)])
             let young = try await journal.newLog(Sample.session(lastSeen: Sample.muchLater), credential: .sample(1))

@@ -39,6 +39,22 @@ extension SharedJournalCheck {
             #expect(try await one.journal.change(stale).failure == .contended)
             #expect(try await other.marks(of: [log.key])[log.key] == after)
         },
+        SharedJournalCheck("an append that expects another count of changes of access is a conflict") { one, other in
+            var log = try await one.journal.newLogWithStore()
+            let subject = Sample.subject("a")
+            let change = CredentialChange(session: log.key, expecting: nil, subject: subject, kept: [.sample(1)])
+            _ = try await one.journal.change(change).get()
+            let mark = try #require(try await other.marks(of: [log.key])[log.key])
+            var batch = log.batch(.changed(Sample.counter, "1"))
+            batch.expectedAccess = mark.accessChanges - 1
+            guard case .conflict = try await other.journal.append(batch) else {
+                Issue.record("the append was no conflict")
+                return
+            }
+            #expect(try await one.journal.stored(log).head == log.head)
+            batch.expectedAccess = mark.accessChanges
+            try await other.journal.commit(batch, to: &log)
+        },
         SharedJournalCheck("tokens of sessions that are kept, or were ended, are known") { one, other in
             let log = try await one.journal.newLog()
             let removed = try await one.journal.newLog()

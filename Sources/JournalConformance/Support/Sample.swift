@@ -61,16 +61,12 @@ extension StoredCredential {
     /// A credential; its token is random unless it is given.
     static func sample(
         _ number: Int, _ kind: SessionCredential = .bearer, token: TokenHash? = nil, name: String = "{}",
-        revocation: Revocation? = nil
+        revokedUntil: Duration? = nil
     ) -> StoredCredential {
         StoredCredential(
             token: token ?? Sample.tokenHash(), kind: kind, number: number, principal: Sample.bytes(name),
-            made: Sample.start, revocation: revocation)
+            made: Sample.start, revokedUntil: revokedUntil)
     }
-}
-
-extension StoredCredential.Revocation {
-    static let sample = Self(until: Sample.later, proof: Sample.bytes("proof"))
 }
 
 extension StoreChange {

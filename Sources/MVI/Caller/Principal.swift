@@ -7,9 +7,10 @@ public struct Principal: Sendable {
         let subject: Subject
         let claims: [String: ClaimValue]
         let expiry: Timestamp?
+        let credential: Int?
 
-        init(_ subject: Subject, _ claims: [String: ClaimValue], _ expiry: Timestamp?) {
-            (self.subject, self.claims, self.expiry) = (subject, claims, expiry)
+        init(_ subject: Subject, _ claims: [String: ClaimValue], _ expiry: Timestamp?, credential: Int? = nil) {
+            (self.subject, self.claims, self.expiry, self.credential) = (subject, claims, expiry, credential)
         }
     }
 
@@ -27,6 +28,17 @@ public struct Principal: Sendable {
         issuer: String = "", subject: String, claims: [String: ClaimValue] = [:], expiry: Timestamp? = nil
     ) {
         content = Content(Subject(issuer: issuer, id: subject), claims, expiry)
+    }
+
+    private init(_ content: Content) { self.content = content }
+
+    /// The number of the session's credential whose principal it is; nil outside a session. Equal principals may differ
+    /// in it, and it is not encoded.
+    package var credential: Int? { content.credential }
+
+    /// The same principal as that of a session's credential.
+    package func of(credential: Int) -> Principal {
+        Principal(Content(content.subject, content.claims, content.expiry, credential: credential))
     }
 
     /// Who says so.

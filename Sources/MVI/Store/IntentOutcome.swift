@@ -12,6 +12,8 @@ public struct IntentOutcome: Sendable {
     /// The view state as its session's clients are shown it, where the request wants it: after the turn, after the wait
     /// if there was one, the present one for a repeated request.
     public var state: StateSnapshot?
+    /// Whether the client may not be shown the state that it wants: it lost its access after the intent had run.
+    public var isWithheld = false
     /// Whether this is the outcome of an earlier request, from its receipt.
     public var isReplayed = false
     /// Whether the request's wait was granted; false also where none was asked for.

@@ -87,7 +87,7 @@ enum SessionAnswer {
         object.add("number", credential.number)
         object.add("kind", credential.kind.rawValue)
         object.add("made", time: credential.made)
-        object.add("revoked", credential.revocation != nil)
+        object.add("revoked", credential.revokedUntil != nil)
         return object.close()
     }
 

@@ -6,6 +6,8 @@ import Sessions
 /// Whose request it is.
 struct Caller: Sendable {
     let session: Session
+    /// As the client sent it.
+    let token: SessionToken
     /// Whether the browser sent the credential by itself.
     let isByCookie: Bool
     /// Set-Cookie anew, when half of its life has passed.
@@ -14,6 +16,8 @@ struct Caller: Sendable {
     var credential: Credential?
     /// Who is signed in, as it was when the request came.
     var principal: Principal?
+    /// How the session judges the request whenever it acts.
+    var client: SessionClient { SessionClient(credential) }
     /// Why the session can only be ended.
     var damage: StoreError?
 }
@@ -84,10 +88,10 @@ struct Credentials: Sendable {
                 isByCookie && credential?.isRevoked != true && session.cookieIsDue(credential)
                 ? cookies.set(token.text) : nil
             return Caller(
-                session: session, isByCookie: isByCookie, refresh: refresh, credential: credential,
+                session: session, token: token, isByCookie: isByCookie, refresh: refresh, credential: credential,
                 principal: credential?.principal)
         case .damaged(let session, let error):
-            return Caller(session: session, isByCookie: isByCookie, refresh: nil, damage: error)
+            return Caller(session: session, token: token, isByCookie: isByCookie, refresh: nil, damage: error)
         case .ended:
             throw ended(isByCookie)
         case .unknown:

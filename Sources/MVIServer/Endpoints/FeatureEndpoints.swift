@@ -63,7 +63,7 @@ struct FeatureEndpoints: Sendable {
         let principal = principal?.hasExpired(at: now) == true ? nil : principal
         return Response(
             status: 200, fields: AnswerFields.session,
-            body: .bytes(Self.list(features.definitions.filter { $0.allows(principal) })))
+            body: .bytes(Self.list(features.definitions.filter { $0.allows(principal, .read) })))
     }
 
     private func description(_ incoming: Incoming) throws(Problem) -> [UInt8] {

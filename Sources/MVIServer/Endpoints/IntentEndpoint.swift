@@ -49,11 +49,11 @@ final class IntentEndpoint: Sendable {
         // body.
         try crossSite.check(fields)
         let feature = try incoming.feature(sessions.environment.features)
-        if hasRules { try sessions.environment.features.checkAccess(to: feature, caller.principal) }
+        if hasRules { try sessions.environment.features.checkAccess(to: feature, caller.principal, .send) }
         try checkInstance(feature, caller)
         try caller.checkRate(incoming)
         do throws(Problem) { try incoming.checkSize(limit: bodyLimit) } catch {
-            throw useUpAtOnce(incoming.head, caller, error)
+            throw useUpAtOnce(incoming.head, caller, feature, error)
         }
         let condition: (@Sendable (UInt64) -> Bool)?
         let name: IntentRequest.Name?
@@ -75,7 +75,7 @@ final class IntentEndpoint: Sendable {
         return { [self] body, reply in
             let request = IntentRequest(
                 body: body, name: name, ifMatch: condition, wait: wait(preferences),
-                wantsState: preferences.wantsState, principal: caller.principal, credential: caller.credential,
+                wantsState: preferences.wantsState, client: caller.client,
                 trace: reply.terms.note?.trace)
             reply.terms.note?.note { $0.feature = feature.text }
             let intent = PostedIntent(
@@ -153,8 +153,9 @@ final class IntentEndpoint: Sendable {
         _ name: IntentRequest.Name, _ caller: Caller, _ problem: Problem, _ feature: FeatureID, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
-        caller.session.useUp(name, problem.recorded(instance: reply.terms.path), of: caller.credential) {
-            [self] result in
+        caller.session.useUp(
+            name, problem.recorded(instance: reply.terms.path), of: caller.client, for: feature
+        ) { [self] result in
             switch result {
             case .success(let wasBefore): reply.refuse(wasBefore ? problem.replayed : problem)
             case .failure(let error) where error.code == .elsewhere: return done(false)
@@ -166,10 +167,14 @@ final class IntentEndpoint: Sendable {
 
     /// The same for a request whose body is too large, which is answered without reading it and before the number is
     /// kept: should the server end before that, the next number is answered with the one that is expected.
-    private func useUpAtOnce(_ head: RequestHead, _ caller: Caller, _ problem: Problem) -> Problem {
+    private func useUpAtOnce(
+        _ head: RequestHead, _ caller: Caller, _ feature: FeatureID, _ problem: Problem
+    ) -> Problem {
         guard let name = try? IntentName.read(head.fields), case .sequence = name else { return problem }
         let wasBefore = Lock(false)
-        caller.session.useUp(name, problem.recorded(instance: head.path), of: caller.credential) { result in
+        caller.session.useUp(
+            name, problem.recorded(instance: head.path), of: caller.client, for: feature
+        ) { result in
             if case .success(true) = result { wasBefore.withLock { $0 = true } }
         }
         return wasBefore.withLock { $0 } ? problem.replayed : problem
@@ -192,14 +197,10 @@ final class IntentEndpoint: Sendable {
 
     private func cutOff(_ incoming: Incoming, _ caller: Caller?, _ feature: FeatureID, _ problem: Problem) -> Problem {
         guard let caller, (try? identity.check(caller, incoming)) != nil,
-            (try? sessions.environment.features.checkAccess(to: feature, caller.principal)) != nil,
+            (try? sessions.environment.features.checkAccess(to: feature, caller.principal, .send)) != nil,
             (try? checkInstance(feature, caller)) != nil
         else { return problem }
-        return useUpAtOnce(incoming.head, caller, problem)
-    }
-
-    fileprivate func problem(of caller: Caller, _ feature: FeatureID) -> Problem? {
-        identity.problem(of: caller, feature, sessions.environment.features)
+        return useUpAtOnce(incoming.head, caller, feature, problem)
     }
 
     fileprivate func answer(
@@ -212,7 +213,8 @@ final class IntentEndpoint: Sendable {
             return response
         }
         let form = AnswerForm(
-            preferences, isSettled: intent.isSettled, isWaitGranted: intent.isWaitGranted, cap: cap)
+            preferences, isSettled: intent.isSettled, isWaitGranted: intent.isWaitGranted,
+            isWithheld: intent.isWithheld, cap: cap)
         var response: Response
         switch form.status {
         case 204: response = Response(status: 204, fields: AnswerFields.intentEmpty)
@@ -240,9 +242,7 @@ final class IntentEndpoint: Sendable {
 private final class PostedIntent: Sendable {
     private let endpoint: IntentEndpoint
     private let feature: FeatureID
-    private let session: Session
-    /// For what it waits for; nil if it does not wait.
-    private let caller: Caller?
+    private let caller: Caller
     private let preferences: Preferences
     private let reply: Reply
     /// Nil for a server without other nodes.
@@ -261,8 +261,7 @@ private final class PostedIntent: Sendable {
         _ reply: Reply, sent: Sent?
     ) {
         self.sent = sent
-        (self.endpoint, self.feature, session) = (endpoint, feature, caller.session)
-        self.caller = preferences.wait == nil ? nil : caller
+        (self.endpoint, self.feature, self.caller) = (endpoint, feature, caller)
         (self.preferences, self.reply) = (preferences, reply)
     }
 
@@ -272,23 +271,22 @@ private final class PostedIntent: Sendable {
     func completed(_ result: IntentResult) {
         switch result {
         case .success(let outcome):
-            // While it waited, its sender may have lost what it had.
-            if let caller, let problem = endpoint.problem(of: caller, feature) {
-                return reply.refuse(problem)
-            }
             reply.terms.note?.note { $0.intent = outcome.id.text }
-            reply.answer(endpoint.answer(outcome, feature, session, preferences))
+            reply.answer(endpoint.answer(outcome, feature, caller.session, preferences))
         case .failure(let error):
-            guard error.code == .elsewhere, let sent else { return endpoint.refuse(error, feature, session, reply) }
+            guard error.code == .elsewhere, let sent else {
+                return endpoint.refuse(error, feature, caller.session, reply)
+            }
             endpoint.forward(
-                sent.incoming, sent.request.name, sent.request.body, sent.request.wait ?? .zero, feature, session, reply
+                sent.incoming, sent.request.name, sent.request.body, sent.request.wait ?? .zero, feature,
+                caller.session, reply
             ) { self.send(sent.request, $0) }
         }
     }
 
     /// Tries again. Calls `done` with false if another node runs the session's turns still.
     private func send(_ request: IntentRequest, _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void) {
-        session.send(request, to: feature, record: { self.recorded($0) }) { result in
+        caller.session.send(request, to: feature, record: { self.recorded($0) }) { result in
             if case .failure(let error) = result, error.code == .elsewhere { return done(false) }
             self.completed(result)
             done(true)
@@ -319,8 +317,13 @@ struct AnswerForm: Equatable {
     /// - Parameters:
     ///   - isSettled: whether no work that the intent launched is running.
     ///   - isWaitGranted: whether the request had a place to wait in.
+    ///   - isWithheld: whether the client may not be shown the state: it is told only that the intent ran.
     ///   - cap: the longest wait in seconds.
-    init(_ preferences: Preferences, isSettled: Bool, isWaitGranted: Bool, cap: Int) {
+    init(_ preferences: Preferences, isSettled: Bool, isWaitGranted: Bool, isWithheld: Bool = false, cap: Int) {
+        if isWithheld {
+            (status, applied) = (202, nil)
+            return
+        }
         let waited = preferences.wait.map { "wait=\(min($0, cap))" }
         if let waited, !isSettled {
             status = 202

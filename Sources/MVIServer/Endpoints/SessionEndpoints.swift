@@ -143,10 +143,10 @@ struct SessionEndpoints: Sendable {
         guard case .live(let session, let credential?) = found, !credential.isRevoked,
             session.isShared == order.shared, credential.principal?.identity == principal.identity
         else { return nil }
-        switch await sessions.identify(session, credential, as: principal, proof: proof) {
+        switch await sessions.identify(session, token, credential, as: principal, proof: proof) {
         case .success: return response(200, session, credential, token: token)
         // It ended just now: another one takes its place.
-        case .failure(let error) where error.code == .gone: return nil
+        case .failure(let error) where error.code == .gone || error.code == .signedOut: return nil
         case .failure(let error): throw problem(error)
         }
     }
@@ -162,7 +162,7 @@ struct SessionEndpoints: Sendable {
                     let order = try read(body)
                     try checkRate(incoming.head)
                     let (principal, proof) = try await identity.principal(order.identity, incoming.head)
-                    reply.answer(try await signIn(caller, principal, proof))
+                    reply.answer(try await signIn(caller, principal, proof, keepsStores: order.keepsStores))
                 } catch {
                     reply.refuse(error)
                 }
@@ -171,13 +171,16 @@ struct SessionEndpoints: Sendable {
     }
 
     private func signIn(
-        _ caller: Caller, _ principal: Principal, _ proof: [UInt8]
+        _ caller: Caller, _ principal: Principal, _ proof: [UInt8], keepsStores: Bool
     ) async throws(Problem) -> Response {
-        switch await sessions.identify(caller.session, caller.credential, as: principal, proof: proof) {
+        let result = await sessions.identify(
+            caller.session, caller.token, caller.credential, as: principal, proof: proof, keepsStores: keepsStores)
+        switch result {
         case .success(.renewed(let session, let credential)): return response(200, session, credential, token: nil)
         case .success(.signedIn(let session, let credential, let token)):
             return response(200, session, credential, token: token)
-        case .failure(let error) where error.code == .gone: throw credentials.ended(caller.isByCookie)
+        case .failure(let error) where error.code == .gone || error.code == .signedOut:
+            throw credentials.ended(caller.isByCookie)
         case .failure(let error): throw problem(error)
         }
     }
@@ -187,11 +190,14 @@ struct SessionEndpoints: Sendable {
     @Sendable
     private func describe(_ incoming: Incoming, _ caller: Caller) -> Route.Answer {
         { _, reply in
-            var object = JSONObject()
             let session = caller.session
+            if let refusal = session.refusal(of: caller.client) {
+                return reply.refuse(Problem(refusal))
+            }
+            var object = JSONObject()
             object.add("id", session.id)
             object.add("expiresAt", Timestamp(sinceEpoch: session.expiresAt).wholeSeconds)
-            object.add(caller.principal, isShared: session.isShared)
+            object.add(caller.client.principal, isShared: session.isShared)
             object.add("stores", array: session.storeIDs.map { .json($0.text) })
             object.add("streams", session.streamCount)
             reply.answer(Response(status: 200, fields: AnswerFields.session, body: .bytes(object.close())))
@@ -201,10 +207,9 @@ struct SessionEndpoints: Sendable {
     @Sendable
     private func end(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         try crossSite.check(incoming.fields)
-        if caller.credential?.isRevoked == true { throw credentials.ended(caller.isByCookie) }
         let everywhere = QueryItems(incoming.head.query).values("everywhere").contains("true")
         return { _, reply in
-            sessions.end(caller.session, caller.credential, everywhere: everywhere) { result in
+            sessions.end(caller.session, caller.client, everywhere: everywhere) { result in
                 switch result {
                 case .success:
                     var response = Response(status: 204, fields: AnswerFields.sessionEmpty)

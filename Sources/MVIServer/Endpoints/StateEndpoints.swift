@@ -6,7 +6,6 @@ import Sessions
 struct StateEndpoints: Sendable {
     let sessions: SessionTable
     let crossSite: CrossSiteRule
-    let identity: IdentityRule
     /// Nil for a server without other nodes.
     let forwarder: Forwarder?
 
@@ -23,7 +22,7 @@ struct StateEndpoints: Sendable {
     private func read(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         if caller.isByCookie { try crossSite.check(incoming.fields) }
         let feature = try incoming.feature(sessions.environment.features)
-        try sessions.environment.features.checkAccess(to: feature, caller.principal)
+        try sessions.environment.features.checkAccess(to: feature, caller.principal, .read)
         // A field that is not well written is as good as none: the answer is the whole state.
         let known = try? EntityTags.read("if-none-match", of: incoming.fields)?.get()
         if incoming.isHead { return try head(caller, feature, known) }
@@ -61,14 +60,9 @@ struct StateEndpoints: Sendable {
         _ caller: Caller, _ feature: FeatureID, _ known: EntityTags?, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
-        caller.session.state(of: feature, for: caller.principal) { result in
+        caller.session.state(of: feature, for: caller.client) { result in
             switch result {
-            case .success(let state):
-                if let problem = problem(of: caller, feature) {
-                    reply.refuse(problem)
-                } else {
-                    reply.answer(answer(state, caller.session, known))
-                }
+            case .success(let state): reply.answer(answer(state, caller.session, known))
             case .failure(let error) where error.code == .elsewhere: return done(false)
             case .failure(let refusal): reply.refuse(Problem(refusal, feature))
             }
@@ -82,28 +76,19 @@ struct StateEndpoints: Sendable {
     ) {
         let session = caller.session
         session.state(
-            of: feature, for: caller.credential, wait: .seconds(seconds),
+            of: feature, for: caller.client, wait: .seconds(seconds),
             until: { !known.matchesWeakly(session.entityTag(version: $0.version)) },
             completion: { result in
                 switch result {
                 case .success(let state):
-                    // While it waited, the client may have lost what it had.
-                    if let problem = problem(of: caller, feature) {
-                        reply.refuse(problem)
-                    } else {
-                        var response = answer(state, session, known)
-                        response.fields.append(ResponseField("Preference-Applied", "wait=\(seconds)"))
-                        reply.answer(response)
-                    }
+                    var response = answer(state, session, known)
+                    response.fields.append(ResponseField("Preference-Applied", "wait=\(seconds)"))
+                    reply.answer(response)
                 case .failure(let error) where error.code == .elsewhere: return done(false)
                 case .failure(let refusal): reply.refuse(Problem(refusal, feature))
                 }
                 done(true)
             })
-    }
-
-    private func problem(of caller: Caller, _ feature: FeatureID) -> Problem? {
-        identity.problem(of: caller, feature, sessions.environment.features)
     }
 
     private func answer(_ state: StateSnapshot, _ session: Session, _ known: EntityTags?) -> Response {
@@ -119,7 +104,13 @@ struct StateEndpoints: Sendable {
     ) throws(Problem) -> Route.Answer {
         guard caller.session.hasStore(feature) else {
             let response = try headOfNew(caller, feature)
-            return { _, reply in reply.answer(response) }
+            return { _, reply in
+                if let refusal = caller.session.refusal(of: caller.client, feature, .read) {
+                    reply.refuse(Problem(refusal, feature))
+                } else {
+                    reply.answer(response)
+                }
+            }
         }
         return { _, reply in
             answerNow(caller, feature, known, reply) { isAnswered in
@@ -144,7 +135,7 @@ struct StateEndpoints: Sendable {
     private func dispose(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         try crossSite.check(incoming.fields)
         let feature = try incoming.feature(sessions.environment.features)
-        try sessions.environment.features.checkAccess(to: feature, caller.principal)
+        try sessions.environment.features.checkAccess(to: feature, caller.principal, .dispose)
         if feature.key != nil, !caller.session.hasStore(feature) {
             do throws(StoreError) {
                 _ = try caller.session.initialState(of: feature, for: caller.principal)
@@ -157,7 +148,7 @@ struct StateEndpoints: Sendable {
         return { _, reply in
             let remove: Forwarder.Attempt = { done in
                 // A store that is not there is as gone as one that was disposed: DELETE is idempotent.
-                caller.session.removeStore(feature) { result in
+                caller.session.removeStore(feature, for: caller.client) { result in
                     switch result {
                     case .success: reply.answer(Response(status: 204, fields: AnswerFields.sessionEmpty))
                     case .failure(let error) where error.code == .elsewhere: return done(false)

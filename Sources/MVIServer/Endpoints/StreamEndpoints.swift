@@ -53,7 +53,7 @@ struct StreamEndpoints: Sendable {
         }
         try checkAccess(filter, caller)
         let delta = try delta(incoming)
-        if incoming.isHead { return try head(filter, caller) }
+        if incoming.isHead { return try head(filter, incoming, caller) }
         let start = StreamStart(lastEventID: lastEventID(incoming))
         let wantsProblem = Preferences(incoming.fields).problem
         return { _, reply in
@@ -80,7 +80,7 @@ struct StreamEndpoints: Sendable {
         guard let forwarder else { return putOff(.busy, Forwarder.unreachable, wantsProblem, reply) }
         var missing: [FeatureID] = []
         if case .features(let named) = filter {
-            missing = named.filter { !caller.session.hasStore($0) && features.allows(caller.principal, $0) }
+            missing = named.filter { !caller.session.hasStore($0) && features.allows(caller.principal, $0, .read) }
         }
         forwarder.makeStores(
             missing, incoming, forwarder.session(caller.session), again: again,
@@ -115,9 +115,9 @@ struct StreamEndpoints: Sendable {
     /// A stream of which nothing may be seen is refused; one of which something may shows that.
     private func checkAccess(_ filter: StreamFilter, _ caller: Caller) throws(Problem) {
         guard case .features(let named) = filter, let first = named.first,
-            !named.contains(where: { features.allows(caller.principal, $0) })
+            !named.contains(where: { features.allows(caller.principal, $0, .read) })
         else { return }
-        try features.checkAccess(to: first, caller.principal)
+        try features.checkAccess(to: first, caller.principal, .read)
     }
 
     /// `Last-Event-ID`, which browsers send by themselves, before the query's, which a page can choose. One that cannot
@@ -140,10 +140,12 @@ struct StreamEndpoints: Sendable {
     }
 
     /// Takes no place and makes no store, and refuses what lasts.
-    private func head(_ filter: StreamFilter, _ caller: Caller) throws(Problem) -> Route.Answer {
+    private func head(
+        _ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller
+    ) throws(Problem) -> Route.Answer {
         if case .features(let named) = filter {
             for feature in named
-            where !caller.session.hasStore(feature) && features.allows(caller.principal, feature) {
+            where !caller.session.hasStore(feature) && features.allows(caller.principal, feature, .read) {
                 do throws(StoreError) {
                     _ = try caller.session.initialState(of: feature, for: caller.principal)
                 } catch {
@@ -151,7 +153,13 @@ struct StreamEndpoints: Sendable {
                 }
             }
         }
-        return { _, reply in reply.answer(Response(status: 200, fields: AnswerFields.stream)) }
+        return { _, reply in
+            if let refusal = caller.session.refusal(of: caller.client) {
+                refuse(refusal, filter, caller, Preferences(incoming.fields).problem, reply)
+            } else {
+                reply.answer(Response(status: 200, fields: AnswerFields.stream))
+            }
+        }
     }
 
     private func open(
@@ -165,7 +173,7 @@ struct StreamEndpoints: Sendable {
             return done(true)
         }
         caller.session.openStream(
-            filter, from: start, delta: delta, for: caller.credential, holding: place
+            filter, from: start, delta: delta, for: caller.client, holding: place
         ) { result in
             switch result {
             case .success(let stream):
@@ -202,15 +210,25 @@ struct StreamEndpoints: Sendable {
     ) {
         var feature: FeatureID?
         if case .features(let features) = filter, features.count == 1 { feature = features.first }
-        if error.code == .gone { return reply.answer(ended(isByCookie: caller.isByCookie)) }
+        if error.code == .gone || error.code == .signedOut {
+            // The browser may have the cookie by now that took this one's place.
+            return reply.answer(ended(isByCookie: caller.isByCookie && error.code == .gone))
+        }
+        if error.code == .identityExpired, !wantsProblem {
+            return putOff(.identity, IdentityRule.expired, false, reply, retry: GoAwayReason.retryAfterExpiry())
+        }
         let problem = Problem(error, feature)
         // What lasts is refused; all else may be mended when the client comes back.
         guard Self.passing.contains(problem.type.status) else { return reply.refuse(problem) }
         putOff(.busy, problem, wantsProblem, reply)
     }
 
-    private func putOff(_ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool, _ reply: Reply) {
-        do throws(Problem) { reply.answer(try putOff(reason, problem, wantsProblem)) } catch { reply.refuse(error) }
+    private func putOff(
+        _ reason: GoAwayReason, _ problem: Problem, _ wantsProblem: Bool, _ reply: Reply, retry: Int? = nil
+    ) {
+        do throws(Problem) { reply.answer(try putOff(reason, problem, wantsProblem, retry: retry)) } catch {
+            reply.refuse(error)
+        }
     }
 
     /// Refuses for now. A browser gives up for ever on 429 and 503, so unless the client asks for the problem, which is

@@ -54,8 +54,8 @@ package enum SessionDocument {
         object.add("kind", credential.kind.rawValue)
         object.add("number", credential.number)
         object.add("made", Timestamp(sinceEpoch: credential.made).description)
-        if let revocation = credential.revocation {
-            object.add("revokedUntil", Timestamp(sinceEpoch: revocation.until).description)
+        if let until = credential.revokedUntil {
+            object.add("revokedUntil", Timestamp(sinceEpoch: until).description)
         }
         return object.close()
     }

@@ -32,12 +32,18 @@ public struct ServedFeature: Sendable {
         }
     }
 
-    /// The same for those only of whom all rules say so, these and those before; nobody who is not signed in. See
-    /// `Feature.requires`.
+    /// The same feature with one more access rule: a principal has to satisfy all of them. See `Feature.requires`.
     public func requires(_ rule: @escaping @Sendable (Principal) -> Bool) -> ServedFeature {
+        requires { principal, _, _ in rule(principal) }
+    }
+
+    /// The same feature with one more access rule: a principal has to satisfy all of them. See `Keyed.requires`.
+    public func requires(
+        _ rule: @escaping @Sendable (_ principal: Principal, _ key: String?, _ access: Access) -> Bool
+    ) -> ServedFeature {
         var feature = self
         let earlier = self.rule
-        feature.rule = { principal in earlier?(principal) != false && rule(principal) }
+        feature.rule = { earlier?($0, $1, $2) != false && rule($0, $1, $2) }
         return feature
     }
 
@@ -56,22 +62,45 @@ public struct ServedFeature: Sendable {
 }
 
 extension Feature {
-    /// The feature for those only of whom a rule says so: `Offers().requires { $0.claim("tier") == "premium" }`. Nobody may
-    /// use it who is not signed in.
+    /// The feature with an access rule: `Offers().requires { $0.claim("tier") == "premium" }`. Anonymous clients are
+    /// refused.
     ///
-    /// Tested when a request comes, before each write to a stream, and when an answer was waited for. The rule is a
-    /// function of the principal, called from any thread; it must not block. Where it depends on more than that,
-    /// `SessionDirectory.recheck(subject:)` has running streams tested anew.
+    /// The rule is called when a request arrives, when it acts, before each write to a stream, and for turns of other stores.
+    /// It is called from any thread, and must not block. Where it depends on more than the principal, call
+    /// `SessionDirectory.recheck(subject:)` when its answer changes: streams that are open are then tested anew.
     @inlinable
     public func requires(_ rule: @escaping @Sendable (Principal) -> Bool) -> ServedFeature {
+        ServedFeature(self).requires(rule)
+    }
+
+    /// The feature with an access rule that tells reads, intents and disposals apart. The key is nil. See `requires(_:)`.
+    @inlinable
+    public func requires(
+        _ rule: @escaping @Sendable (_ principal: Principal, _ key: String?, _ access: Access) -> Bool
+    ) -> ServedFeature {
         ServedFeature(self).requires(rule)
     }
 }
 
 extension Keyed {
-    /// See `Feature.requires`.
+    /// The feature with an access rule for all keys. See `Feature.requires`.
     @inlinable
     public func requires(_ rule: @escaping @Sendable (Principal) -> Bool) -> ServedFeature {
+        ServedFeature(self).requires(rule)
+    }
+
+    /// The feature with an access rule for each key and each kind of access, which may ask the author's own data:
+    ///
+    ///     Keyed { Ticket(id: $0, desk) }.requires { principal, key, access in
+    ///         principal.claim("role") == "staff" || access == .read && desk.isCustomer(principal.subject, of: key)
+    ///     }
+    ///
+    /// A refused key answers 403 whether it exists or not. The key is nil where the feature as a whole is asked for:
+    /// `GET /features` lists it if that may be read. See `Feature.requires`.
+    @inlinable
+    public func requires(
+        _ rule: @escaping @Sendable (_ principal: Principal, _ key: String?, _ access: Access) -> Bool
+    ) -> ServedFeature {
         ServedFeature(self).requires(rule)
     }
 }

@@ -28,7 +28,8 @@ struct IdentityRule: Sendable {
     func check(_ caller: Caller, _ incoming: Incoming) throws(Problem) {
         if let credential = caller.credential {
             if credential.isRevoked { throw credentials.ended(caller.isByCookie) }
-            if caller.principal?.hasExpired(at: now) == true { throw Self.expired }
+            // One that cannot be read has to be renewed.
+            guard let principal = caller.principal, !principal.hasExpired(at: now) else { throw Self.expired }
         } else if isRequired {
             throw Self.required
         }
@@ -42,26 +43,10 @@ struct IdentityRule: Sendable {
             .identityRejected, "The proxy says that the request is of another subject than the session's.")
     }
 
-    /// Why an answer may not be given any more that was promised before; nil if it may.
-    func problem(of caller: Caller, _ feature: FeatureID, _ features: FeatureRegistry) -> Problem? {
-        guard let credential = caller.credential else {
-            return caller.session.isSignedIn ? credentials.ended(caller.isByCookie) : nil
-        }
-        if credential.isRevoked { return credentials.ended(caller.isByCookie) }
-        let principal = credential.principal
-        if principal?.hasExpired(at: now) == true { return Self.expired }
-        do throws(Problem) {
-            try features.checkAccess(to: feature, principal)
-            return nil
-        } catch {
-            return error
-        }
-    }
-
     private var now: Timestamp { Timestamp(sinceEpoch: time.sinceEpoch()) }
 
     static let expired = Problem(.identityExpired, "The identity that is signed in has expired; renew it.")
-    static let required = Problem(.identityRequired, "Nobody is signed in, and this server has no anonymous sessions.")
+    static let required = Problem(.identityRequired, "This server has no anonymous sessions: sign in.")
 
     // MARK: Proofs
 
@@ -127,12 +112,11 @@ extension Problem {
 }
 
 extension FeatureRegistry {
-    /// Refuses who may not use a feature.
-    func checkAccess(to feature: FeatureID, _ principal: Principal?) throws(Problem) {
-        guard ruled.isEmpty || allows(principal, feature) else {
+    /// Refuses a principal that may not use a feature instance so.
+    func checkAccess(to feature: FeatureID, _ principal: Principal?, _ access: Access) throws(Problem) {
+        guard ruled.isEmpty || allows(principal, feature, access) else {
             throw Problem(
-                .forbidden,
-                principal == nil ? "Nobody is signed in who may use this feature." : "You may not use this feature.")
+                .forbidden, principal == nil ? "Sign in to use this feature." : "You may not use this feature.")
         }
     }
 }

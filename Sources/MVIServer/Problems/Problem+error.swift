@@ -52,6 +52,9 @@ extension Problem {
                 .about { "The state of \"\($0)\" was written by a newer version of this server; try again later." },
                 retryAfter: .seconds(10))
         case .full: ErrorAnswer(.storageFull, "The journal has no room left.")
+        case .signedOut: ErrorAnswer(.sessionEnded, .own)
+        case .identityExpired: ErrorAnswer(.identityExpired, .own)
+        case .signingIn: ErrorAnswer(.journalUnavailable, .own, retryAfter: .seconds(1))
         case .gone: ErrorAnswer(.sessionEnded, "The session was ended while the request was under way.")
         case .disposed: ErrorAnswer(.storeDisposed, .about { "The store of \"\($0)\" was disposed meanwhile." })
         case .busy: ErrorAnswer(.busy, "Too many intents are already waiting in this session.", retryAfter: .seconds(1))

@@ -9,17 +9,20 @@ struct SessionOrder {
     let identity: String?
     /// Whether the subject's devices are to share the session.
     let shared: Bool
+    /// Whether an anonymous session keeps its stores when its client signs in.
+    let keepsStores: Bool
 
     private struct Body: Decodable {
         let credential: String?
         let identity: String?
         let shared: Bool?
+        let keep: Bool?
     }
 
     /// Reads a body; an empty one asks for nothing.
     init(_ bytes: [UInt8]) throws(Problem) {
         guard !bytes.isEmpty else {
-            (credential, identity, shared) = (.bearer, nil, false)
+            (credential, identity, shared, keepsStores) = (.bearer, nil, false, true)
             return
         }
         let body: Body
@@ -40,5 +43,6 @@ struct SessionOrder {
         }
         identity = body.identity
         shared = body.shared ?? false
+        keepsStores = body.keep ?? true
     }
 }

@@ -119,12 +119,11 @@ extension PostgresRow {
     }
 
     func credential() throws -> StoredCredential {
-        guard let kind = SessionCredential(rawValue: try text(2)), isNull(4) == isNull(5) else {
+        guard let kind = SessionCredential(rawValue: try text(2)) else {
             throw StoreError.unexpected("row \(try int8(0))", "a credential")
         }
         return StoredCredential(
-            token: try token(1), kind: kind, number: Int(try int8(0)), principal: try bytes(6), made: try time(3),
-            revocation: isNull(4)
-                ? nil : StoredCredential.Revocation(until: try time(4), proof: try bytes(5)))
+            token: try token(1), kind: kind, number: Int(try int8(0)), principal: try bytes(5), made: try time(3),
+            revokedUntil: isNull(4) ? nil : try time(4))
     }
 }

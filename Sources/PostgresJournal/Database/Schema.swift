@@ -3,7 +3,7 @@
 /// A migration that was ever released is never changed: another one is added. `@` stands for the schema's name.
 enum Schema {
     /// Their number is the `version` of a database to which all of them were applied.
-    static let migrations = [first, second, third]
+    static let migrations = [first, second, third, fourth]
 
     /// How long an era is, in seconds: labels and receipts of one era lie in partitions of their own.
     static let eraSeconds = 86_400
@@ -198,8 +198,12 @@ enum Schema {
         ALTER TABLE @.reminders SET (fillfactor = 80);
         """
 
+    /// A proof, with the key and the session's token hash, was enough to compute the credential that a sign-in led to. The
+    /// column stays for nodes of older builds.
+    private static let third = "UPDATE @.credentials SET proof = '' WHERE proof <> '';"
+
     /// Keys that another one replaced, and from when on the present one proves tokens: see `JournalSecret`.
-    private static let third = """
+    private static let fourth = """
         ALTER TABLE @.meta ADD COLUMN key_since bigint NOT NULL DEFAULT 0;
         CREATE TABLE @.former_keys (key bytea NOT NULL, until bigint NOT NULL);
         """

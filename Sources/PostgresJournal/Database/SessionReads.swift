@@ -75,7 +75,7 @@ struct SessionReads {
                 .credentials,
                 PostgresStatement(
                     """
-                    SELECT number, token, kind, made, revoked_until, proof, principal FROM \(at).credentials
+                    SELECT number, token, kind, made, revoked_until, principal FROM \(at).credentials
                     WHERE session = \(key) ORDER BY number
                     """, [value])
             ),

@@ -30,7 +30,7 @@ extension Statements {
             kept AS (
                 INSERT INTO \(schema).credentials
                     (session, number, token, kind, made, revoked_until, proof, principal)
-                SELECT key, $11, $12, $13, $14, $15, $16, $17 FROM made WHERE $11 IS NOT NULL)
+                SELECT key, $11, $12, $13, $14, $15, \(Statements.noProof("$15")), $16 FROM made WHERE $11 IS NOT NULL)
             SELECT code, (SELECT key FROM made) FROM fault
             """,
             [
@@ -39,8 +39,7 @@ extension Statements {
                 .utf8(session.subject?.id), .bool(session.isShared), .time(session.lastSeen), .utf8(session.epoch),
                 .int8(credential.map { Int64($0.number) }), .bytea(credential?.token.bytes),
                 .text(credential?.kind.rawValue), .int8(credential?.made.nanoseconds),
-                .int8(credential?.revocation?.until.nanoseconds), .bytea(credential?.revocation?.proof),
-                .bytea(credential?.principal),
+                .int8(credential?.revokedUntil?.nanoseconds), .bytea(credential?.principal),
             ])
     }
 
@@ -229,16 +228,20 @@ extension Statements {
                         """
                         INSERT INTO \(schema).credentials
                             (session, number, token, kind, made, revoked_until, proof, principal)
-                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+                        VALUES ($1, $2, $3, $4, $5, $6, \(Statements.noProof("$6")), $7)
                         """,
                         [
                             session, .int8(Int64(credential.number)), .bytea(credential.token.bytes),
                             .text(credential.kind.rawValue), .time(credential.made),
-                            .int8(credential.revocation?.until.nanoseconds), .bytea(credential.revocation?.proof),
-                            .bytea(credential.principal),
+                            .int8(credential.revokedUntil?.nanoseconds), .bytea(credential.principal),
                         ]),
                 ]
             }
+    }
+
+    /// The column `proof`: nodes of older builds expect one in the rows of revoked credentials. None is kept.
+    private static func noProof(_ revokedUntil: String) -> String {
+        "CASE WHEN \(revokedUntil)::bigint IS NOT NULL THEN ''::bytea END"
     }
 
     /// The secret of sessions that are not kept yet: a row for each former key, or one without any.

@@ -23,7 +23,8 @@ struct Statements: Sendable {
                     (SELECT FROM \(at).writers WHERE id = $1 AND generation = $2 FOR SHARE) AS writer)::int
             """
         lockHeads = """
-            SELECT key, number, nonce, past = (SELECT past FROM \(at).meta), owner, fence_number, fence_nonce
+            SELECT key, number, nonce, past = (SELECT past FROM \(at).meta), owner, fence_number, fence_nonce,
+                access_changes
             FROM \(at).heads WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE
             """
         // Which sessions are appended to: those with the group's heads, written by this transaction. The head alone would not
@@ -33,7 +34,8 @@ struct Statements: Sendable {
                 AND h.xmin = pg_current_xact_id()::xid AND \(Self.fewRows)
             """
         refusedHeads = """
-            SELECT key, number, nonce, past = (SELECT past FROM \(at).meta WHERE one), owner, fence_number, fence_nonce
+            SELECT key, number, nonce, past = (SELECT past FROM \(at).meta WHERE one), owner, fence_number, fence_nonce,
+                access_changes
             FROM \(at).heads WHERE key = ANY ($1) AND xmin <> pg_current_xact_id()::xid
             """
         let foundReceipts = """
@@ -55,13 +57,15 @@ struct Statements: Sendable {
             """
         let headRows = """
             FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[],
-                    $8::bytea[], $9::bigint[], $10::bigint[], $11::boolean[], $12::bigint[]
+                    $8::bytea[], $9::bigint[], $10::bigint[], $11::boolean[], $12::bigint[], $13::bigint[]
             """
         let headNames = """
-            session, expected, expected_nonce, number, nonce, time, epoch, lost, first_number, first_place, labelled, added
+            session, expected, expected_nonce, number, nonce, time, epoch, lost, first_number, first_place, labelled, added,
+                access
             """
         let isExpected = """
             WHERE h.key = i.session AND h.number = i.expected AND h.nonce = i.expected_nonce
+                AND coalesce(i.access, h.access_changes) = h.access_changes
                 AND h.past = (SELECT past FROM \(at).meta WHERE one) AND \(Self.fewRows)
             """
         updateHeads = "\(headChanges) \(headRows)) AS i (\(headNames)) \(isExpected) AND h.owner IS NULL"
@@ -70,8 +74,8 @@ struct Statements: Sendable {
                 fence_number = CASE WHEN i.moves THEN i.fence ELSE h.fence_number END,
                 fence_nonce = CASE WHEN i.moves THEN i.fence_nonce ELSE h.fence_nonce END,
                 working = CASE WHEN i.moves THEN i.working ELSE h.working END
-            \(headRows), $19::bigint[], $20::bigint[], $21::bigint[], $22::boolean[], $23::bigint[], $24::bigint[],
-                    $25::bigint[], $26::bytea[])
+            \(headRows), $20::bigint[], $21::bigint[], $22::bigint[], $23::boolean[], $24::bigint[], $25::bigint[],
+                    $26::bigint[], $27::bytea[])
                 AS i (\(headNames), expected_owner, expected_fence, expected_fence_nonce, moves, owner, fence, fence_nonce,
                     working)
             \(isExpected) AND h.owner IS NOT DISTINCT FROM i.expected_owner
@@ -82,7 +86,7 @@ struct Statements: Sendable {
         unlessReceived = """
 
             AND i.session NOT IN (
-                SELECT c.session FROM unnest($13::bigint[], $14::bigint[], $15::bytea[], $16::bytea[])
+                SELECT c.session FROM unnest($14::bigint[], $15::bigint[], $16::bytea[], $17::bytea[])
                     AS c (session, hash, scope, name)
                 JOIN \(at).receipts AS r
                     ON r.session = c.session AND r.hash = c.hash AND r.scope = c.scope AND r.name = c.name)
@@ -90,7 +94,7 @@ struct Statements: Sendable {
         unlessStoreMissing = """
 
             AND i.session NOT IN (
-                SELECT c.session FROM unnest($17::bigint[], $18::text[]) AS c (session, feature)
+                SELECT c.session FROM unnest($18::bigint[], $19::text[]) AS c (session, feature)
                 WHERE NOT EXISTS (SELECT FROM \(at).stores AS s WHERE s.session = c.session AND s.feature = c.feature))
             """
         unlessTooManyStores = """

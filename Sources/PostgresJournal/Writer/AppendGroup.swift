@@ -11,7 +11,7 @@ struct AppendGroup {
     private let batches: [JournalBatch]
 
     private var heads = ParameterRows(
-        .ints, .ints, .ints, .bytes, .bytes, .ints, .ints, .bools, .ints)
+        .ints, .ints, .ints, .bytes, .bytes, .ints, .ints, .bools, .ints, .ints)
     private var checkedReceipts = ParameterRows(.ints, .bytes, .bytes)
     private var neededStores = ParameterRows(.texts)
     private var setAside = ParameterRows(.texts, .ints, .bytes)
@@ -66,7 +66,8 @@ struct AppendGroup {
         heads.append(
             batch, .bits(batch.expecting.number), .bits(batch.expecting.nonce), .time(batch.time), .utf8(batch.epoch),
             .utf8(batch.lostLabels?.text), .bits(batch.firstLabel?.number),
-            .int8(batch.firstLabel.map { Int64($0.index) }), .bool(!batch.labels.isEmpty), .int8(Int64(added)))
+            .int8(batch.firstLabel.map { Int64($0.index) }), .bool(!batch.labels.isEmpty), .int8(Int64(added)),
+            .bits(batch.expectedAccess))
     }
 
     private mutating func addOwner(of batch: JournalBatch) {
@@ -197,15 +198,18 @@ struct AppendGroup {
     /// What the look-ups found.
     struct Found {
         /// Of the sessions that were looked up and are there, and whether they are of the present past.
-        var heads: [Int64: (head: SessionHead, owner: SessionOwner?, isCurrent: Bool)] = [:]
+        var heads: [Int64: (head: SessionHead, owner: SessionOwner?, access: UInt64, isCurrent: Bool)] = [:]
         /// By the batch's place, the first receipt of those that were there already.
         var duplicates: [Int: StoredReceipt] = [:]
 
         /// How an append ended that changed nothing; nil if it should have been kept.
         func refusal(of batch: JournalBatch, at place: Int) -> AppendResult? {
-            guard let (head, owner, isCurrent) = heads[batch.session.number] else { return .failed(.sessionGone) }
+            guard let found = heads[batch.session.number] else { return .failed(.sessionGone) }
             if let known = duplicates[place] { return .duplicate(known) }
-            return head == batch.expecting && owner == batch.expectedOwner && isCurrent ? nil : .conflict
+            let isExpected =
+                found.head == batch.expecting && found.owner == batch.expectedOwner
+                && found.access == batch.expectedAccess ?? found.access && found.isCurrent
+            return isExpected ? nil : .conflict
         }
     }
 
@@ -214,7 +218,7 @@ struct AppendGroup {
         guard let heads = results.first else { return found }
         for row in heads.rows {
             found.heads[try row.int8(0)] = (
-                try row.head(1), try row.owner(4), try row.bool(3)
+                try row.head(1), try row.owner(4), try row.bits(7), try row.bool(3)
             )
         }
         for row in results.dropFirst().first?.rows ?? [] {

@@ -14,7 +14,7 @@ extension Connection {
     mutating func credentials(of session: SessionKey) throws -> [StoredCredential] {
         try query(
             """
-            SELECT number, token, kind, made, revoked_until, proof, principal FROM credentials
+            SELECT number, token, kind, made, revoked_until, principal FROM credentials
             WHERE session = ? ORDER BY number
             """, [.integer(session.number)]
         ) { row in try row.credential() }
@@ -59,11 +59,11 @@ extension SessionQuery {
 extension Row {
     fileprivate func credential() throws -> StoredCredential {
         let token = try blob(1)
-        guard token.count == 32, let kind = SessionCredential(rawValue: try text(2)), try isNull(4) == isNull(5) else {
+        guard token.count == 32, let kind = SessionCredential(rawValue: try text(2)) else {
             throw StoreError(.unavailable, "The journal's row of credential \(try integer(0)) is damaged.")
         }
         return StoredCredential(
-            token: TokenHash(token), kind: kind, number: try int(0), principal: try blob(6), made: try time(3),
-            revocation: try isNull(4) ? nil : StoredCredential.Revocation(until: time(4), proof: blob(5)))
+            token: TokenHash(token), kind: kind, number: try int(0), principal: try blob(5), made: try time(3),
+            revokedUntil: try isNull(4) ? nil : time(4))
     }
 }

@@ -42,16 +42,15 @@ extension JournalDatabase {
     }
 
     func insert(_ credential: StoredCredential, of session: SessionKey) throws(SQLiteError) {
-        let revocation = credential.revocation
         try connection.execute(
             """
-            INSERT INTO credentials (session, number, token, kind, made, revoked_until, proof, principal)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO credentials (session, number, token, kind, made, revoked_until, principal)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 .integer(session.number), .integer(credential.number), .blob(credential.token.bytes),
-                .text(credential.kind.rawValue), .time(credential.made), revocation.map { .time($0.until) } ?? .null,
-                revocation.map { .blob($0.proof) } ?? .null, .blob(credential.principal),
+                .text(credential.kind.rawValue), .time(credential.made),
+                credential.revokedUntil.map { .time($0) } ?? .null, .blob(credential.principal),
             ])
     }
 

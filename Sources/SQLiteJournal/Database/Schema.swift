@@ -6,7 +6,7 @@ enum Schema {
     static let applicationID: Int64 = 0x6d76_694a
 
     /// Its index plus one is the `user_version` of a database that it was applied to.
-    static let migrations = [first, second, third, fourth]
+    static let migrations = [first, second, third, fourth, fifth]
 
     /// What is cheap to ask at opening and shows whether each tree can be read.
     static let tables = [
@@ -210,5 +210,12 @@ enum Schema {
             PRIMARY KEY (session, feature, name)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX reminders_by_due ON reminders (due, session);
+        """
+
+    /// A proof, with the key and the session's token hash, was enough to compute the credential that a sign-in led to.
+    /// Overwritten first: a column that is dropped may stay in free pages.
+    private static let fifth = """
+        UPDATE credentials SET proof = zeroblob(length(proof)) WHERE proof IS NOT NULL;
+        ALTER TABLE credentials DROP COLUMN proof;
         """
 }

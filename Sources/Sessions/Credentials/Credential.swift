@@ -22,7 +22,9 @@ package final class Credential: Sendable {
 
     private struct State {
         var principal: Principal?
-        var revocation: StoredCredential.Revocation?
+        /// The one that takes its place when that is kept: until then the client may do only what both may.
+        var next: Principal?
+        var revokedUntil: Duration?
         var isRevoked = false
         /// When it was proven: time since 1970.
         var since: Duration
@@ -41,25 +43,37 @@ package final class Credential: Sendable {
         (hash, kind, number, made, self.root) = (stored.token, stored.kind, stored.number, stored.made, root)
         state = Lock(
             State(
-                principal: try? WireJSON.decode(Principal.self, from: stored.principal),
-                revocation: stored.revocation, isRevoked: stored.revocation != nil, since: stored.made,
-                cookieSet: cookieSet))
+                principal: Self.decode(stored), revokedUntil: stored.revokedUntil,
+                isRevoked: stored.revokedUntil != nil, since: stored.made, cookieSet: cookieSet))
     }
 
-    /// Who is signed in with it now; nil for a token that was good before somebody signed in.
+    /// Who is signed in with it now; nil for a token that was good before a client signed in, and where the kept principal
+    /// cannot be read: such a client has to renew it.
     package var principal: Principal? { state.withLock { $0.principal } }
+
+    /// The principals that must all be allowed to do what the client does: its own, and that which takes its place. Empty
+    /// where its own cannot be read.
+    var principals: [Principal] {
+        state.withLock { state in state.principal.map { [$0] + [state.next].compactMap(\.self) } ?? [] }
+    }
+
+    /// Whether its principal's time is over.
+    func hasExpired(at now: Duration) -> Bool {
+        state.withLock { $0.principal?.hasExpired(at: Timestamp(sinceEpoch: now)) ?? false }
+    }
 
     /// Whether another credential has taken its place, or it was signed out.
     package var isRevoked: Bool { state.withLock { $0.isRevoked } }
 
-    /// Whether the request that replaced it may be repeated with that proof.
-    func mayRepeat(_ proof: [UInt8], now: Duration) -> Bool {
-        guard let revocation = state.withLock({ $0.revocation }) else { return false }
-        return revocation.until > now && revocation.proof == proof
-    }
+    /// Whether it was signed out here, which may not be kept yet: its client may repeat that.
+    var isClosed: Bool { state.withLock { $0.isRevoked && $0.revokedUntil == nil } }
 
     /// Whether a request that was made with it may still be answered by the one that replaced it.
-    package func mayBeRepeated(now: Duration) -> Bool { (state.withLock { $0.revocation }?.until ?? .zero) > now }
+    package func mayBeRepeated(now: Duration) -> Bool { (state.withLock { $0.revokedUntil } ?? .zero) > now }
+
+    private static func decode(_ stored: StoredCredential) -> Principal? {
+        (try? WireJSON.decode(Principal.self, from: stored.principal))?.of(credential: stored.number)
+    }
 
     /// What a principal is kept as.
     static func encode(_ principal: Principal) throws(StoreError) -> [UInt8] {
@@ -72,9 +86,13 @@ package final class Credential: Sendable {
         StoredCredential(token: hash, kind: kind, number: number, principal: principal, made: made)
     }
 
+    /// Allows from now on only what another principal may do as well.
+    func restrict(to principal: Principal) { state.withLock { $0.next = principal.of(credential: number) } }
+
     func renew(_ principal: Principal, now: Duration) {
         let watch = state.withLock { state in
-            state.principal = principal
+            state.principal = principal.of(credential: number)
+            state.next = nil
             state.since = now
             return state.watch.take()
         }
@@ -83,16 +101,17 @@ package final class Credential: Sendable {
 
     /// Takes the principal that another process renewed; whether it is another one.
     func adopt(_ stored: StoredCredential, now: Duration) -> Bool {
-        guard stored.revocation == nil, !isRevoked,
-            let newer = try? WireJSON.decode(Principal.self, from: stored.principal), newer != principal
-        else { return false }
+        guard stored.revokedUntil == nil, !isRevoked, let newer = Self.decode(stored), newer != principal else {
+            return false
+        }
         renew(newer, now: now)
         return true
     }
 
-    func revoke(_ revocation: StoredCredential.Revocation? = nil) {
+    /// - Parameter until: until when the request that replaced it may be repeated.
+    func revoke(until: Duration? = nil) {
         let watch = state.withLock { state in
-            (state.isRevoked, state.revocation) = (true, revocation)
+            (state.isRevoked, state.revokedUntil) = (true, until)
             return state.watch.take()
         }
         watch?.cancel()

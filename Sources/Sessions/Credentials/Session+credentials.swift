@@ -16,7 +16,7 @@ extension Session {
     func apply(_ kept: [StoredCredential], subject: Subject?, removed: [Credential]) -> [Credential] {
         if let subject { info.belongs(to: subject) }
         let now = shared.time.monotonic()
-        let (added, wakers) = core.withLock { core -> ([Credential], ShortList<any StreamWaker>) in
+        let (added, changes) = core.withLock { core -> ([Credential], [SessionAccessChange]) in
             core.credentials.removeAll { credential in removed.contains { $0 === credential } }
             var added: [Credential] = []
             for stored in kept where !core.credentials.contains(where: { $0.hash == stored.token }) {
@@ -26,12 +26,15 @@ extension Session {
             }
             core.credentials += added
             for credential in removed { core.access?[credential.number] = nil }
-            // The streams of who was not signed in are another client's now.
-            if subject != nil { core.streams.finish(.identity) { $0.credential == nil } }
-            core.streams.finish(.ended) { stream in removed.contains { $0 === stream.credential } }
-            return (added, core.streams.takeWakers())
+            var changes = [core.noteAccessChange(endingStreamsOf: removed)]
+            if subject != nil {
+                // The streams of the anonymous client are another client's now. Its token is revoked by the credentials.
+                changes.append(core.noteAccessChange(endingStreamsOf: [nil], .identity))
+                if core.gate == .signingIn { core.gate = .open }
+            }
+            return (added, changes)
         }
-        for waker in wakers { waker.wake() }
+        for change in changes { change.finish() }
         return added
     }
 
@@ -41,7 +44,7 @@ extension Session {
         guard !(stored.isEmpty && known.isEmpty) else { return }
         for credential in known {
             guard let newer = stored.first(where: { $0.token == credential.hash }) else { continue }
-            if let revocation = newer.revocation, !credential.isRevoked { credential.revoke(revocation) }
+            if let until = newer.revokedUntil, !credential.isRevoked { credential.revoke(until: until) }
             if credential.adopt(newer, now: shared.time.sinceEpoch()) { identityChanged(of: credential) }
         }
         let removed = known.filter { credential in !stored.contains { $0.token == credential.hash } }
@@ -60,6 +63,7 @@ extension Session {
     /// Tests the access of streams anew, as each would before it writes.
     func recheck(_ isMeant: (Credential) -> Bool) {
         let (wakers, features) = core.withLock { core -> (ShortList<any StreamWaker>, [FeatureID]) in
+            core.accessGeneration += 1
             var features: [FeatureID] = []
             for index in core.streams.indices {
                 guard let credential = core.streams[index].credential, isMeant(credential) else { continue }
@@ -72,8 +76,9 @@ extension Session {
         let missing = features.filter { !hasStore($0) }
         if !missing.isEmpty {
             for credential in credentials where isMeant(credential) {
-                let allowed = missing.filter { shared.features.allows(credential.principal, $0) }
-                if !allowed.isEmpty { open(.features(allowed), for: credential.principal) { _ in } }
+                let client = SessionClient(credential)
+                let allowed = missing.filter { refusal(of: client, $0, .read) == nil }
+                if !allowed.isEmpty { open(.features(allowed), for: client) { _ in } }
             }
         }
         for waker in wakers { waker.wake() }
@@ -132,17 +137,5 @@ extension Session {
             return core.streams.takeWakers()
         }
         for waker in wakers { waker.wake() }
-    }
-}
-
-extension FeatureRegistry {
-    /// Whether a principal may use the feature of an instance.
-    package func allows(_ principal: Principal?, _ feature: FeatureID) -> Bool {
-        ruled.isEmpty || definition(for: feature)?.allows(principal) ?? true
-    }
-
-    /// The names of the features that a principal may not use.
-    package func denied(to principal: Principal?) -> [String] {
-        ruled.isEmpty ? [] : ruled.filter { !$0.allows(principal) }.map(\.name)
     }
 }

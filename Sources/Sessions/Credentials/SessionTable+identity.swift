@@ -105,26 +105,29 @@ extension SessionTable {
     /// Signs in to an anonymous session, or renews the principal of the subject that is signed in.
     ///
     /// - Parameters:
+    ///   - token: that of the request.
     ///   - credential: that of the request; nil if it is the session's own token.
     ///   - proof: the SHA-256 of what the principal was proven by.
+    ///   - keepsStores: whether a session that was anonymous keeps its stores.
     package func identify(
-        _ session: Session, _ credential: Credential?, as principal: Principal, proof: [UInt8]
+        _ session: Session, _ token: SessionToken, _ credential: Credential?, as principal: Principal, proof: [UInt8],
+        keepsStores: Bool = true
     ) async -> Result<SignInResult, StoreError> {
         do throws(StoreError) {
             if let credential, !credential.isRevoked {
                 return .success(try await renew(session, credential, principal))
             }
-            let seal = try await journal { withSeal($0) }
-            let token = seal.successor(of: session.tokenHash, proof: proof)
+            let successor = try await journal { withSeal($0) }.successor(of: token, proof: proof)
             if credential == nil, !session.isSignedIn {
                 do throws(StoreError) {
-                    return .success(try await signIn(session, token, principal, proof))
+                    return .success(try await signIn(session, successor, principal, keepsStores: keepsStores))
                 } catch {
                     // Another request signed in meanwhile; it may have been this one.
                     guard error.code == .contended || error.code == .exists else { throw error }
+                    await withCheckedContinuation { done in session.catchUp { done.resume() } }
                 }
             }
-            return .success(try repeated(session, token, principal, proof))
+            return .success(try repeated(session, successor, principal))
         } catch {
             return .failure(error)
         }
@@ -135,20 +138,24 @@ extension SessionTable {
     ) async throws(StoreError) -> SignInResult {
         guard session.info.subject == principal.identity else { throw .otherIdentity }
         let stored = credential.renewed(try Credential.encode(principal))
-        try await change(session, kept: [stored])
+        session.restrict(credential, to: principal)
+        try await change(session, kept: [stored], requires: [credential.hash])
+        guard !credential.isRevoked else { throw .signedOut }
         credential.renew(principal, now: environment.time.sinceEpoch())
         session.identityChanged(of: credential)
         return .renewed(session, credential)
     }
 
     private func signIn(
-        _ session: Session, _ token: SessionToken, _ principal: Principal, _ proof: [UInt8]
+        _ session: Session, _ token: SessionToken, _ principal: Principal, keepsStores: Bool
     ) async throws(StoreError) -> SignInResult {
         let encoded = try Credential.encode(principal)
+        session.beginSignIn()
+        if !keepsStores { try await journal { session.disposeAll($0) } }
         let now = environment.time.sinceEpoch()
         let old = StoredCredential(
             token: session.tokenHash, kind: session.credential, number: 1, principal: [], made: session.created,
-            revocation: StoredCredential.Revocation(until: now + Self.repetition, proof: proof))
+            revokedUntil: now + Self.repetition)
         let new = StoredCredential(
             token: token.hash, kind: session.credential, number: 2, principal: encoded, made: now)
         _ = try await journal { session.keep($0) }
@@ -160,11 +167,11 @@ extension SessionTable {
 
     /// The answer to a sign-in that is repeated.
     private func repeated(
-        _ session: Session, _ token: SessionToken, _ principal: Principal, _ proof: [UInt8]
+        _ session: Session, _ token: SessionToken, _ principal: Principal
     ) throws(StoreError) -> SignInResult {
         let credentials = session.credentials
         let now = environment.time.sinceEpoch()
-        guard let old = credentials.first(where: { $0.hash == session.tokenHash }), old.mayRepeat(proof, now: now),
+        guard let old = credentials.first(where: { $0.hash == session.tokenHash }), old.mayBeRepeated(now: now),
             let new = credentials.first(where: { $0.hash == token.hash }), !new.isRevoked
         else { throw session.info.subject == principal.identity ? .sessionEnded : .otherIdentity }
         return .signedIn(session, new, token)
@@ -172,10 +179,15 @@ extension SessionTable {
 
     /// Signs a client out; with the last of a session that is not shared, or with `everywhere`, the session ends.
     package func end(
-        _ session: Session, _ credential: Credential?, everywhere: Bool,
+        _ session: Session, _ client: SessionClient, everywhere: Bool,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        guard let credential, session.isShared, !everywhere else { return end(session, completion: completion) }
+        if let refusal = session.refusalToEnd(of: client, everywhere: everywhere) { return completion(.failure(refusal)) }
+        guard let credential = client.credential, session.isShared, !everywhere else {
+            return end(session, completion: completion)
+        }
+        // At once, and not when the task runs.
+        session.close([credential])
         Task(executorPreference: environment.executor) { [self] in
             do throws(StoreError) {
                 try await change(session, removed: [credential])
@@ -190,20 +202,24 @@ extension SessionTable {
 
     /// Keeps a change of a session's credentials, then applies it.
     private func change(
-        _ session: Session, subject: Subject? = nil, kept: [StoredCredential] = [], removed: [Credential] = []
+        _ session: Session, subject: Subject? = nil, kept: [StoredCredential] = [], removed: [Credential] = [],
+        requires: [TokenHash] = []
     ) async throws(StoreError) {
         let now = environment.time.sinceEpoch()
         let old = session.credentials.filter { $0.isRevoked && !$0.mayBeRepeated(now: now) }
+        session.close(removed)
         let key = try await journal { session.keep($0) }
         let expected = session.info.subject
         try await journal {
             environment.journal.change(
                 CredentialChange(
                     session: key, expecting: expected, subject: subject ?? expected, kept: kept,
-                    removed: (removed + old).map(\.hash), tombstoneUntil: tombstoneUntil(session)), done: $0)
+                    removed: (removed + old).map(\.hash), requires: requires, tombstoneUntil: tombstoneUntil(session)),
+                done: $0)
         }
+        // As it is in the journal now, unless another node changed it as well: then the next look tells.
+        session.core.withLock { $0.accessChanges += 1 }
         let gone = removed + old
-        for credential in gone { credential.revoke() }
         let added = session.apply(kept, subject: subject, removed: gone)
         unregister(gone)
         for credential in gone { bury(credential.hash) }

@@ -10,12 +10,15 @@ final class IntentJob: QueueJob {
     let feature: FeatureID
     let intentID: IntentID
     let receipt: ReceiptName?
+    /// The principal by which the intent was read, and judged by interceptors and its check: those judge it anew once it has
+    /// another.
+    private let judgedAs: Principal?
     /// The intent, as the store that was in memory read it from the body.
     private let decoded: (store: SessionStore, run: RunTurn)?
     /// What it got of time and chance when it ran before.
     let inputs: TurnInputs?
     /// Whether it has passed its asynchronous check, or was refused by it.
-    private let isChecked: Bool
+    let isChecked: Bool
     private let record: (@Sendable (StoreError) -> RecordedRefusal?)?
     private let completion: @Sendable (IntentResult) -> Void
     /// The intent as interceptors left it: they judge it once, however often it has to run.
@@ -28,9 +31,9 @@ final class IntentJob: QueueJob {
         receipt: ReceiptName?, decoded: (store: SessionStore, run: RunTurn)?,
         record: (@Sendable (StoreError) -> RecordedRefusal?)?,
         completion: @escaping @Sendable (IntentResult) -> Void, judged: JudgedTurn? = nil, hasLost: Bool = false,
-        inputs: TurnInputs? = nil, isChecked: Bool = false
+        inputs: TurnInputs? = nil, isChecked: Bool = false, judgedAs: Principal?
     ) {
-        (self.inputs, self.isChecked) = (inputs, isChecked)
+        (self.inputs, self.isChecked, self.judgedAs) = (inputs, isChecked, judgedAs)
         (self.session, self.request, self.feature, self.intentID) = (session, request, feature, intentID)
         (self.receipt, self.decoded, self.judged, self.hasLost) = (receipt, decoded, judged, hasLost)
         (self.record, self.completion) = (record, completion)
@@ -40,14 +43,16 @@ final class IntentJob: QueueJob {
         IntentJob(
             session, request, feature, intentID, receipt: receipt, decoded: decoded, record: record,
             completion: completion, judged: result.turn?.judged ?? judged, hasLost: hasLost || result.isOfKeptStore,
-            inputs: result.turn?.inputs ?? inputs, isChecked: isChecked)
+            inputs: result.turn?.inputs ?? inputs, isChecked: isChecked, judgedAs: judgedAs)
     }
 
     /// The intent as its check left it.
-    func checked(_ judged: @escaping JudgedTurn) -> IntentJob {
+    ///
+    /// - Parameter principal: by which it judged.
+    func checked(_ judged: @escaping JudgedTurn, as principal: Principal?) -> IntentJob {
         IntentJob(
             session, request, feature, intentID, receipt: receipt, decoded: nil, record: record,
-            completion: completion, judged: judged, isChecked: true)
+            completion: completion, judged: judged, isChecked: true, judgedAs: principal)
     }
 
     var kind: TurnKind { .intent }
@@ -55,11 +60,24 @@ final class IntentJob: QueueJob {
     private var hasNumber: Bool { if case .sequence? = request.name { true } else { false } }
 
     func run() -> Bool {
-        let (limits, feature) = (session.shared.limits, feature)
+        let (limits, feature, client) = (session.shared.limits, feature, request.client)
         guard session.mayRun else { return pass() }
-        let (judgement, found) = session.core.withLock { core in
+        // Judged before the lock is taken for the rest, unless that alone tells.
+        if !session.isPlain(client, feature), let refusal = session.judgeTurn(client, feature, .send) {
+            return refuse(refusal)
+        }
+        let principal = client.principal
+        typealias Found = (judgement: SessionCore.Judgement, store: SessionCore.Found)
+        let found = session.core.withLock { core -> Result<Found, StoreError> in
             core.batch.isAnswer = true
-            return (receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
+            core.batch.judged(by: core.accessGeneration)
+            if let refusal = core.refusal(of: client) { return .failure(refusal) }
+            return .success((receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits)))
+        }
+        let (judgement, store): Found
+        switch found {
+        case .success(let found): (judgement, store) = found
+        case .failure(let refusal): return refuse(refusal)
         }
         switch judgement {
         case .next: break
@@ -67,9 +85,9 @@ final class IntentJob: QueueJob {
         case .refused(let error): return hold() || refuse(error)
         }
         do throws(StoreError) {
-            switch found {
+            switch store {
             case .store(let store, let version, let effects):
-                return try run(on: store, version: version, after: effects)
+                return try run(on: store, as: principal, version: version, after: effects)
             case .passive(let failure):
                 if let failure { throw failure }
                 return false
@@ -82,27 +100,30 @@ final class IntentJob: QueueJob {
                 }
                 try request.check(version: session.core.withLock { $0.lastNumber } + 1)
                 if let refusal { throw refusal }
-                guard let store = try session.make(feature, for: request.principal) else { return false }
-                return try run(on: store, version: nil, after: nil)
+                guard let store = try session.make(feature, for: principal) else { return false }
+                return try run(on: store, as: principal, version: nil, after: nil)
             }
         } catch {
             return refuse(error)
         }
     }
 
-    private func run(on store: SessionStore, version: UInt64?, after effects: [Effect]?) throws(StoreError) -> Bool {
-        if let judged = judged?(store.runner) {
+    private func run(
+        on store: SessionStore, as principal: Principal?, version: UInt64?, after effects: [Effect]?
+    ) throws(StoreError) -> Bool {
+        let isJudged = judgedAs == principal
+        if isJudged, let judged = judged?(store.runner) {
             try request.check(version: version)
-            return session.run(self, judged, on: store, after: effects)
+            return session.run(self, judged, as: principal, on: store, after: effects)
         }
-        if let decoded, decoded.store === store {
+        if isJudged, let decoded, decoded.store === store {
             try request.check(version: version)
-            return session.run(self, decoded.run, on: store, after: effects)
+            return session.run(self, decoded.run, as: principal, on: store, after: effects)
         }
         switch store.erased.decode(request.body) {
         case .intent(let run):
             try request.check(version: version)
-            return session.run(self, run, on: store, after: effects)
+            return session.run(self, run, as: principal, on: store, after: effects)
         case .check(let check):
             session.drop(CheckStart(self, check, store))
             return true
@@ -161,9 +182,11 @@ final class IntentJob: QueueJob {
         }
         var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
         if request.wantsState { outcome.state = result.state }
-        guard let wait = request.wait, let host = result.host else { return completion(.success(outcome)) }
+        guard let wait = request.wait, let host = result.host else {
+            return completion(.success(session.withholding(outcome, from: request.client, feature)))
+        }
         session.answerWhenSettled(
-            outcome, wait, feature, [host.scope] + (result.links ?? []).map(\.scope), request.credential, completion)
+            outcome, wait, feature, [host.scope] + (result.links ?? []).map(\.scope), request.client, completion)
     }
 
     func end(_ error: StoreError) {

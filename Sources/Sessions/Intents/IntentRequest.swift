@@ -24,19 +24,17 @@ package struct IntentRequest: Sendable {
     package var wait: Duration?
     /// Whether the outcome is to have the view state.
     package var wantsState: Bool
-    /// Who sends it, and with which credential; nil for somebody who is not signed in.
-    package var principal: Principal?
-    package var credential: Credential?
+    /// The client that sends it.
+    package var client: SessionClient
     /// The span that it came in; nil where nothing is traced.
     package var trace: ServiceContext?
 
     /// A request with a body.
     package init(
         body: [UInt8], name: Name? = nil, ifMatch: (@Sendable (UInt64) -> Bool)? = nil, wait: Duration? = nil,
-        wantsState: Bool = true, principal: Principal? = nil, credential: Credential? = nil,
-        trace: ServiceContext? = nil
+        wantsState: Bool = true, client: SessionClient = SessionClient(), trace: ServiceContext? = nil
     ) {
-        (self.principal, self.credential, self.trace) = (principal, credential, trace)
+        (self.client, self.trace) = (client, trace)
         (self.body, self.name, self.ifMatch, self.wait, self.wantsState) = (body, name, ifMatch, wait, wantsState)
     }
 
@@ -61,25 +59,16 @@ package struct IntentRequest: Sendable {
         case nil: return nil
         case .key(let key)?:
             return ReceiptName(
-                key: .key(credential.scoped(key), feature: feature), bodyHash: Array(SHA256.hash(data: body)))
+                key: .key(client.scoped(key), feature: feature), bodyHash: Array(SHA256.hash(data: body)))
         case .sequence(let number, let epoch)?:
             var hash = SHA256()
             hash.update(data: Array((feature.text + "\n").utf8))
             hash.update(data: body)
             return ReceiptName(
-                key: .sequence(number, epoch: credential.scoped(epoch)), bodyHash: Array(hash.finalize()))
+                key: .sequence(number, epoch: client.scoped(epoch)), bodyHash: Array(hash.finalize()))
         }
     }
 }
 
 /// What a request with an intent led to, or why it led to nothing.
 package typealias IntentResult = Result<IntentOutcome, StoreError>
-
-extension Credential? {
-    /// A client's own name for something, inside its credential where several share a session. No client can write the
-    /// character between.
-    func scoped(_ name: String) -> String {
-        guard let self, self.isOneOfMany else { return name }
-        return "\(self.number)\u{1F}\(name)"
-    }
-}

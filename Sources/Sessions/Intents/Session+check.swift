@@ -6,17 +6,18 @@ import Tracing
 extension Session {
     /// Runs an intent's check, then enqueues the intent as the check left it.
     func check(_ job: IntentJob, _ check: PendingCheck, on store: SessionStore) {
-        let isBegun = core.withLock { core in
+        let isBegun = job.isChecked || core.withLock { core in
             var checks = core.checks ?? RunningChecks()
             defer { core.checks = checks }
             return core.isLive && checks.begin(job.receipt, limit: shared.limits.runningChecks)
         }
         guard isBegun else { return job.end(isEnded ? .sessionEnded : .tooManyChecks) }
-        let call = CheckCall(job.intentID, job.request.principal, store.scope)
+        let principal = job.request.client.principal
+        let call = CheckCall(job.intentID, principal, store.scope)
         let judgement = Lock<JudgedTurn?>(nil)
         let wait = Wait(number: 0) { [self] came in
             let judged = came ? judgement.withLock { $0 } : nil
-            enqueue(job.checked(judged ?? { _ in { _ in .refused(.checkTimeOut) } }))
+            enqueue(job.checked(judged ?? { _ in { _ in .refused(.checkTimeOut) } }, as: principal))
         }
         let task = Task(executorPreference: shared.executor) {
             let trace = job.request.trace ?? .topLevel

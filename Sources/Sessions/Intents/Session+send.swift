@@ -19,11 +19,18 @@ extension Session {
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
         guard mayRun else { return completion(.failure(.elsewhere)) }
-        let (store, isKept, name) = core.withLock { core -> (SessionStore?, Bool, UInt64) in
+        let client = request.client
+        if !isPlain(client, feature), let refusal = self.refusal(of: client, feature, .send) {
+            return completion(.failure(refusal))
+        }
+        let principal = client.principal
+        let (keptOut, store, isKept, name) = core.withLock { core -> (StoreError?, SessionStore?, Bool, UInt64) in
+            if let refusal = core.refusal(of: client) { return (refusal, nil, false, 0) }
             let index = core.stores.index(of: feature)
             if let index { core.stores[index].lastUse = core.lastTouch }
-            return (index.flatMap { core.stores[$0].store }, index != nil, core.nonces.next())
+            return (nil, index.flatMap { core.stores[$0].store }, index != nil, core.nonces.next())
         }
+        if let keptOut { return completion(.failure(keptOut)) }
         var decoded: (store: SessionStore, run: RunTurn)?
         var fault: WireDecodingError?
         var check: PendingCheck?
@@ -40,7 +47,7 @@ extension Session {
             fault = definition.intentFault(request.body)
             // Order of checks: whether the instance exists comes before what is wanted of it.
             if fault != nil, !isKept {
-                do throws(StoreError) { _ = try initialState(of: feature, for: request.principal) } catch {
+                do throws(StoreError) { _ = try initialState(of: feature, for: principal) } catch {
                     return fail(error, feature, completion)
                 }
             }
@@ -55,7 +62,8 @@ extension Session {
             return fail(refusal(of: fault, request, feature), feature, completion)
         }
         let job = IntentJob(
-            self, request, feature, id, receipt: receipt, decoded: decoded, record: record, completion: completion)
+            self, request, feature, id, receipt: receipt, decoded: decoded, record: record, completion: completion,
+            judgedAs: principal)
         if let check, let store { return self.check(job, check, on: store) }
         enqueue(job)
     }
@@ -110,7 +118,7 @@ extension Session {
                 .success(
                     IntentOutcome(id: IntentID(receipt.intent), refusal: RecordedRefusal(status: status, body: body))))
         }
-        state(of: feature, for: request.principal) { [self] result in
+        state(of: feature, for: request.client) { [self] result in
             switch result {
             case .failure(let error): completion(.failure(error))
             case .success(let present):
@@ -119,7 +127,7 @@ extension Session {
                 outcome.state = present
                 let scope = core.withLock { $0.stores[feature]?.store?.scope }
                 guard let wait = request.wait, let scope else { return completion(.success(outcome)) }
-                answerWhenSettled(outcome, wait, feature, [scope], request.credential, completion)
+                answerWhenSettled(outcome, wait, feature, [scope], request.client, completion)
             }
         }
     }
@@ -127,21 +135,29 @@ extension Session {
     /// Waits until no work that the intent launched is running, at most for `wait`.
     func answerWhenSettled(
         _ outcome: IntentOutcome, _ wait: Duration, _ feature: FeatureID, _ scopes: [StoreScope],
-        _ credential: Credential?, _ completion: @escaping @Sendable (IntentResult) -> Void
+        _ client: SessionClient, _ completion: @escaping @Sendable (IntentResult) -> Void
     ) {
-        let end: @Sendable (Bool, Bool, StateSnapshot?) -> Void = { isSettled, isGranted, state in
+        let end: @Sendable (Bool, Bool, StateSnapshot?) -> Void = { [self] isSettled, isGranted, state in
             var outcome = outcome
             outcome.isSettled = isSettled
             outcome.isWaitGranted = isGranted
             outcome.state = state ?? outcome.state
-            completion(.success(outcome))
+            completion(.success(withholding(outcome, from: client, feature)))
         }
         if outcome.isSettled { return end(true, true, nil) }
-        let waiting = beginWait(for: wait, of: credential) { [self] isSettled in
+        let waiting = beginWait(for: wait, of: client.credential) { [self] isSettled in
             end(isSettled, true, existingState(of: feature))
         }
         guard let waiting else { return end(false, false, existingState(of: feature)) }
         waitUntilSettled(outcome.id, scopes[...], waiting)
+    }
+
+    /// The outcome of an intent that ran, without the state if its client may not read that now.
+    func withholding(_ outcome: IntentOutcome, from client: SessionClient, _ feature: FeatureID) -> IntentOutcome {
+        guard outcome.state != nil, refusal(of: client, feature, .read) != nil else { return outcome }
+        var outcome = outcome
+        (outcome.state, outcome.isWithheld) = (nil, true)
+        return outcome
     }
 
     /// One store after the other.
@@ -160,13 +176,14 @@ extension Session {
     /// It fails where the refusal must not be answered: told of it, the client would go on to a number that is one too
     /// high.
     package func useUp(
-        _ name: IntentRequest.Name, _ refusal: RecordedRefusal, of credential: Credential? = nil,
-        completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
+        _ name: IntentRequest.Name, _ refusal: RecordedRefusal, of client: SessionClient = SessionClient(),
+        for feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
     ) {
         guard case .sequence(let number, let epoch) = name else { return completion(.success(false)) }
         // The request's own body was not read.
         let receipt = ReceiptName(
-            key: .sequence(number, epoch: credential.scoped(epoch)), bodyHash: Array(SHA256.hash(data: [UInt8]())))
+            key: .sequence(number, epoch: client.scoped(epoch)), bodyHash: Array(SHA256.hash(data: [UInt8]())))
+        if let lost = self.refusal(of: client, feature, .send) { return completion(.failure(lost)) }
         let recorded = StoredReceipt.Outcome.refused(status: refusal.status, body: refusal.body)
         switch reserve(receipt) {
         case .reserved:
@@ -182,6 +199,9 @@ extension Session {
             } _: { [self] job in
                 let now = shared.time.sinceEpoch()
                 guard mayRun else { return core.withLock { $0.joinOther(job, .elsewhere, isKept: false) } }
+                if let lost = judgeTurn(client, feature, .send) {
+                    return core.withLock { $0.joinOther(job, lost, isKept: false) }
+                }
                 core.withLock { core in
                     core.batch.isAnswer = true
                     // Else it ran before, or it is not the number's turn: nothing is kept.

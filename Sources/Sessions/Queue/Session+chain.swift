@@ -18,7 +18,7 @@ extension Session: Siblings {
         of instance: String, for principal: Principal?, failures: [String: StoreError]
     ) throws -> any StoreRunner {
         if let failure = failures[instance] { throw failure }
-        let feature = try checked(instance, principal)
+        let feature = try checked(instance, principal, .read)
         guard let store = core.withLock({ $0.startedStore(feature, limits: shared.limits) }) else {
             throw StoreIsAbsent(instance: instance)
         }
@@ -26,11 +26,11 @@ extension Session: Siblings {
     }
 
     /// The feature instance, if there is such a feature and the principal may use it.
-    private func checked(_ instance: String, _ principal: Principal?) throws -> FeatureID {
-        guard let feature = FeatureID(instance), let definition = shared.features.definition(for: feature) else {
+    private func checked(_ instance: String, _ principal: Principal?, _ access: Access) throws -> FeatureID {
+        guard let feature = FeatureID(instance), shared.features.definition(for: feature) != nil else {
             throw StoreError.featureNotFound
         }
-        guard definition.allows(principal) else { throw Refusal(.forbidden, "You may not use \"\(instance)\".") }
+        guard allows(principal, feature, access) else { throw Refusal(.forbidden, "You may not use \"\(instance)\".") }
         return feature
     }
 
@@ -62,7 +62,7 @@ extension Session: Siblings {
         var failures: [String: StoreError] = [:]
         for _ in 0..<Self.chainLimit {
             guard let instance = turn.sequel?.missing else { return turn }
-            switch bring(instance, for: call.principal) {
+            switch bring(instance, for: call.principal, .read) {
             case .success(nil): return nil
             case .success: break
             case .failure(let error): failures[instance] = error
@@ -75,9 +75,11 @@ extension Session: Siblings {
     }
 
     /// Has a store in memory and started, made if there is none; nil if it has to be loaded first.
-    private func bring(_ instance: String, for principal: Principal?) -> Result<SessionStore?, StoreError> {
+    private func bring(
+        _ instance: String, for principal: Principal?, _ access: Access
+    ) -> Result<SessionStore?, StoreError> {
         do {
-            let feature = try checked(instance, principal)
+            let feature = try checked(instance, principal, access)
             switch core.withLock({ $0.find(feature, limits: shared.limits) }) {
             case .store(let store, _, let effects):
                 if effects != nil || core.withLock({ $0.starting.contains(feature) }) { return .success(store) }
@@ -119,7 +121,7 @@ extension Session: Siblings {
                 return (first.undone(by: .chainTooLong(Self.chainLimit)), [])
             }
             let store: SessionStore
-            switch bring(next.instance, for: call.principal) {
+            switch bring(next.instance, for: call.principal, .send) {
             case .success(nil): return nil
             case .success(let found?): store = found
             case .failure(let error): return (first.undone(by: error), [])

@@ -18,11 +18,16 @@ extension Session: TurnQueueOwner {
             confirm(results)
             return nil
         }
-        if case .lease = needs {
+        switch needs {
+        case .lease:
             discard(pending)
             return pending.end(.failed(.noLease))
+        case .judgement:
+            pending.span?.end(AppendEnding(.conflict))
+            discard(pending)
+            return pending.end(.conflict)
+        case .nothing, .confirmation: return append(pending)
         }
-        return append(pending)
     }
 
     func append(_ pending: PendingCommit) -> CommitEnd? {

@@ -59,10 +59,14 @@ extension Session {
                 drop(job)
                 return true
             }
+            // A step that no client's intent led to has no principal, and a failure is the store's own matter.
+            let isRefused =
+                job.principal != nil && !job.isFailureTurn && !allows(job.principal, store.feature, .send)
+            let refused: RunTurn = { _ in .refused(.noAccess(isAnonymous: false)) }
             return run(
                 TurnCall(
                     job: job, store: store, intentID: job.intentID, principal: job.principal, inputs: job.inputs,
-                    run: job.runTurn, trace: job.trace),
+                    run: isRefused ? refused : job.runTurn, trace: job.trace),
                 after: effects)
         }
         return true
@@ -71,9 +75,12 @@ extension Session {
     /// Runs an intent on its store, and what the store has yet to do before it. False if it has to wait for another store.
     ///
     /// - Parameter effects: what the batch's turns of the store ask for, where nothing is to be done before.
-    func run(_ job: IntentJob, _ intent: @escaping RunTurn, on store: SessionStore, after effects: [Effect]?) -> Bool {
+    func run(
+        _ job: IntentJob, _ intent: @escaping RunTurn, as principal: Principal?, on store: SessionStore,
+        after effects: [Effect]?
+    ) -> Bool {
         let call = TurnCall(
-            job: job, store: store, intentID: job.intentID, principal: job.request.principal, inputs: job.inputs,
+            job: job, store: store, intentID: job.intentID, principal: principal, inputs: job.inputs,
             run: intent, receipt: job.receipt, trace: job.request.trace)
         if let effects { return run(call, after: effects) }
         return run(call)

@@ -9,6 +9,8 @@ enum BatchNeed {
     case confirmation
     /// That this node may run work, which it may not.
     case lease
+    /// That its clients are judged anew: access was changed since.
+    case judgement
 }
 
 extension SessionCore {
@@ -18,6 +20,11 @@ extension SessionCore {
     ) -> (pending: PendingCommit?, results: ShortList<JobResult>, needs: BatchNeed) {
         var working = SessionBatch()
         swap(&working, &batch)
+        if let judged = working.accessGeneration, judged != accessGeneration {
+            let nothing = JournalBatch(session: key ?? SessionKey(0), expecting: head, head: head, time: now)
+            let pending = PendingCommit(session, nothing, working, isKept: key != nil, isOwners: ownsWork)
+            return (pending, [], .judgement)
+        }
         let isShared = session.shared.lease != nil
         let beginning = isShared ? working.beginning : []
         // The journal is told of the owner with a turn.
@@ -40,6 +47,7 @@ extension SessionCore {
         var needsNode = false
         if isShared {
             journal.expectedOwner = ownership.owner
+            journal.expectedAccess = accessChanges
             (journal.ownerChange, needsNode) = ownerChange(
                 working, beginning, head: journal.head, by: node, now: session.shared.time.monotonic())
         }

@@ -6,31 +6,33 @@ extension Session {
     /// Hands over the view state of a store, which is made if the session has none yet: before this returns if the
     /// store is in memory, else perhaps later, on another thread.
     package func state(
-        of feature: FeatureID, for principal: Principal? = nil,
+        of feature: FeatureID, for client: SessionClient = SessionClient(),
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
-        confirm { [self] in knownState(of: feature, for: principal, completion: completion) }
+        confirm { [self] in knownState(of: feature, for: client, completion: completion) }
     }
 
     private func knownState(
-        of feature: FeatureID, for principal: Principal?,
+        of feature: FeatureID, for client: SessionClient,
         completion: @escaping @Sendable (Result<StateSnapshot, StoreError>) -> Void
     ) {
-        let (state, refusal) = core.withLock { core -> (StateSnapshot?, StoreError?) in
-            guard core.isLive, let index = core.stores.index(of: feature), core.stores[index].isStarted else {
-                return (nil, core.refusal)
-            }
+        let known = reading(as: client, feature) { core -> StateSnapshot? in
+            guard let index = core.stores.index(of: feature), core.stores[index].isStarted else { return nil }
             core.stores[index].lastUse = core.lastTouch
-            return (core.stores[index].snapshot, nil)
+            return core.stores[index].snapshot
         }
-        if let state { return completion(.success(state)) }
-        if let refusal { return completion(.failure(refusal)) }
-        open(.features([feature]), for: principal) { [self] result in
-            if let state = existingState(of: feature) { return completion(.success(state)) }
-            switch result {
-            case .failure(let error): completion(.failure(error))
+        switch known {
+        case .failure(let refusal): return completion(.failure(refusal))
+        case .success(let state?): return completion(.success(state))
+        case .success(nil): break
+        }
+        open(.features([feature]), for: client) { [self] result in
+            switch (reading(as: client, feature) { $0.stores[feature]?.snapshot }, result) {
+            case (.failure(let refusal), _): completion(.failure(refusal))
+            case (.success(let state?), _): completion(.success(state))
+            case (.success(nil), .failure(let error)): completion(.failure(error))
             // Another request disposed of it meanwhile; unless the session has ended, the next one is as good.
-            case .success: knownState(of: feature, for: principal, completion: completion)
+            case (.success(nil), .success): knownState(of: feature, for: client, completion: completion)
             }
         }
     }
@@ -52,7 +54,11 @@ extension Session {
     }
 
     /// Disposes of a store. `completion` is told whether there was one.
-    package func removeStore(_ feature: FeatureID, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void) {
+    package func removeStore(
+        _ feature: FeatureID, for client: SessionClient = SessionClient(),
+        completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void
+    ) {
+        if let refusal = refusal(of: client, feature, .dispose) { return completion(.failure(refusal)) }
         enqueue(
             FunctionJob(
                 .intents,
@@ -60,14 +66,34 @@ extension Session {
                     completion(end.flatMap { result in result.error.map { .failure($0) } ?? .success(result.isKept) })
                 }
             ) { [self] job in
-                let mayRun = mayRun
+                let refusal = mayRun ? judgeTurn(client, feature, .dispose) : .elsewhere
                 core.withLock { core in
                     core.batch.isAnswer = true
-                    if mayRun {
-                        core.joinDisposal(job, of: feature)
+                    if let refusal {
+                        core.joinOther(job, refusal, isKept: false)
                     } else {
-                        core.joinOther(job, .elsewhere, isKept: false)
+                        core.joinDisposal(job, of: feature)
                     }
+                }
+            })
+    }
+
+    /// Disposes of all stores and drops the labels that are kept, where another client's may be among them: a client that
+    /// signs in wants none of what an anonymous one left.
+    func disposeAll(_ done: @escaping Done<Void>) {
+        let now = shared.time.monotonic()
+        enqueue(
+            FunctionJob(
+                .intents, completion: { end in done(end.flatMap { $0.error.map { .failure($0) } ?? .success(()) }) }
+            ) { [self] job in
+                guard mayRun else { return core.withLock { $0.joinOther(job, .elsewhere, isKept: false) } }
+                core.withLock { core in
+                    let hadLabels = !core.outbox.trim(now: now, maxCount: 0, maxBytes: 0).isEmpty
+                    let features = Set(core.stores.map(\.feature) + core.batch.stores.map(\.feature))
+                    for feature in features { core.joinDisposal(FunctionJob(.steps) { _ in }, of: feature) }
+                    // The journal is told of the labels with a turn.
+                    if features.isEmpty, hadLabels { core.batch.count += 1 }
+                    core.joinOther(job, isKept: hadLabels)
                 }
             })
     }
@@ -77,12 +103,14 @@ extension Session {
     /// stay.
     ///
     /// A store that was kept shows its committed head even where its bootstrap cannot be committed.
+    ///
+    /// - Parameter client: nil where the server itself needs them.
     func open(
-        _ filter: StreamFilter, for principal: Principal? = nil,
+        _ filter: StreamFilter, for client: SessionClient? = nil,
         then: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         startLoads(core.withLock { $0.features(of: filter) })
-        enqueue(OpenJob(self, filter, principal, then))
+        enqueue(OpenJob(self, filter, client, then))
     }
 
     // MARK: Making and loading
@@ -248,16 +276,16 @@ extension SessionCore {
 private final class OpenJob: QueueJob {
     private let session: Session
     private let filter: StreamFilter
-    private let principal: Principal?
+    private let client: SessionClient?
     private let then: @Sendable (Result<Void, StoreError>) -> Void
     /// Why a store that the filter names is not there.
     private let error = Lock<StoreError?>(nil)
 
     init(
-        _ session: Session, _ filter: StreamFilter, _ principal: Principal?,
+        _ session: Session, _ filter: StreamFilter, _ client: SessionClient?,
         _ then: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        self.principal = principal
+        self.client = client
         self.session = session
         self.filter = filter
         self.then = then
@@ -278,7 +306,9 @@ private final class OpenJob: QueueJob {
                 case .passive(let failure): if let failure { throw failure }
                 case .absent where !mayRun: throw .elsewhere
                 case .absent(let refusal?, _): throw refusal
-                case .absent(nil, _): if try session.make(feature, for: principal) == nil { return false }
+                case .absent(nil, _):
+                    if let client, let refusal = session.judgeTurn(client, feature, .read) { throw refusal }
+                    if try session.make(feature, for: client?.principal) == nil { return false }
                 }
             } catch {
                 // What is kept of a feature that is served no more, or of a newer version, is not shown with all others.

@@ -35,30 +35,29 @@ extension Session {
     ///   - delta: what it is told of changes of the view states that it has shown; nil for the whole states.
     ///   - place: held as long as the stream is.
     package func openStream(
-        _ filter: StreamFilter, from start: StreamStart, delta: DeltaForm? = nil, for credential: Credential? = nil,
-        holding place: (any AnyObject & Sendable)? = nil,
+        _ filter: StreamFilter, from start: StreamStart, delta: DeltaForm? = nil,
+        for client: SessionClient = SessionClient(), holding place: (any AnyObject & Sendable)? = nil,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
         // A cursor that another node gave must be known here.
         confirm { [self] in
-            openStreamNow(filter, from: start, delta: delta, for: credential, holding: place, completion: completion)
+            openStreamNow(filter, from: start, delta: delta, for: client, holding: place, completion: completion)
         }
     }
 
     private func openStreamNow(
-        _ filter: StreamFilter, from start: StreamStart, delta: DeltaForm?, for credential: Credential?,
+        _ filter: StreamFilter, from start: StreamStart, delta: DeltaForm?, for client: SessionClient,
         holding place: (any AnyObject & Sendable)?,
         completion: @escaping @Sendable (Result<SessionStream, StoreError>) -> Void
     ) {
-        let principal = credential?.principal
-        let denied = shared.features.denied(to: principal)
-        let allowed = filter.without(denied)
-        guard allowed != .features([]) || filter == allowed else { return completion(.failure(.noAccess)) }
-        open(allowed, for: principal) { [self] result in
-            let opened = result.flatMap {
-                makeStream(filter, from: start, delta, for: credential, without: denied, holding: place)
-            }
-            if case .success = opened, let credential { watchIdentity(of: credential) }
+        if let refusal = refusal(of: client) { return completion(.failure(refusal)) }
+        let allowed = filter.without(judging(filter, of: client) { $1.denied })
+        guard allowed != .features([]) || filter == allowed else {
+            return completion(.failure(.noAccess(isAnonymous: client.principal == nil)))
+        }
+        open(allowed, for: client) { [self] result in
+            let opened = result.flatMap { makeStream(filter, from: start, delta, for: client, holding: place) }
+            if case .success = opened, let credential = client.credential { watchIdentity(of: credential) }
             guard case .success(let stream) = opened else { return completion(opened) }
             noteStreamOpened { [self] isAllowed in
                 if isAllowed { return completion(opened) }
@@ -72,36 +71,42 @@ extension Session {
     static var streamsAtOnce: Int { 4 }
 
     private func makeStream(
-        _ filter: StreamFilter, from start: StreamStart, _ delta: DeltaForm?, for credential: Credential?,
-        without denied: [String], holding place: (any AnyObject & Sendable)?
+        _ filter: StreamFilter, from start: StreamStart, _ delta: DeltaForm?, for client: SessionClient,
+        holding place: (any AnyObject & Sendable)?
     ) -> Result<SessionStream, StoreError> {
+        let credential = client.credential
         guard shared.streamPlaces.enter() else { return .failure(.tooManyStreams) }
         let number = shared.nextNumber()
         let now = shared.time.monotonic()
         let limit = shared.limits.streamsPerSession
-        let opened = core.withLock { core -> (stores: [SessionStore], superseded: ShortList<any StreamWaker>)? in
+        typealias Opened = (stores: [SessionStore], superseded: ShortList<any StreamWaker>)
+        let opened = judging(filter, of: client) { core, access -> Result<Opened, StoreError> in
+            if let refusal = core.refusal(of: client) { return .failure(refusal) }
             // Those that were told to go stay until their client has read it, or its time is over: a client that opens
             // streams and reads none must not take every place.
             let count = core.streams.indices.count { core.streams[$0].credential === credential }
-            guard core.isLive, core.isGood(credential), count < Self.streamsAtOnce * limit else { return nil }
+            guard count < Self.streamsAtOnce * limit else { return .failure(.tooManyStreams) }
             core.lastTouch = now
             core.streams.supersede(limit: limit, of: credential)
             let superseded = core.streams.takeWakers()
-            let stores = core.open(number, filter, start, delta, credential, without: denied, session: self)
+            let stores = core.open(number, filter, start, delta, credential, access, session: self)
             if let index = core.streams.index(of: number) { core.streams[index].opened = now }
-            return (stores, superseded)
+            return .success((stores, superseded))
         }
-        guard let opened else {
+        switch opened {
+        case .failure(let error):
             shared.streamPlaces.leave()
-            return .failure(core.withLock { $0.isGood(credential) ? $0.refusal : .sessionEnded } ?? .tooManyStreams)
+            return .failure(error)
+        case .success(let (stores, superseded)):
+            for waker in superseded { waker.wake() }
+            for store in stores { store.scope.beginWatching(on: store) }
         }
-        for waker in opened.superseded { waker.wake() }
-        for store in opened.stores { store.scope.beginWatching(on: store) }
         if shared.lease != nil { lookAfterWork() }
         shared.metrics.streamsOpened.increment()
         return .success(
             SessionStream(
-                session: self, number: number, credential: credential, showsChanges: delta != nil, place: place))
+                session: self, number: number, filter: filter, credential: credential, showsChanges: delta != nil,
+                place: place))
     }
 }
 
@@ -109,13 +114,13 @@ extension SessionCore {
     /// Adds a stream; returns the stores that it watches.
     fileprivate mutating func open(
         _ number: UInt64, _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?,
-        _ credential: Credential?, without denied: [String], session: Session
+        _ credential: Credential?, _ access: StreamAccess, session: Session
     ) -> [SessionStore] {
+        let denied = access.denied
         let shown = stores.filter { slot in
-            slot.snapshot != nil && filter.shows(slot.feature)
-                && (denied.isEmpty || !denied.contains(slot.feature.name))
+            slot.snapshot != nil && filter.shows(slot.feature) && !denied.contains(slot.feature)
         }.sorted { $0.feature.text < $1.feature.text }
-        if !session.shared.features.ruled.isEmpty { _ = noteAccess(credential?.number ?? 0, denied: denied) }
+        noteAccess(of: credential, access)
         let place = locate(start, filter, shown, credential)
         var stream = StreamState(
             number: number, filter: filter, credential: credential, delta: delta.map { StreamDelta($0) },
@@ -129,7 +134,7 @@ extension SessionCore {
             heartbeat: session.shared.heartbeat, features: shown.map(\.feature), into: &stream.opening)
         stream.reset = place.reset
         if case .features(let named) = filter {
-            stream.newlyDenied = named.filter { denied.contains($0.name) }
+            stream.newlyDenied = named.filter { denied.contains($0) }
         }
         for slot in stores where slot.snapshot == nil && filter.shows(slot.feature) { stream.leaveOut(slot.feature) }
         for slot in shown {
@@ -150,11 +155,6 @@ extension SessionCore {
         /// Whether everything kept that is shown now is a repetition.
         var isReplay = false
         var reset: (reason: ResetReason, labelsLost: Bool)?
-    }
-
-    /// Whether a client may use the session with it, or without one.
-    func isGood(_ credential: Credential?) -> Bool {
-        credential.map { !$0.isRevoked } ?? credentials.isEmpty
     }
 
     private func locate(

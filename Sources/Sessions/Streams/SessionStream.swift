@@ -11,16 +11,18 @@ package final class SessionStream: Sendable {
     /// Whose it is.
     package let session: Session
     let number: UInt64
+    private let filter: StreamFilter
     private let credential: Credential?
     private let showsChanges: Bool
     /// Held as long as the stream is.
     private let place: (any AnyObject & Sendable)?
 
     init(
-        session: Session, number: UInt64, credential: Credential?, showsChanges: Bool,
+        session: Session, number: UInt64, filter: StreamFilter, credential: Credential?, showsChanges: Bool,
         place: (any AnyObject & Sendable)?
     ) {
         self.session = session
+        self.filter = filter
         self.credential = credential
         self.showsChanges = showsChanges
         self.number = number
@@ -38,35 +40,40 @@ package final class SessionStream: Sendable {
     /// What to write next.
     package func nextStep() -> StreamStep {
         let now = session.shared.time.monotonic()
-        let features = session.shared.features
-        // Asked outside the lock: a rule is an author's code.
-        let denied = features.ruled.isEmpty ? [] : features.denied(to: credential?.principal)
+        if credential?.hasExpired(at: session.shared.time.sinceEpoch()) == true { cut(.identity) }
         guard showsChanges else {
-            let (step, tally) = session.core.withLock {
-                ($0.nextStep(of: number, now: now, without: denied), $0.streams.takeTally(of: number))
+            let (step, tally) = session.judging(filter, of: SessionClient(credential)) { core, access in
+                (core.nextStep(of: number, now: now, access), core.streams.takeTally(of: number))
             }
             session.shared.metrics.count(tally)
             return step
         }
-        let step = nextStepOfChanges(now: now, without: denied)
+        let step = nextStepOfChanges(now: now)
         session.shared.metrics.count(session.core.withLock { $0.streams.takeTally(of: number) })
         return step
     }
 
+    private func cut(_ reason: GoAwayReason) {
+        session.core.withLock { core in
+            if let index = core.streams.index(of: number) { core.streams[index].cut(reason) }
+        }
+    }
+
     /// Patches are made outside the session's lock. Whatever changes meanwhile asks for other ones; after a few of them
     /// the whole state is shown.
-    private func nextStepOfChanges(now: Duration, without denied: [String]) -> StreamStep {
+    private func nextStepOfChanges(now: Duration) -> StreamStep {
+        let client = SessionClient(credential)
         var patches: [StatePatch] = []
         for _ in 0..<Self.patchAttempts {
-            let (step, wanted) = session.core.withLock { core -> (StreamStep?, [SharedPatch]) in
-                let wanted = core.wantedPatches(of: number, without: denied, beside: patches)
+            let (step, wanted) = session.judging(filter, of: client) { core, access -> (StreamStep?, [SharedPatch]) in
+                let wanted = core.wantedPatches(of: number, without: access.denied, beside: patches)
                 guard wanted.isEmpty else { return (nil, wanted) }
-                return (core.nextStep(of: number, now: now, without: denied, patches: patches), [])
+                return (core.nextStep(of: number, now: now, access, patches: patches), [])
             }
             if let step { return step }
             patches += wanted.map { $0.make() }
         }
-        return session.core.withLock { $0.nextStep(of: number, now: now, without: denied, patches: patches) }
+        return session.judging(filter, of: client) { $0.nextStep(of: number, now: now, $1, patches: patches) }
     }
 
     private static let patchAttempts = 3
@@ -112,12 +119,13 @@ extension SessionCore {
     private static var batchBytes: Int { 64 * 1024 }
 
     fileprivate mutating func nextStep(
-        of number: UInt64, now: Duration, without denied: [String], patches: [StatePatch] = []
+        of number: UInt64, now: Duration, _ access: StreamAccess, patches: [StatePatch] = []
     ) -> StreamStep {
         guard let index = streams.index(of: number), !streams[index].isOver else { return .finish([]) }
         noteWritten(index)
-        if denied != streams[index].denied { changeAccess(index, denied) }
-        if !denied.isEmpty { streams[index].dirty.removeAll { denied.contains($0.feature.name) } }
+        if streams[index].isCut, let reason = streams[index].goAway { return end(index, reason, []) }
+        if access.denied != streams[index].denied { changeAccess(index, access) }
+        if !access.denied.isEmpty { streams[index].dirty.removeAll { access.denied.contains($0.feature) } }
         if let shared = sharedStep(index, now: now) { return step(shared, index) }
 
         var bytes = streams[index].opening
@@ -127,12 +135,15 @@ extension SessionCore {
         appendBatch(index, now: now, patches, into: &bytes)
         // The farewell comes in a step of its own, so that the labels before it count as written.
         if let reason = streams[index].goAway, !streams[index].isWaitingForSocket, !hasMore(index) {
-            streams[index].isOver = true
-            bytes.append(contentsOf: StreamEvents.goAway(reason))
-            streams.tally.others += 1
-            return .finish(bytes)
+            return end(index, reason, bytes)
         }
         return bytes.isEmpty ? .wait : step(bytes, index)
+    }
+
+    private mutating func end(_ index: Int, _ reason: GoAwayReason, _ bytes: [UInt8]) -> StreamStep {
+        streams[index].isOver = true
+        streams.tally.others += 1
+        return .finish(bytes + StreamEvents.goAway(reason))
     }
 
     /// The socket took what was handed out last.
@@ -161,16 +172,15 @@ extension SessionCore {
     private func isShowable(_ feature: FeatureID) -> Bool { stores[feature]?.snapshot != nil }
 
     /// The principal may use other features than before.
-    private mutating func changeAccess(_ index: Int, _ denied: [String]) {
+    private mutating func changeAccess(_ index: Int, _ access: StreamAccess) {
         let before = streams[index].denied
-        streams[index].denied = denied
-        _ = noteAccess(streams[index].credential?.number ?? 0, denied: denied)
+        streams[index].denied = access.denied
+        noteAccess(of: streams[index].credential, access)
         for feature in features(of: streams[index].filter) {
-            let name = feature.name
-            if denied.contains(name), !before.contains(name) {
+            if access.denied.contains(feature), !before.contains(feature) {
                 streams[index].newlyDenied.append(feature)
                 streams[index].delta?.forget(feature)
-            } else if before.contains(name), !denied.contains(name), stores.index(of: feature) != nil {
+            } else if before.contains(feature), !access.denied.contains(feature), stores.index(of: feature) != nil {
                 streams[index].markDirty(feature, since: head.number)
             }
         }
@@ -188,7 +198,7 @@ extension SessionCore {
         streams.tally.others += UInt32(streams[index].newlyDenied.count)
         streams[index].newlyDenied = []
         let denied = streams[index].denied
-        for feature in streams[index].ended where !denied.contains(feature.name) {
+        for feature in streams[index].ended where !denied.contains(feature) {
             StreamEvents.end(feature, into: &bytes)
             streams.tally.others += 1
         }
@@ -293,7 +303,7 @@ extension SessionCore {
     /// Whether a label was published while the stream's client could not see its feature.
     private func isHidden(_ label: StoredLabel, from index: Int) -> Bool {
         guard let access, let record = access[streams[index].credential?.number ?? 0] else { return false }
-        return record.hides(label.feature.name, number: label.id.number)
+        return record.hides(label.feature, number: label.id.number)
     }
 }
 

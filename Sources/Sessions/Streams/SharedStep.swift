@@ -7,7 +7,7 @@ struct StreamPlace: Equatable, Sendable {
     let nextLabel: UInt64
     let dirty: ShortList<StreamState.Dirty>
     let filter: StreamFilter
-    let denied: [String]
+    let denied: [FeatureID]
     /// What a stream that is told of changes has shown of the features in `dirty`, 0 where nothing; nil for whole states.
     let shown: Shown?
 

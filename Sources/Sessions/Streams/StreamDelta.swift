@@ -99,12 +99,12 @@ final class SharedPatch: Sendable {
 extension SessionCore {
     /// The patches that a stream's next step can show, without those that are made; none for a stream of whole states.
     mutating func wantedPatches(
-        of number: UInt64, without denied: [String], beside made: [StatePatch]
+        of number: UInt64, without denied: [FeatureID], beside made: [StatePatch]
     ) -> [SharedPatch] {
         guard let index = streams.index(of: number), let delta = streams[index].delta, !streams[index].isOver
         else { return [] }
         var wanted: [SharedPatch] = []
-        for dirty in streams[index].dirty where !denied.contains(dirty.feature.name) {
+        for dirty in streams[index].dirty where !denied.contains(dirty.feature) {
             guard let store = stores.index(of: dirty.feature), stores[store].snapshot != nil,
                 let name = patchName(dirty.feature, delta, to: stores[store].version),
                 !made.contains(where: { $0.name == name }), let old = delta.view(of: dirty.feature)

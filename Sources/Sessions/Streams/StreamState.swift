@@ -25,8 +25,8 @@ struct StreamState {
     let credential: Credential?
     /// What it has shown, if it is told of changes; nil if of whole view states.
     var delta: StreamDelta?
-    /// The names of the features that it may not show, and those that its client is to be told of.
-    var denied: [String]
+    /// The features that it may not show, and those that its client is to be told of.
+    var denied: [FeatureID]
     var newlyDenied: [FeatureID] = []
     var identityNotice: IdentityNotice?
     let startedResumed: Bool
@@ -50,6 +50,8 @@ struct StreamState {
     /// What comes before anything else.
     var opening: [UInt8] = []
     var goAway: GoAwayReason?
+    /// Whether its client has lost its access: what is unsent stays so.
+    var isCut = false
     var isOver = false
     var waker: (any StreamWaker)?
     /// Whether its connection is to be told.
@@ -118,5 +120,10 @@ struct StreamState {
 
     mutating func finish(_ reason: GoAwayReason) {
         if goAway == nil, !isOver { goAway = reason }
+    }
+
+    mutating func cut(_ reason: GoAwayReason) {
+        guard !isOver, !isCut else { return }
+        (goAway, isCut) = (reason, true)
     }
 }

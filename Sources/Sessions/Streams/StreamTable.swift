@@ -15,10 +15,10 @@ package enum StreamFilter: Sendable, Equatable {
     /// These, each once.
     case features([FeatureID])
 
-    /// The same without features of those names.
-    func without(_ names: [String]) -> StreamFilter {
-        guard !names.isEmpty, case .features(let features) = self else { return self }
-        return .features(features.filter { !names.contains($0.name) })
+    /// The same without some features.
+    func without(_ excluded: [FeatureID]) -> StreamFilter {
+        guard !excluded.isEmpty, case .features(let features) = self else { return self }
+        return .features(features.filter { !excluded.contains($0) })
     }
 
     func shows(_ feature: FeatureID) -> Bool {
@@ -111,6 +111,11 @@ struct StreamTable {
 
     mutating func finish(_ reason: GoAwayReason, where isMeant: (StreamState) -> Bool = { _ in true }) {
         change(isMeant) { $0.finish(reason) }
+    }
+
+    /// Ends streams whose client has lost its access: they write their farewell and nothing else.
+    mutating func cut(_ reason: GoAwayReason, where isMeant: (StreamState) -> Bool) {
+        change(isMeant) { $0.cut(reason) }
     }
 
     /// Changes the streams that are meant, and has their connections told.

@@ -62,7 +62,7 @@ struct Till: Feature {
     }
     enum Intent: Codable, Sendable {
         case order, orderAndJam, orderAndRefuse, stamp, buy(item: String), ring(after: Int), fuse(refuses: Bool), hush
-        case loop, alarm, who, give(items: Int)
+        case loop, alarm, who, give(items: Int), later
     }
     enum Action: Codable, Sendable { case ring, fail, refuse, bought(price: Int) }
     enum Message: Codable, Sendable { case ordered(Int), stamped(Timestamp, String), rang }
@@ -70,7 +70,7 @@ struct Till: Feature {
     struct Broken: Error {}
     static let examples: [Intent] = [
         .order, .orderAndJam, .orderAndRefuse, .stamp, .buy(item: "a"), .ring(after: 1), .fuse(refuses: true),
-        .hush, .loop, .alarm, .who, .give(items: 1),
+        .hush, .loop, .alarm, .who, .give(items: 1), .later,
     ]
     static let labelExamples: [Label] = [.caller(name: "a")]
     static var name: String { "till" }
@@ -78,6 +78,8 @@ struct Till: Feature {
     /// What a price is asked of: it hands over the price, or throws.
     var prices: @Sendable (String) async throws -> Int = { _ in 3 }
     var failures = Collected<String>()
+    /// What `later` waits for.
+    var pause = Gate()
 
     func check(_ intent: Intent) -> Check? {
         guard case .buy(let item) = intent else { return nil }
@@ -103,6 +105,11 @@ struct Till: Feature {
         case .ring(let seconds): turn.remind(id: "ring", after: .seconds(seconds), .ring)
         case .fuse(let refuses): turn.remind(id: "fuse", after: .seconds(1), refuses ? .refuse : .fail)
         case .hush: turn.cancelReminder("ring")
+        case .later:
+            turn.launch { [pause] work in
+                try await pause.wait()
+                await work.dispatch(.rang)
+            }
         case .loop: turn.send(.loop, to: Till.self)
         case .give(let items):
             turn.dispatch(.ordered(-items))
@@ -165,7 +172,7 @@ struct ProductFixture {
     ) -> Answer {
         let answer = Answer()
         session.send(
-            IntentRequest(body: Array(body.utf8), name: name, principal: principal), to: feature
+            IntentRequest(body: Array(body.utf8), name: name, client: SessionClient(principal: principal)), to: feature
         ) { answer.set($0) }
         return answer
     }
@@ -177,8 +184,10 @@ struct ProductFixture {
         try #require(post(body, to: feature, principal: principal).value, "the answer was to come at once")
     }
 
-    func state<State: Decodable>(_ type: State.Type, _ feature: FeatureID) throws -> State {
-        try WireJSON.decode(type, from: try session.stateNow(of: feature).view)
+    func state<State: Decodable>(
+        _ type: State.Type, _ feature: FeatureID, for credential: Credential? = nil
+    ) throws -> State {
+        try WireJSON.decode(type, from: try session.stateNow(of: feature, for: credential).view)
     }
 
     var orders: [Int] { get throws { try state(Till.State.self, till).orders } }

@@ -1,0 +1,203 @@
+import EventStream
+import Locking
+import MVI
+import SessionJournal
+
+/// Which clients a session keeps out although the journal may not know it yet.
+enum SessionGate {
+    case open
+    /// A client signs in: the token that the session began with is good for nothing else.
+    case signingIn
+    /// The session is being ended.
+    case ending
+}
+
+/// A session's gate: what takes access away closes it at once, what a request does is judged when it acts.
+///
+/// Each change of access has a generation. A batch, a read and a stream's step are valid only for the generation by which
+/// their clients were judged; else they are judged anew.
+extension SessionCore {
+    /// Why a client may not use the session; nil if it may, as far as its principal's time and access rules allow.
+    func refusal(of client: SessionClient) -> StoreError? {
+        if let refusal { return refusal }
+        switch gate {
+        case .ending: return .sessionEnded
+        case .signingIn where client.credential == nil: return .signingIn
+        case .open, .signingIn: break
+        }
+        let isGood = client.credential.map { !$0.isRevoked } ?? credentials.isEmpty
+        return isGood ? nil : .signedOut
+    }
+
+    /// Whether a client is of a credential, or anonymous where that is nil.
+    private static func isOf(_ credential: Credential?, _ gone: [Credential?]) -> Bool {
+        gone.contains { $0 === credential }
+    }
+
+    /// Notes that access was changed, and ends the streams and waits of clients that lost theirs.
+    ///
+    /// - Parameters:
+    ///   - gone: their credentials; nil is the token that the session began with.
+    ///   - endsWaits: whether waits end now; else they are judged when they end by themselves.
+    mutating func noteAccessChange(
+        endingStreamsOf gone: [Credential?] = [], _ reason: GoAwayReason = .ended, endsWaits: Bool = true
+    ) -> SessionAccessChange {
+        accessGeneration += 1
+        streams.cut(reason) { Self.isOf($0.credential, gone) }
+        let numbers = endsWaits ? gone.map { $0?.number ?? 0 } : []
+        return SessionAccessChange(
+            wakers: streams.takeWakers(), waits: waits.values.filter { numbers.contains($0.credential) })
+    }
+}
+
+/// What follows from a change of access, outside the session's lock.
+struct SessionAccessChange {
+    var wakers: ShortList<any StreamWaker>
+    var waits: [Wait]
+
+    func finish() {
+        for waker in wakers { waker.wake() }
+        for wait in waits { wait.end(false) }
+    }
+}
+
+extension Session {
+    /// Why a client may not use a feature instance now, or the session where that is nil; nil if it may. Asks the author's
+    /// rule, so under no lock.
+    package func refusal(
+        of client: SessionClient, _ feature: FeatureID? = nil, _ access: Access = .read
+    ) -> StoreError? {
+        if let refusal = core.withLock({ $0.refusal(of: client) }) { return refusal }
+        return ruling(of: client, feature, access)
+    }
+
+    /// The same for a client that wants to sign out, or to end the session: it may repeat that where it could not be kept, and
+    /// a principal whose time is over does not keep it from it.
+    func refusalToEnd(of client: SessionClient, everywhere: Bool) -> StoreError? {
+        core.withLock { core in
+            if core.gate == .ending { return core.refusal }
+            if !everywhere, let credential = client.credential, credential.isClosed,
+                core.credentials.contains(where: { $0 === credential })
+            {
+                return core.refusal
+            }
+            return core.refusal(of: client)
+        }
+    }
+
+    /// The same but for what the session's lock guards.
+    private func ruling(of client: SessionClient, _ feature: FeatureID?, _ access: Access) -> StoreError? {
+        let principals = client.credential?.principals ?? client.principal.map { [$0] } ?? []
+        let now = Timestamp(sinceEpoch: shared.time.sinceEpoch())
+        if client.credential != nil, principals.isEmpty || principals.contains(where: { $0.hasExpired(at: now) }) {
+            return .identityExpired
+        }
+        guard let feature, shared.features.isRuled(feature) else { return nil }
+        guard !principals.isEmpty else { return .noAccess(isAnonymous: true) }
+        return principals.allSatisfy { shared.features.allows($0, feature, access) } ? nil : .noAccess(isAnonymous: false)
+    }
+
+    /// Whether the lock alone tells what a client may do: it has no credential, and the feature no rule.
+    func isPlain(_ client: SessionClient, _ feature: FeatureID) -> Bool {
+        client.credential == nil && !shared.features.isRuled(feature)
+    }
+
+    /// Judges the client of a job at its turn: the batch is valid only as long as access is not changed.
+    ///
+    /// Only the queue's runner is here.
+    func judgeTurn(_ client: SessionClient, _ feature: FeatureID, _ access: Access) -> StoreError? {
+        core.withLock { core in
+            core.batch.judged(by: core.accessGeneration)
+            return core.refusal(of: client)
+        } ?? (isPlain(client, feature) ? nil : ruling(of: client, feature, access))
+    }
+
+    /// Reads what a client may read, under the lock; fails if it may not.
+    func reading<Value>(
+        as client: SessionClient, _ feature: FeatureID, _ body: (inout SessionCore) -> Value
+    ) -> Result<Value, StoreError> {
+        while true {
+            var judged: UInt64?
+            if !isPlain(client, feature) {
+                judged = core.withLock { $0.accessGeneration }
+                if let refusal = refusal(of: client, feature, .read) { return .failure(refusal) }
+            }
+            let result = core.withLock { core -> Result<Value, StoreError>? in
+                if let judged, judged != core.accessGeneration { return nil }
+                if let refusal = core.refusal(of: client) { return .failure(refusal) }
+                return .success(body(&core))
+            }
+            if let result { return result }
+        }
+    }
+
+    /// Whether a principal may use an instance now: one that signed out may not use what a rule guards. For turns of other
+    /// stores and steps of launched work, which have outlived the request that they come from.
+    ///
+    /// The principal's expiry does not count: its client may renew it as long as the work goes on.
+    func allows(_ principal: Principal?, _ feature: FeatureID, _ access: Access) -> Bool {
+        guard shared.features.isRuled(feature) else { return true }
+        guard let principal else { return false }
+        guard let number = principal.credential else { return shared.features.allows(principal, feature, access) }
+        let (generation, credential) = core.withLock { core in
+            (core.accessGeneration, core.gate == .ending ? nil : core.credentials.first { $0.number == number })
+        }
+        core.withLock { $0.batch.judged(by: generation) }
+        guard let credential, !credential.isRevoked else { return false }
+        let principals = credential.principals
+        return !principals.isEmpty && principals.allSatisfy { shared.features.allows($0, feature, access) }
+    }
+
+    // MARK: Taking access away
+
+    /// Keeps out the token that the session began with, at once: a client signs in.
+    func beginSignIn() {
+        core.withLock { core in
+            if core.gate == .open { core.gate = .signingIn }
+            // Waits are told that the token is replaced, once that is kept.
+            return core.noteAccessChange(endingStreamsOf: [nil], .identity, endsWaits: false)
+        }.finish()
+    }
+
+    /// Keeps out credentials, at once.
+    func close(_ credentials: [Credential], _ reason: GoAwayReason = .ended) {
+        guard !credentials.isEmpty else { return }
+        for credential in credentials { credential.revoke() }
+        core.withLock { $0.noteAccessChange(endingStreamsOf: credentials, reason) }.finish()
+    }
+
+    /// Allows a credential only what another principal may do as well, at once: that is to take its principal's place.
+    func restrict(_ credential: Credential, to principal: Principal) {
+        credential.restrict(to: principal)
+        core.withLock { $0.noteAccessChange() }.finish()
+    }
+
+    /// Keeps every client out, at once: the session is being ended.
+    func closeAll() {
+        core.withLock { core in
+            core.gate = .ending
+            return core.noteAccessChange(endingStreamsOf: [nil] + core.credentials, .ended)
+        }.finish()
+    }
+}
+
+extension StoreError.Code {
+    /// The credential was signed out, or another one took its place.
+    package static let signedOut = Self("signedOut")
+    /// The time of the credential's principal is over.
+    package static let identityExpired = Self("identityExpired")
+    /// A client signs in to the session: the token that it began with is good for nothing until that is kept.
+    package static let signingIn = Self("signingIn")
+}
+
+extension StoreError {
+    static let signedOut = StoreError(.signedOut, "The session of this credential has ended.")
+    static let identityExpired = StoreError(
+        .identityExpired, "The identity that is signed in has expired; renew it.")
+    static let signingIn = StoreError(
+        .signingIn, "A client signs in to the session; use the credential that it gets.", retryAfter: .seconds(1))
+
+    static func noAccess(isAnonymous: Bool) -> StoreError {
+        StoreError(.forbidden, isAnonymous ? "Sign in to use this feature." : "You may not use this feature.")
+    }
+}
