@@ -152,6 +152,7 @@ package final class Application: RequestHandler {
                 case .known(let caller):
                     terms.note?.note { $0.session = caller.session.id }
                     try identity.check(caller, incoming, endpoint)
+                    try incoming.checkIsMeant(for: caller.session)
                     terms.cookie = caller.refresh
                     answer = try judge(incoming, caller)
                 case .pending(let pending):
@@ -185,6 +186,7 @@ package final class Application: RequestHandler {
                 let caller = try credentials.caller(found, pending.token, isByCookie: pending.isByCookie)
                 terms.note?.note { $0.session = caller.session.id }
                 try identity.check(caller, incoming, endpoint)
+                try incoming.checkIsMeant(for: caller.session)
                 terms.cookie = caller.refresh
                 Reply.Request(terms, try judge(incoming, caller)).handle(body, reply.send)
             } catch {

@@ -5,9 +5,9 @@ import Testing
 @Suite("Refusals: the exact status and problem, and the server goes on", .timeLimit(.minutes(10)))
 struct RefusalTests {
     static let cases =
-        RefusalCase.intents + RefusalCase.credentials + RefusalCase.ended + RefusalCase.crossSite
-        + RefusalCase.sessions + RefusalCase.states + RefusalCase.streams + RefusalCase.kept + RefusalCase.others
-        + RefusalCase.identity + RefusalCase.rules
+        RefusalCase.intents + RefusalCase.credentials + RefusalCase.otherSession + RefusalCase.ended
+        + RefusalCase.crossSite + RefusalCase.sessions + RefusalCase.states + RefusalCase.streams + RefusalCase.kept
+        + RefusalCase.others + RefusalCase.identity + RefusalCase.rules
 
     @Test("is refused", arguments: cases, Depth.allCases)
     func refusal(_ refusal: RefusalCase, depth: Depth) async throws {

@@ -81,10 +81,10 @@ class Scenario:
 
 
 def credential_of(session, set_cookie):
-    """The field that carries it: `Authorization` with its value, or `Cookie` with the token."""
+    """The field that carries it: `Authorization` with its value, or `Cookie` with the token; and the session's id."""
     if "token" in session:
-        return ("Authorization", f"Bearer {session['token']}")
-    return ("Cookie", set_cookie.split(";")[0].partition("=")[2])
+        return ("Authorization", f"Bearer {session['token']}", session["id"])
+    return ("Cookie", set_cookie.split(";")[0].partition("=")[2], session["id"])
 
 
 def new_credential(kind):
@@ -114,7 +114,10 @@ class SessionCredential:
         return Scenario.credential
 
     def set(self, case, credential, context):
-        field, value = credential
+        field, value, session = credential
+        if "MVI-Session" in case.headers:
+            # No text that is made of the pattern is the id of the session.
+            case.headers["MVI-Session"] = choice(case.headers["MVI-Session"], [session]) or case.headers["MVI-Session"]
         if field == "Cookie":
             case.cookies = {**(case.cookies or {}), COOKIE: value}
         elif "security" in case.operation.definition.raw:
@@ -227,6 +230,9 @@ def filter_failure(context, failure, case, response):
     name = operation_id(case)
     is_problem = content_type(response) == "application/problem+json" and case.method != "HEAD"
     problem = response.json()["type"] if is_problem else None
+    if problem == "/problems/other-session" and isinstance(failure, RejectedPositiveData):
+        # Which session it is, the credential says.
+        return False
     if name == "sendIntent" and isinstance(failure, RejectedPositiveData):
         # Which intents there are is the feature's to say; a tag is that of a moment of a session, and a key that of an
         # earlier intent of the scenario.

@@ -79,8 +79,8 @@ struct Reply: Sendable {
 /// What pages of other origins may send and read.
 enum CORS {
     static let allowed =
-        "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Intent-Seq, Intent-Epoch, If-Match, "
-        + "If-None-Match, Prefer, traceparent"
+        "Authorization, Content-Type, Last-Event-ID, Idempotency-Key, Intent-Seq, Intent-Epoch, MVI-Session, "
+        + "If-Match, If-None-Match, Prefer, traceparent"
     static let exposed =
         "ETag, Location, Preference-Applied, Retry-After, Idempotency-Replayed, Expected-Seq"
     /// For how long a browser need not ask again, in seconds.

@@ -197,6 +197,7 @@ final class IntentEndpoint: Sendable {
 
     private func cutOff(_ incoming: Incoming, _ caller: Caller?, _ feature: FeatureID, _ problem: Problem) -> Problem {
         guard let caller, (try? identity.check(caller, incoming)) != nil,
+            (try? incoming.checkIsMeant(for: caller.session)) != nil,
             (try? sessions.environment.features.checkAccess(to: feature, caller.principal, .send)) != nil,
             (try? checkInstance(feature, caller)) != nil
         else { return problem }

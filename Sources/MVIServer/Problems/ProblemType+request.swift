@@ -95,6 +95,13 @@ extension ProblemType {
         meaning: "The session belongs to another subject than the one of the identity.",
         remedy: "End the session, or forget its credential, and make another with `POST /sessions`.")
 
+    static let otherSession = ProblemType(
+        "other-session", 409, "The request is meant for another session",
+        meaning: "`MVI-Session` names another session than that of the credential: in a browser another user may have "
+            + "signed in meanwhile. Nothing was done, and an `Intent-Seq` was not used up.",
+        remedy: "Do not repeat the request: it was meant for the session that it names. `GET /sessions/current` says "
+            + "which session the credential has.")
+
     static let identityUnavailable = ProblemType(
         "identity-unavailable", 503, "The identity cannot be checked now",
         meaning: "What tells whether an identity is good, such as its issuer's keys, cannot be had now.",

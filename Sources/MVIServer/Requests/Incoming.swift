@@ -61,6 +61,14 @@ struct Incoming: Sendable {
         { incoming throws(Problem) in _ = try incoming.feature(features) }
     }
 
+    /// Refuses a request that names another session with `MVI-Session` than its credential's.
+    func checkIsMeant(for session: Session) throws(Problem) {
+        guard fields.contains("mvi-session"), !fields.list(of: "mvi-session").elementsEqual(session.id.utf8) else {
+            return
+        }
+        throw Problem(.otherSession, "The request is meant for another session than that of its credential.")
+    }
+
     /// Whether a body follows the head.
     var hasBody: Bool {
         if fields.contains("transfer-encoding") { return true }

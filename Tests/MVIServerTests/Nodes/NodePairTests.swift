@@ -94,6 +94,34 @@ struct NodePairTests {
         }
     }
 
+    @Test("a request that is meant for another session is refused by both", arguments: Depth.allCases)
+    func otherSession(depth: Depth) async throws {
+        try await NodePair.run(depth) { pair in
+            let session = try await pair.session()
+            func asked(_ id: String) -> [TestRequest] {
+                let fields = [("MVI-Session", id), ("Intent-Seq", "1"), ("Intent-Epoch", "e")]
+                return [
+                    session.intent(Self.increment, fields), session.request("GET", "/features/item:1/state", fields),
+                    session.request("GET", "/features/item:2/events", fields),
+                    session.request("DELETE", "/features/item:1/state", fields),
+                ]
+            }
+            for request in asked("another") {
+                for server in [pair.near, pair.far] {
+                    #expect(try await server.send(request).problem == "other-session")
+                }
+            }
+            #expect(pair.recorder.sent.isEmpty)
+            for request in asked(session.id) {
+                #expect([200, 202, 204].contains(try await pair.near.send(request).status))
+            }
+            // The owner judges it as well.
+            #expect(pair.recorder.sent.count >= 3)
+            for sent in pair.recorder.sent { #expect(sent.fields.contains { $0 == ("mvi-session", session.id) }) }
+            #expect(try await count(pair.far, session) == 2)
+        }
+    }
+
     @Test("a wait of the client's goes on there", arguments: Depth.allCases)
     func wait(depth: Depth) async throws {
         try await NodePair.run(depth) { pair in

@@ -5,21 +5,23 @@ extension Declared {
     static let table: [Declared] = declared + declared.compactMap(\.forHead) + options
 
     private static let sessionGone: [ProblemType] =
-        [.unauthorized, .sessionNotFound, .sessionEnded, .tooManySessions] + notKept
+        [.unauthorized, .sessionNotFound, .sessionEnded, .otherSession, .tooManySessions] + notKept
     /// What stands between a session and whoever is signed in.
     private static let notSignedIn: [ProblemType] = [.identityRejected, .identityExpired, .identityRequired]
     /// A session, or a store, cannot be read or written now.
     private static let notKept: [ProblemType] = [.journalUnavailable, .storageFull]
     private static let whoAsks = ["Sec-Fetch-Site", "Cookie"]
+    private static let ofCaller = whoAsks + ["MVI-Session"]
     private static let ofSession = ["Set-Cookie", "WWW-Authenticate", "Retry-After"]
     private static let streaming = Declared(
         method: .get, path: "/events", operation: .streamSession, hasSession: true,
         query: ["feature", "delta", "last_event_id"],
-        requestFields: whoAsks + ["Accept", "Last-Event-ID", "Prefer", "Sec-Fetch-Mode"],
+        requestFields: ofCaller + ["Accept", "Last-Event-ID", "Prefer", "Sec-Fetch-Mode"],
         successes: [200, 204],
         // A session that has ended is no problem of a stream: it gets 204.
         problems: [
-            .badRequest, .unauthorized, .sessionNotFound, .crossSite, .forbidden, .featureNotFound, .notAcceptable,
+            .badRequest, .unauthorized, .sessionNotFound, .otherSession, .crossSite, .forbidden, .featureNotFound,
+            .notAcceptable,
             .tooManyStores, .stateUnavailable, .tooManyStreams, .tooManyConnections, .tooManySessions, .draining,
             .ownerUnreachable, .newerState,
         ] + notSignedIn + notKept,
@@ -37,15 +39,15 @@ extension Declared {
             responseFields: ofSession + ["Content-Type", "Location", "RateLimit", "RateLimit-Policy"]),
         Declared(
             method: .get, path: "/sessions/current", operation: .describeSession, hasSession: true,
-            requestFields: whoAsks, successes: [200], problems: sessionGone + notSignedIn,
+            requestFields: ofCaller, successes: [200], problems: sessionGone + notSignedIn,
             responseFields: ofSession + ["Content-Type"]),
         // An identity that has expired can be renewed, and its session ended.
         Declared(
             method: .delete, path: "/sessions/current", operation: .endSession, hasSession: true, query: ["everywhere"],
-            requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite], responseFields: ofSession),
+            requestFields: ofCaller, successes: [204], problems: sessionGone + [.crossSite], responseFields: ofSession),
         Declared(
             method: .put, path: "/sessions/current/identity", operation: .signIn, hasSession: true,
-            requestFields: whoAsks + ["Content-Type", "Content-Encoding"], successes: [200],
+            requestFields: ofCaller + ["Content-Type", "Content-Encoding"], successes: [200],
             problems: sessionGone + [
                 .invalidJSON, .badRequest, .identityRejected, .identityExpired, .crossSite, .otherIdentity,
                 .bodyTooLarge, .unsupportedMediaType, .tooManyRequests, .identityUnavailable,
@@ -53,7 +55,7 @@ extension Declared {
             responseFields: ofSession + ["Content-Type", "RateLimit", "RateLimit-Policy"]),
         Declared(
             method: .delete, path: "/sessions/current/identity", operation: .signOut, hasSession: true,
-            query: ["everywhere"], requestFields: whoAsks, successes: [204], problems: sessionGone + [.crossSite],
+            query: ["everywhere"], requestFields: ofCaller, successes: [204], problems: sessionGone + [.crossSite],
             responseFields: ofSession),
         Declared(
             method: .get, path: "/features", operation: .listFeatures, requestFields: ["Cookie"], successes: [200],
@@ -63,7 +65,7 @@ extension Declared {
             problems: [.featureNotFound], responseFields: ["Content-Type"]),
         Declared(
             method: .get, path: "/features/{id}/state", operation: .readState, hasSession: true,
-            requestFields: whoAsks + ["If-None-Match", "Prefer"], successes: [200, 304],
+            requestFields: ofCaller + ["If-None-Match", "Prefer"], successes: [200, 304],
             problems: sessionGone + notSignedIn + [
                 .crossSite, .forbidden, .featureNotFound, .tooManyStores, .tooManyWaits, .stateUnavailable,
                 .ownerUnreachable, .newerState,
@@ -71,14 +73,14 @@ extension Declared {
             responseFields: ofSession + ["Content-Type", "ETag", "Preference-Applied"]),
         Declared(
             method: .delete, path: "/features/{id}/state", operation: .disposeStore, hasSession: true,
-            requestFields: whoAsks, successes: [204],
+            requestFields: ofCaller, successes: [204],
             problems: sessionGone + notSignedIn + [
                 .crossSite, .forbidden, .featureNotFound, .tooManyRequests, .ownerUnreachable,
             ],
             responseFields: ofSession + ["RateLimit", "RateLimit-Policy"]),
         Declared(
             method: .post, path: "/features/{id}/intents", operation: .sendIntent, hasSession: true,
-            requestFields: whoAsks + [
+            requestFields: ofCaller + [
                 "Content-Type", "Content-Encoding", "Idempotency-Key", "Intent-Seq", "Intent-Epoch", "If-Match",
                 "Prefer",
             ],

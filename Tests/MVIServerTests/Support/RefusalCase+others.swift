@@ -32,6 +32,15 @@ extension RefusalCase {
         ]
     }
 
+    /// Requests that are meant for another session.
+    static let otherSession: [RefusalCase] = ofSession.map { operation, method, target, fields, body in
+        RefusalCase(operation, .otherSession, when: "it is meant for another session") { server in
+            let other = try await server.session()
+            return try await server.send(
+                try await server.session().request(method, target, fields + [("MVI-Session", other.id)], body: body))
+        }
+    }
+
     /// Deleted sessions: streams get 204, which is no refusal.
     static let ended: [RefusalCase] = [
         (Operation.describeSession, "GET", "/sessions/current"), (.endSession, "DELETE", "/sessions/current"),
