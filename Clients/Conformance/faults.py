@@ -250,6 +250,23 @@ fault("clicks-do-not-wait", 65, "click-while-renewing",
       ("intents.py", "credential, stamp = await self.session.ready()", "credential, stamp = self.session.kept, self.session.stamp"))
 fault("intents-in-a-storm", 66, "intent-backoff-grows", ("intents.py", "await self.network.pause(backoff.next(answer))", "await self.network.pause(0.02)"))
 
+fault("intents-name-no-session", 67, "intents-name-their-session", ("intents.py", '            headers["MVI-Session"] = self.session.id\n', ""))
+fault("intents-name-the-first-session", 67, "intents-name-the-cookies-session",
+      ("intents.py", '["MVI-Session"] = self.session.id', '["MVI-Session"] = self.first = getattr(self, "first", self.session.id)'))
+fault("other-session-is-trouble", 68, "other-session",
+      ("intents.py", '            elif answer.problem == "/problems/other-session":\n                await self.session.is_other(stamp)\n'
+       '                self.on_new_session()\n                raise Refused(answer.status, answer.problem)\n', ""),
+      ("intents.py", 'answer.problem == "/problems/intent-in-progress"', "answer.status == 409"))
+fault("other-session-refuses-one", 68, "other-session", ("session.py", "        async with self.lock:\n            self.life += 1", "        async with self.lock:"))
+fault("other-session-for-ever", 68, "other-session",
+      ("session.py", "        async with self.lock:\n            self.life += 1", "        self.life += 1\n        self.is_ended = True\n        async with self.lock:"))
+fault("queue-outlives-the-session", 69, "ended-session-refuses-the-queue",
+      ("intents.py", "                self.session.is_ended = True\n                self.on_new_session()\n", ""))
+fault("queue-of-the-next-user", 69, "lost-session-of-another-user", ("session.py", "if lost is not None and user != self.user:", "if False:"))
+fault("queue-of-somebody", 69, "lost-anonymous-session-of-somebody",
+      ("session.py", "if lost is not None and user != self.user:", "if lost is not None and user not in (self.user, (None, None)):"))
+fault("lost-session-refuses-its-user", 69, "lost-session-of-the-same-user", ("session.py", "if lost is not None and user != self.user:", "if lost is not None:"))
+
 # --- The driver ---
-fault("does-not-end", 67, "close-while-waiting", ("client.py", "            task.cancel()", "            pass"))
-fault("stream-outlives-close", 67, "close-is-quiet", ("client.py", "        for task in self.tasks:", "        for task in self.tasks[1:]:"))
+fault("does-not-end", 70, "close-while-waiting", ("client.py", "            task.cancel()", "            pass"))
+fault("stream-outlives-close", 70, "close-is-quiet", ("client.py", "        for task in self.tasks:", "        for task in self.tasks[1:]:"))

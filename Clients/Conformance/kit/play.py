@@ -9,7 +9,7 @@ from .stream import Stream
 
 
 # The rule about drivers, and how long their programs may take to start.
-DRIVER_RULE = 67
+DRIVER_RULE = 70
 START_SECONDS = 30
 
 

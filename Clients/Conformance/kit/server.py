@@ -79,14 +79,16 @@ class Server:
         """The requests of a kind so far."""
         return [request for request in self.requests if request.kind == kind and request.time >= since]
 
-    def make_session(self, request):
-        """201 with a new credential, as the request asks."""
+    def make_session(self, request, identity=None):
+        """201 with a new credential, as the request asks, and who is signed in."""
         body = request.json() if request.body else {}
         credential = body.get("credential", "bearer") if isinstance(body, dict) else "bearer"
         name = f"s{len(self.sessions) + 1}"
         token = f"{name}~{secrets.token_hex(16)}"
         self.sessions.append(token)
         answer = {"id": name, "expiresAt": "2099-01-01T00:00:00Z"}
+        if identity is not None:
+            answer["identity"] = identity
         headers = [("Location", "/sessions/current")]
         if credential == "cookie":
             headers.append(("Set-Cookie", f"mvi_session={token}; Max-Age=86400; Path=/; HttpOnly; SameSite=Lax"))

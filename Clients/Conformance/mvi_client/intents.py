@@ -30,6 +30,8 @@ class Pending:
     body: bytes
     deadline: float
     result: asyncio.Future
+    # The session's life that it is meant for; None for the next session.
+    life: int | None
     key: str = field(default_factory=lambda: str(uuid.uuid4()))
     may_have_run: bool = False
 
@@ -48,7 +50,8 @@ class Intents:
         if len(self.queue) >= MOST_INTENTS:
             raise Refused
         loop = asyncio.get_running_loop()
-        pending = Pending(feature, json.dumps(intent).encode(), loop.time() + self.patience, loop.create_future())
+        life = None if self.session.headers is None else self.session.life
+        pending = Pending(feature, json.dumps(intent).encode(), loop.time() + self.patience, loop.create_future(), life)
         self.queue.append(pending)
         self.news.set()
         return await pending.result
@@ -79,7 +82,11 @@ class Intents:
             await self.network.online()
             backoff.base = self.session.backoff.base
             credential, stamp = await self.session.ready()
+            pending.life = self.session.life if pending.life is None else pending.life
+            if pending.life != self.session.life:
+                raise Refused(may_have_run=pending.may_have_run)
             headers = {**credential, "Content-Type": "application/json", "Idempotency-Key": f'"{pending.key}"'}
+            headers["MVI-Session"] = self.session.id
             answer = None
             try:
                 pending.may_have_run = True
@@ -94,6 +101,14 @@ class Intents:
                 self.on_new_session()
             elif answer.problem == "/problems/identity-expired":
                 self.session.has_expired(stamp)
+            elif answer.problem == "/problems/session-ended":
+                self.session.is_ended = True
+                self.on_new_session()
+                raise Refused(answer.status, answer.problem)
+            elif answer.problem == "/problems/other-session":
+                await self.session.is_other(stamp)
+                self.on_new_session()
+                raise Refused(answer.status, answer.problem)
             elif is_trouble(answer):
                 await self.network.pause(backoff.next(answer))
             else:

@@ -26,6 +26,9 @@ class Session:
         self.lock = asyncio.Lock()
         self.headers = None
         self.stamp = 0
+        self.id = self.user = None
+        # Grows when intents that wait must not run in the session that there is.
+        self.life = 0
         self.needs_identity = False
         self.is_ended = False
         self.is_signed_out = False
@@ -37,6 +40,14 @@ class Session:
         """The server does not know the credential of this stamp."""
         if stamp == self.stamp:
             self.headers = None
+
+    async def is_other(self, stamp):
+        """The credential of this stamp names another session than it did: asks which."""
+        async with self.lock:
+            self.life += 1
+            answer = await self.ask("GET", "/sessions/current", self.headers, None) if stamp == self.stamp else None
+            if answer and answer.status == 200:
+                self.describe(answer)
 
     def has_expired(self, stamp):
         """The identity of this stamp has expired."""
@@ -78,7 +89,10 @@ class Session:
             else:
                 raise self.signed_out()
         self.needs_identity = False
+        lost, user = self.id, self.user
         self.take(answer)
+        if lost is not None and user != self.user:
+            self.life += 1
 
     async def renew(self):
         """Asks the callback for an identity and puts it."""
@@ -110,10 +124,16 @@ class Session:
     def take(self, answer):
         """Takes the credential of an answer, if it has one."""
         self.stamp += 1
+        self.describe(answer)
         if token := answer.json.get("token"):
             self.headers = {"Authorization": f"Bearer {token}"}
         elif cookie := answer.headers.get("set-cookie"):
             self.headers = {"Cookie": cookie.partition(";")[0]}
+
+    def describe(self, answer):
+        """Notes which session it is, and whose."""
+        identity = answer.json.get("identity") or {}
+        self.id, self.user = answer.json.get("id"), (identity.get("issuer"), identity.get("subject"))
 
     async def new_identity(self):
         identity = await self.identity()
@@ -132,8 +152,9 @@ class Session:
             await self.network.online()
             answer = None
             try:
-                headers = {**headers, "Content-Type": "application/json"}
-                answer = await request(self.url, method, path, headers, json.dumps(body).encode())
+                content = None if body is None else json.dumps(body).encode()
+                headers = {**headers, "Content-Type": "application/json"} if body else headers
+                answer = await request(self.url, method, path, headers, content)
                 if answer.status != 429 and answer.status < 500 and answer.media.endswith("json"):
                     return answer
             except NETWORK_ERRORS:

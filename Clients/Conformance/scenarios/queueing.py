@@ -140,3 +140,139 @@ async def click_while_signing_in(play):
     request.respond(200, {"id": "s1", "expiresAt": "2099-01-01T00:00:00Z"})
     play.accept(await play.intent(rule=65))
     await play.saw("sent", 65, "the intent is sent", tag="a")
+
+
+def check_session(play, rule, intent, wanted):
+    named = intent.headers.get("mvi-session", "none")
+    play.check(rule, named == wanted, f"MVI-Session: {wanted}", named)
+
+
+async def intents_name_sessions(play, credential):
+    await play.live(retry=50, credential=credential)
+    play.send("a")
+    first = await play.intent(rule=67)
+    check_session(play, 67, first, "s1")
+    first.problem(404, "session-not-found")
+    again = await play.intent(rule=64, expected="the intent in a new session")
+    check_session(play, 67, again, "s2")
+    play.accept(again)
+    await play.saw("sent", 67, "the intent is sent", tag="a")
+
+
+@scenario(64, 67)
+async def intents_name_their_session(play):
+    """An intent names the session of its token in MVI-Session, the new one when it goes to a new one."""
+    await intents_name_sessions(play, "bearer")
+
+
+@scenario(64, 67)
+async def intents_name_the_cookies_session(play):
+    """With a cookie an intent names its session all the same: the cookie may be another tab's."""
+    await intents_name_sessions(play, "cookie")
+
+
+async def answered_late(play, rule):
+    """The first of several intents. The driver has read the others when it is answered."""
+    intent = await play.intent(rule=rule)
+    await asyncio.sleep(0.3)
+    return intent
+
+
+async def refused_unsent(play, rule, *tags):
+    """Waits until these intents are refused without a status, and checks that none of them was sent."""
+    for tag in tags:
+        line = await play.saw("refused", rule, f"`refused` for {tag}", tag=tag)
+        play.check(rule, line.get("status") is None, "no status: the server was not asked", line)
+    sent = [request.json()["tag"] for request in play.server.received("intent")]
+    play.check(rule, not set(tags) & set(sent), f"none of {', '.join(tags)} is sent", f"{sent}")
+
+
+@scenario(68)
+async def other_session(play):
+    """409 other-session of an intent: refused once, and so is what waits behind it; the next one goes on."""
+    await play.live(retry=50)
+    for tag in "abc":
+        play.send(tag)
+    (await answered_late(play, 68)).problem(409, "other-session")
+    line = await play.saw("refused", 68, "`refused` for a", tag="a")
+    play.check(68, line.get("status") == 409 and line.get("problem") == "/problems/other-session",
+               "409 and /problems/other-session", line)
+    await refused_unsent(play, 68, "b", "c")
+    await play.no_request("intent", 68, 0.7, "none is sent again")
+    play.send("d")
+    request = await play.intent(rule=68, expected="the next intent")
+    play.check(68, request.json()["tag"] == "d", "the next intent", request.body.decode())
+    play.accept(request)
+    await play.saw("sent", 68, "the next intent is sent", tag="d")
+
+
+@scenario(69)
+async def ended_session_refuses_the_queue(play):
+    """404 session-ended of an intent: what waits behind it was meant for that session, and is refused."""
+    await play.live(retry=50)
+    for tag in "abc":
+        play.send(tag)
+    (await answered_late(play, 69)).problem(404, "session-ended")
+    await play.saw("refused", 69, "`refused` for a", tag="a")
+    await refused_unsent(play, 69, "b", "c")
+    await play.no_request("intent", 69, 0.5, "none is sent in another session")
+
+
+ANNA, BOB = ({"issuer": "i", "subject": subject} for subject in ("anna", "bob"))
+
+
+async def lose_annas_session(play, user):
+    """Signs anna in, loses her session with two intents waiting, and makes the next one for a user."""
+    stream = await play.live(retry=50, identities=["jwt1", "jwt2", "jwt3"])
+    stream.event("identity", {"expiresIn": 30})
+    request = await play.request("identity", 69, "PUT /sessions/current/identity")
+    request.respond(200, {"id": "s1", "expiresAt": "2099-01-01T00:00:00Z", "identity": ANNA})
+    # The driver says nothing of it; what it sends next shows that it has the answer.
+    play.send("before")
+    play.accept(await play.intent(rule=69))
+    await play.saw("sent", 69, "an intent is sent", tag="before")
+    make = play.server.automatic.pop("session")
+    play.send("a")
+    play.send("b")
+    first = await answered_late(play, 69)
+    first.problem(404, "session-not-found")
+    make(await play.request("session", 69, "a new session"), user)
+    return first
+
+
+@scenario(69)
+async def lost_session_of_the_same_user(play):
+    """The next session is the same user's: what waits goes there, with its keys."""
+    first = await lose_annas_session(play, ANNA)
+    again = await play.intent(rule=69, expected="the intent in the new session")
+    play.check(69, again.key == first.key, f"the key {first.key}", again.key)
+    for tag, request in (("a", again), ("b", None)):
+        play.accept(request or await play.intent(rule=69))
+        await play.saw("sent", 69, f"{tag} is sent", tag=tag)
+
+
+@scenario(69)
+async def lost_session_of_another_user(play):
+    """The next session is another user's: what waits is refused, and what follows is sent there."""
+    await lose_annas_session(play, BOB)
+    line = await play.saw("refused", 69, "`refused` for a", tag="a")
+    play.check(69, line.get("status") is None, "no status: it was not sent there", line)
+    await refused_unsent(play, 69, "b")
+    await play.no_request("intent", 69, 0.5, "none is sent in the other user's session")
+    play.send("c")
+    play.accept(await play.intent(rule=69, expected="the next intent"))
+    await play.saw("sent", 69, "the next intent is sent", tag="c")
+
+
+@scenario(69)
+async def lost_anonymous_session_of_somebody(play):
+    """In place of a lost anonymous session the server wants a signed-in one: what waits is refused."""
+    await play.live(retry=50, identities=["jwt1", "jwt2"])
+    make = play.server.automatic.pop("session")
+    play.send("a")
+    (await play.intent(rule=69)).problem(404, "session-not-found")
+    (await play.request("session", 69, "a new session")).problem(401, "identity-required")
+    make(await play.request("session", 69, "a session with an identity"), ANNA)
+    line = await play.saw("refused", 69, "`refused` for a", tag="a")
+    play.check(69, line.get("status") is None, "no status: it was not sent there", line)
+    await play.no_request("intent", 69, 0.5, "it is not sent in the user's session")

@@ -97,20 +97,20 @@ async def flapping_network(play):
     await play.shows(50, rule=44)
 
 
-@scenario(67)
+@scenario(70)
 async def close_is_quiet(play):
     """After close the stream is closed and nothing more is asked for."""
     stream = await play.live(retry=20)
     play.tell("close")
-    await play.within(67, stream.client_leaves(), "the stream is closed", 4)
-    await play.no_request("stream", 67, 0.5, "no stream after close")
+    await play.within(70, stream.client_leaves(), "the stream is closed", 4)
+    await play.no_request("stream", 70, 0.5, "no stream after close")
 
 
-@scenario(67)
+@scenario(70)
 async def close_while_waiting(play):
     """A client that waits for its next try ends at once when it is closed."""
     stream = await play.live(retry=20000)
     stream.cut()
-    await play.condition("reconnecting", rule=67)
+    await play.condition("reconnecting", rule=70)
     play.send("a")
-    await play.intent(rule=67)
+    await play.intent(rule=70)
