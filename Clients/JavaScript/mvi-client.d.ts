@@ -82,8 +82,11 @@ export class Problem extends Error {
 /** An intent without an answer. */
 export class SendError extends Error {
   constructor(reason: SendError["reason"], message: string, mayHaveRun?: boolean, cause?: unknown);
-  /** Patience ran out, a thousand intents were waiting already, or the client was closed. */
-  readonly reason: "no-answer" | "queue-full" | "closed";
+  /**
+   * Patience ran out, a thousand intents were waiting already, the client was closed, or the session that the intent was
+   * meant for is not the client's any more.
+   */
+  readonly reason: "no-answer" | "queue-full" | "closed" | "other-session";
   /** The server may have run the intent all the same. */
   readonly mayHaveRun: boolean;
 }
@@ -129,7 +132,7 @@ export interface Store<State = unknown, Intent = unknown, Label = unknown> {
   onLabel(listener: (label: Label, info: LabelInfo) => void): End;
   /**
    * Sends an intent, or the JSON of one as text. It is sent until it is answered, in the order of the calls, and runs
-   * once. Rejects with `Problem` if it is refused, with `SendError` if no answer came.
+   * once, never in another user's session. Rejects with `Problem` if it is refused, with `SendError` if no answer came.
    *
    * @param options `until: "shown"` waits until the watched store shows what the intent did.
    */
@@ -197,9 +200,16 @@ export interface Client<F = Features> {
     method: string, path: string, options?: { body?: unknown; headers?: Record<string, string> }): Promise<Answer>;
   /** Opens the stream now, whatever the condition; after the end of a session with a new one. */
   reconnect(): void;
-  /** Signs in, or renews who is signed in, with the given identity or the callback's. */
-  signIn(identity?: string): Promise<void>;
-  /** Ends the session behind the intents sent so far. Rejects if the server could not be told. */
+  /**
+   * Signs in, or renews who is signed in, with the given identity or the callback's.
+   *
+   * @param options `keep: false` has the server dispose of the anonymous session's stores, and rejects intents that wait.
+   */
+  signIn(identity?: string, options?: { keep?: boolean }): Promise<void>;
+  /**
+   * Ends the session behind the intents sent so far. Rejects if the server could not be told; resolves if the session is
+   * not this client's any more.
+   */
   endSession(): Promise<void>;
   /** Tells the client what a page tells it by itself. */
   notify(what: "online" | "offline" | "foreground"): void;

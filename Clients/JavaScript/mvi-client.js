@@ -214,15 +214,25 @@ function isEqual(a, b) {
 
 // ---------------------------------------------------------------- the session
 
+/** The subject of a session as one text, "" if nobody is signed in. */
+const userOf = (identity) => identity == null ? "" : JSON.stringify([identity.issuer, identity.subject]);
+
 /** The client's session: its credential, who is signed in, and requests with it. */
 class Session {
-  id = null;
   /** Grows with each new credential: a request that failed with an older one is made again. */
   generation = 0;
+  /** Called when intents that were meant for a session may not run any more. */
+  onReplaced = () => {};
   #options; #platform; #tell; #isReady = false; #isSignedIn = false; #token = null; #refusedToken = null;
+  /** The session: its `id`, and as `user` its subject, "" if it is anonymous; undefined while they are not known. */
+  #current = null;
+  /** The session that the server did not know any more, until another one takes its place. */
+  #lost = null;
+  /** Whether the credential may name another session than before. */
+  #isDoubted = false;
   /** Once somebody is signed in, no anonymous session takes the place of theirs. */
   #needsIdentity = false;
-  #making = null; #refreshing = null; #unansweredIdentity = null; #requests = new Set();
+  #making = null; #refreshing = null; #unansweredIdentity = null; #keepsStores = true; #requests = new Set();
 
   /** @param tell called with the server's answer when the session, or its credential, is another one */
   constructor(options, platform, tell) {
@@ -231,8 +241,37 @@ class Session {
     this.#tell = tell;
   }
 
+  /** Null if there is no session, undefined if its id is not known. */
+  get id() { return this.#current === null ? null : this.#current.id; }
+
+  /** What tabs tell each other of the session. */
+  get description() { return { id: this.#current?.id, user: this.#current?.user }; }
+
+  /** The field by which the server refuses a request if the credential names another session now. */
+  get field() { return this.id == null ? {} : { "MVI-Session": this.id }; }
+
+  /** What an intent that is sent now is meant for; null for the session that comes next. */
+  get target() {
+    if (!this.#keepsStores) return null;
+    const stored = this.#stored;
+    if (this.#current === null && this.#lost === null && stored !== null) this.#current = { token: stored };
+    return this.#current;
+  }
+
+  /** Whether an intent may run here that was meant for a session. A lost session's may run in that which replaced it. */
+  serves(target) {
+    let session = target;
+    while (session?.replacement) session = session.replacement;
+    return session === null || session === (this.#current ?? this.#lost);
+  }
+
   get #isByCookie() { return this.#options.credential === "cookie"; }
   get #key() { return `mvi-client:${this.#options.url}`; }
+  /** The token that the storage has, unless the server refused it. */
+  get #stored() {
+    const stored = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key) ?? null;
+    return stored === this.#refusedToken ? null : stored;
+  }
 
   /** A request of the session. Throws `Problem` if it is refused, another error if no answer comes in time. */
   async request(method, path, options) {
@@ -271,44 +310,82 @@ class Session {
     await Promise.allSettled([this.#refreshing, this.#making]);
   }
 
-  /** Waits until there is a session, and makes one if there is none. */
+  /** Waits until there is a session, and makes one if there is none. Returns whether it made one with an identity. */
   async have() {
     await this.#refreshing?.catch(() => {});
-    if (!this.#isReady) await (this.#making ??= this.#make().finally(() => { this.#making = null; }));
+    return !this.#isReady && await (this.#making ??= this.#make().finally(() => { this.#making = null; }));
   }
 
   /** Forgets the session if its credential is still that of the generation: `have` makes another one. */
   drop(generation = this.generation) {
     if (!this.#isReady || generation !== this.generation) return;
+    this.#isReady = false;
+    this.#forget();
+  }
+
+  /** The server does not know the credential. */
+  #forget() {
     const { storage } = this.#options;
     // Another tab may have put a good one there.
     if (storage?.getItem(this.#key) === this.#token) storage?.removeItem(this.#key);
     this.#refusedToken = this.#token;
-    this.#isReady = this.#isSignedIn = false;
-    this.#token = this.id = null;
+    this.#isSignedIn = this.#isDoubted = false;
+    this.#token = null;
+    this.#lose();
+  }
+
+  #lose() {
+    this.#lost = this.#current ?? this.#lost;
+    this.#current = null;
   }
 
   /** Forgets the session, and who was signed in: it was ended. */
   end() {
     this.drop();
     this.#needsIdentity = false;
+    this.#leave();
   }
 
-  /** Takes over the session that another tab made. Returns whether it is another one. */
-  adopt(id) {
+  /** What was meant for this session may not run in the next. */
+  #leave() {
+    this.#current = this.#lost = null;
+    this.onReplaced();
+  }
+
+  /** The server says that the credential of the generation names another session: `have` asks which. */
+  leave(generation) {
+    if (generation !== this.generation) return;
+    this.#doubt();
+    this.#leave();
+  }
+
+  /** A stream shows this session. A cookie may be that of another one: `have` asks. */
+  meet(id) {
+    if (this.#isByCookie && id !== this.id) this.#doubt();
+    else if (this.#current !== null) this.#current.id ??= id;
+  }
+
+  #doubt() {
+    this.#isDoubted ||= this.#isReady;
+    this.#isReady = false;
+  }
+
+  /** Takes over the session that another tab has. Returns whether it is another one. */
+  adopt({ id, user, replaces }) {
     const token = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key);
     if (!this.#isByCookie && !token) return false;
     if (this.#isReady && (this.#isByCookie ? id === this.id : token === this.#token)) return false;
-    this.#accept({ id, token: token ?? undefined }, { isTold: false });
+    if (replaces !== undefined && replaces === this.id) this.#lose();
+    this.#accept({ id, user, token: token ?? undefined }, { isTold: false });
     return true;
   }
 
   /** Two tabs must not make a session each. */
   async #make() {
     const work = async () => {
-      const stored = this.#isByCookie ? null : this.#options.storage?.getItem(this.#key);
-      if (stored && stored !== this.#refusedToken) return this.#accept({ token: stored, isNew: false });
-      await this.#post();
+      const hasCredential = this.#isDoubted || this.#stored !== null;
+      if (hasCredential && await this.#look()) return false;
+      return this.#post();
     };
     const { locks } = this.#platform;
     if (!locks) return work();
@@ -322,22 +399,48 @@ class Session {
     });
   }
 
-  /** An anonymous session, unless somebody was signed in before or the server has none. */
+  /** Asks which session the credential names that there is. Returns false if the server knows none. */
+  async #look() {
+    this.#token = this.#stored ?? this.#token;
+    let answer = {};
+    try {
+      answer = await this.request("GET", "/sessions/current");
+    } catch (error) {
+      if (!(error instanceof Problem) || remedy(error) === "wait") throw error;
+      if (remedy(error) === "session") {
+        // It was another session's, and so is the end of it.
+        if (this.#isDoubted) this.#leave();
+        this.#forget();
+        return false;
+      }
+      // What is the matter with the session, its next request is told.
+      this.#needsIdentity ||= error.kind === "identity-expired";
+      answer.user = undefined;
+    }
+    this.#accept({ ...answer, token: this.#token ?? undefined, isNew: false });
+    return true;
+  }
+
+  /**
+   * An anonymous session, unless somebody was signed in before or the server has none. Returns whether it was made with
+   * an identity.
+   */
   async #post() {
     const { credential, shared } = this.#options;
     const identity = this.#needsIdentity ? await this.#identity() : undefined;
     try {
       const body = JSON.stringify({ credential, identity, shared });
       const { status, content } = await this.#ask("POST", "/sessions", { body });
-      this.#unansweredIdentity = null;
+      this.#identityAnswered();
       this.#accept({ ...content, isNew: status === 201 });
+      return identity !== undefined;
     } catch (error) {
       if (error.kind === "identity-required" && !this.#needsIdentity) {
         this.#needsIdentity = true;
         return this.#post();
       }
       if (error.status !== 401) throw error;
-      this.#unansweredIdentity = null;
+      this.#identityAnswered();
       throw new SignedOut(error.message, { cause: error });
     }
   }
@@ -349,12 +452,21 @@ class Session {
     return this.#unansweredIdentity;
   }
 
-  /** Signs in: the anonymous session that there is, or by making one. */
-  async signIn(identity) {
+  /**
+   * Signs in: the anonymous session that there is, or by making one.
+   *
+   * @param keepsStores whether the stores of the anonymous session stay, and the intents that wait
+   */
+  async signIn(identity, keepsStores) {
+    // A renewal that is under way does not ask for that.
+    if (!keepsStores && this.#refreshing) await this.#refreshing.catch(() => {});
     this.#needsIdentity = true;
-    if (this.#isReady) return this.refresh(identity);
-    this.#unansweredIdentity = identity ?? null;
-    return this.have();
+    this.#keepsStores = keepsStores;
+    if (!this.#isReady) {
+      this.#unansweredIdentity = identity ?? null;
+      if (await this.have()) return undefined;
+    }
+    return this.refresh(identity);
   }
 
   /**
@@ -367,35 +479,69 @@ class Session {
 
   async #renew(given) {
     const identity = await this.#identity(given);
+    const { generation } = this;
+    const keepsStores = this.#keepsStores;
     try {
-      const body = JSON.stringify({ identity });
-      const answer = await this.request("PUT", "/sessions/current/identity", { body });
-      this.#unansweredIdentity = null;
+      const body = JSON.stringify({ identity, ...(!keepsStores && { keep: false }) });
+      const answer = await this.request("PUT", "/sessions/current/identity", { body, headers: this.field });
+      this.#identityAnswered();
       // With a cookie the answer does not say so, but it is so when an anonymous session is signed in.
       const isNew = answer.token !== undefined || (this.#isByCookie && !this.#isSignedIn);
+      const user = answer.identity == null ? undefined : userOf(answer.identity);
+      if (isNew) this.#accept({ ...answer, user }, { isFresh: !keepsStores });
+      else this.#become(answer.id, user);
       this.#isSignedIn = this.#needsIdentity = true;
-      if (isNew) this.#accept(answer);
       return isNew;
     } catch (error) {
       if (!(error instanceof Problem) || remedy(error) === "wait") throw error;
-      this.#unansweredIdentity = null;
-      if (remedy(error) === "ended" || ["unauthorized", "session-not-found"].includes(error.kind)) throw error;
+      this.#identityAnswered();
+      if (error.kind === "other-session") this.leave(generation);
+      const isOfSession = ["unauthorized", "session-not-found", "other-session"].includes(error.kind);
+      if (remedy(error) === "ended" || isOfSession) throw error;
       throw new SignedOut(error.message, { cause: error });
     }
   }
 
-  #accept(answer, { isTold = true } = {}) {
-    const { id, token, identity } = answer;
+  #identityAnswered() {
+    this.#unansweredIdentity = null;
+    this.#keepsStores = true;
+  }
+
+  #accept(answer, { isTold = true, isFresh = false } = {}) {
+    const { id, token } = answer;
+    const user = "user" in answer ? answer.user : userOf(answer.identity);
     this.generation += 1;
     this.#isReady = true;
-    this.#isSignedIn = identity != null;
+    this.#isDoubted = false;
+    this.#isSignedIn = Boolean(user);
     this.#needsIdentity ||= this.#isSignedIn;
-    this.id = id ?? this.id;
     if (token !== undefined) {
       this.#token = token;
       this.#options.storage?.setItem(this.#key, token);
     }
-    if (isTold) this.#tell(answer);
+    const replaces = this.#become(id, user, { token, isFresh });
+    if (isTold) this.#tell({ ...answer, user, replaces });
+  }
+
+  /**
+   * Notes which session it is. What was meant for the one before may run in it if that one was lost and had the same
+   * user; then its id is returned.
+   */
+  #become(id, user, { token, isFresh = false } = {}) {
+    const before = this.#current;
+    const isSame = before?.token === undefined ? [id, undefined].includes(before?.id) : before.token === token;
+    if (before !== null && isSame && !isFresh) {
+      Object.assign(before, { id: id ?? before.id, user, token: undefined });
+      return undefined;
+    }
+    const lost = before === null ? this.#lost : null;
+    this.#current = { id, user };
+    this.#lost = null;
+    // Of a stored token that the server does not know nobody can say whose it was.
+    const isReplaced = lost !== null && (lost.id === undefined || (user !== undefined && lost.user === user));
+    if (isReplaced) lost.replacement = this.#current;
+    this.onReplaced();
+    return isReplaced ? lost.id : undefined;
   }
 
   /** Ends all requests. */
@@ -480,7 +626,9 @@ class Stream {
   }
 
   /** The session, or its credential, is another one. */
-  sessionChanged(id) {
+  sessionChanged({ id, isNew }) {
+    // It shows this session already.
+    if (isNew === false && this.condition === "live" && id === this.hello?.session) return;
     this.#missing.clear();
     if (id != null && id !== this.hello?.session) this.cursor = "";
     // A connection that waits for the session goes on with this one.
@@ -489,8 +637,7 @@ class Stream {
   }
 
   /** The session was ended: the stream stays closed until `reconnect`, or until another session is made. */
-  ended() {
-    const session = this.hello?.session ?? this.#session.id;
+  ended(session = this.hello?.session ?? this.#session.id) {
     this.#session.end();
     this.#stop("ended", { session });
     this.cursor = "";
@@ -815,16 +962,41 @@ class Intents {
     this.#ended = ended;
   }
 
-  /** Resolves with what `request` gives in the end. `request` gets the milliseconds that it may take. */
-  add(request) {
+  /**
+   * Resolves with what `request` gives in the end. `request` gets the milliseconds that it may take.
+   *
+   * @param isEnd whether it ends the session, so that what is added behind it is meant for the next one
+   */
+  add(request, { isEnd = false } = {}) {
     if (this.#isClosed) return Promise.reject(new SendError("closed", "The client is closed."));
     if (this.#queue.length >= limits.queuedIntents) {
       return Promise.reject(new SendError("queue-full", `${limits.queuedIntents} intents are waiting already.`));
     }
+    const target = this.#queue.some((item) => item.isEnd) ? null : this.#session.target;
     return new Promise((resolve, reject) => {
-      this.#queue.push({ request, resolve, reject, end: this.#onlineTime() + this.#patience });
+      this.#queue.push({ request, resolve, reject, target, isEnd, end: this.#onlineTime() + this.#patience });
       this.#run();
     });
+  }
+
+  /** The session is another one: rejects what was meant for the one before. */
+  review() {
+    const isOver = ({ target }) => !this.#session.serves(target);
+    const [first, ...others] = this.#queue;
+    if (first === undefined) return;
+    this.#queue = [first, ...others.filter((item) => !isOver(item))];
+    for (const item of others.filter(isOver)) item.reject(this.#failure(item, "other-session"));
+    // It is on its way, or waits for its next try, which it will not have.
+    if (isOver(first)) this.#wake({ isForced: true });
+  }
+
+  #failure(item, reason, cause) {
+    const what = {
+      closed: "The client was closed.", "no-answer": "No answer came.",
+      "other-session": "The intent was meant for a session that is not the client's any more.",
+    }[reason];
+    const outcome = item.mayHaveRun ? "The server may have run the intent." : "The server did not run the intent.";
+    return new SendError(reason, `${what} ${outcome}`, item.mayHaveRun ?? false, cause);
   }
 
   /** The server answers again: the next try is now, unless the server named its time. */
@@ -861,17 +1033,17 @@ class Intents {
   async #send(item) {
     let cause;
     for (let attempt = 0; ; attempt += 1) {
-      while (this.#offlineSince !== null && !this.#isClosed) await this.#pause();
+      while (this.#offlineSince !== null && !this.#isClosed && this.#session.serves(item.target)) await this.#pause();
       const left = item.end - this.#onlineTime();
-      if (this.#isClosed || left <= 0) {
-        const outcome = item.mayHaveRun ? "The server may have run the intent." : "The server did not run the intent.";
-        const [reason, message] = this.#isClosed ? ["closed", "The client was closed."] : ["no-answer", "No answer came."];
-        throw new SendError(reason, `${message} ${outcome}`, item.mayHaveRun ?? false, cause);
-      }
+      if (this.#isClosed) throw this.#failure(item, "closed", cause);
+      if (left <= 0) throw this.#failure(item, "no-answer", cause);
+      if (!this.#session.serves(item.target)) throw this.#failure(item, "other-session", cause);
       let generation;
       let isSent = false;
       try {
         await this.#session.have();
+        if (!this.#session.serves(item.target)) continue;
+        item.target ??= this.#session.target;
         generation = this.#session.generation;
         isSent = true;
         return await item.request(Math.min(limits.request, left));
@@ -881,7 +1053,7 @@ class Intents {
         if (isSent && !(error instanceof Problem && remedy(error) !== "wait") && error.status !== 429) item.mayHaveRun = true;
         const pause = await this.#delay(item, error, generation, attempt);
         const longest = Math.max(0, item.end - this.#onlineTime());
-        if (pause > 0) await this.#pause(Math.min(pause, longest), error.retryAfter !== undefined);
+        if (pause > 0 && this.#session.serves(item.target)) await this.#pause(Math.min(pause, longest), error.retryAfter !== undefined);
       }
     }
   }
@@ -893,6 +1065,11 @@ class Intents {
     const pause = longest * (0.5 + this.#platform.random() / 2);
     if (!(error instanceof Problem)) return pause;
     const what = remedy(error);
+    if (error.kind === "other-session") {
+      this.#session.leave(generation);
+      // The stream moves to the session that there is.
+      this.#session.have().catch(() => {});
+    }
     if (what === "wait") return Math.min(limits.longestRetryAfter, error.retryAfter ?? pause);
     if (what === "refused" || generation === undefined) throw error;
     if (what === "identity") {
@@ -1238,7 +1415,8 @@ class Client {
       this.#tabs?.pass(event, data, this.#stream.cursor);
       this.#hear(event, data);
     });
-    this.#intents = new Intents(this.#options.patience, this.#platform, this.#session, () => this.#lead("ended"));
+    this.#intents = new Intents(this.#options.patience, this.#platform, this.#session, () => this.#endHere());
+    this.#session.onReplaced = () => this.#intents.review();
     this.#listenToPage();
     if (this.#isShared) this.#tabs = new Tabs(`mvi-client:${this.#options.url}`, this.#platform, this.#tabHooks());
   }
@@ -1267,11 +1445,13 @@ class Client {
   /** Sends an intent to a feature; see `Store.send`. */
   async send(id, intent) {
     const body = typeof intent === "string" ? intent : JSON.stringify(intent);
-    const headers = { "Idempotency-Key": `"${this.#platform.uuid()}"` };
-    const answer = await this.#intents.add((timeout) =>
-      this.#session.request("POST", `/features/${id}/intents`, { body, headers, timeout }));
-    // Another tab made a session, and the cookie is that one's now: what the stream shows is of the old one.
-    if (answer?.session && this.session !== null && answer.session !== this.session) this.#lead("session", answer.session);
+    const key = { "Idempotency-Key": `"${this.#platform.uuid()}"` };
+    const answer = await this.#intents.add((timeout) => this.#session.request(
+      "POST", `/features/${id}/intents`, { body, headers: { ...key, ...this.#session.field }, timeout }));
+    // The stream shows another session than this tab's.
+    if (answer?.session && this.session !== null && answer.session !== this.session) {
+      this.#lead("session", this.#session.description);
+    }
     return answer ?? {};
   }
 
@@ -1292,9 +1472,12 @@ class Client {
   /** Opens the stream now, whatever the condition; after the end of a session with a new one. */
   reconnect() { this.#lead("reconnect"); }
 
-  /** Signs in, or renews who is signed in, with the given identity or the callback's. */
-  async signIn(identity) {
-    await this.#session.signIn(identity);
+  /**
+   * Signs in, or renews who is signed in, with the given identity or the callback's. With `{ keep: false }` the server
+   * disposes of the stores of the anonymous session, and intents that wait are rejected.
+   */
+  async signIn(identity, { keep = true } = {}) {
+    await this.#session.signIn(identity, keep);
     if (["signedOut", "idle"].includes(this.condition)) this.reconnect();
   }
 
@@ -1304,14 +1487,23 @@ class Client {
    */
   async endSession() {
     const end = this.#intents.add(async (timeout) => {
-      await this.#session.request("DELETE", "/sessions/current", { timeout }).catch((error) => {
+      const request = { timeout, headers: this.#session.field };
+      await this.#session.request("DELETE", "/sessions/current", request).catch((error) => {
         if (![401, 404].includes(error.status)) throw error;
       });
-      this.#session.end();
-      this.#lead("ended");
+      this.#endHere();
+    }, { isEnd: true }).catch((error) => {
+      // The session is not this client's any more.
+      if (error.kind !== "other-session" && error.reason !== "other-session") throw error;
     });
     this.#ending = end.catch(() => {});
     await end;
+  }
+
+  #endHere() {
+    const { id } = this.#session;
+    this.#session.end();
+    this.#lead("ended", id);
   }
 
   /** Tells the client what a page tells it by itself: `online`, `offline`, and `foreground` when a person looks. */
@@ -1350,7 +1542,7 @@ class Client {
           for (const store of this.#stores.values()) store.handle("forget");
         }
         this.#hello = data;
-        this.#session.id = data.session;
+        this.#session.meet(data.session);
         this.#intents.wake();
         break;
       case "label":
@@ -1421,11 +1613,15 @@ class Client {
       follow: () => this.#stream.close("idle"),
       changed: () => this.#updateStream(),
       watched: () => this.#watched(),
-      snapshot: () => ({ events: this.#stream.snapshot(), cursor: this.#stream.cursor }),
+      snapshot: () => ({
+        events: [...(this.#session.id == null ? [] : [["session", this.#session.description]]), ...this.#stream.snapshot()],
+        cursor: this.#stream.cursor,
+      }),
       order: (what, value) => this.#order(what, value),
       hear: (event, data, cursor) => {
         this.#stream.note(event, data, cursor);
-        this.#hear(event, data);
+        if (event === "session") this.#session.adopt(data);
+        else this.#hear(event, data);
       },
     };
   }
@@ -1441,16 +1637,24 @@ class Client {
     switch (what) {
       case "reconnect": return this.#stream.reconnect();
       case "foreground": return this.#stream.foreground();
-      case "ended": return this.#stream.ended();
-      case "session": if (this.#session.adopt(value)) this.#stream.sessionChanged(value);
+      case "ended":
+        if (value == null) return this.#stream.ended();
+        // A tab may have found another session ended than the one that the stream shows.
+        if ([undefined, value].includes(this.#stream.hello?.session)) this.#stream.ended(value);
+        return undefined;
+      case "session":
+        if (!this.#session.adopt(value)) return undefined;
+        this.#tabs?.pass("session", value, this.#stream.cursor);
+        return this.#stream.sessionChanged(value);
     }
   }
 
   #sessionChanged(answer) {
     this.#hear("session", answer);
-    if (this.#tabs && !this.#tabs.isLeader) {
-      if (answer.isNew !== false) this.#tabs.order("session", answer.id);
-    } else this.#stream.sessionChanged(answer.id);
+    const { id, user, replaces } = answer;
+    if (this.#tabs && !this.#tabs.isLeader) return this.#tabs.order("session", { id, user, replaces });
+    this.#tabs?.pass("session", { id, user, replaces }, this.#stream.cursor);
+    return this.#stream.sessionChanged(answer);
   }
 
   #listenToPage() {

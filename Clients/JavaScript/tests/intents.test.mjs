@@ -111,11 +111,3 @@ test("a version that is never shown is no longer waited for", async () => {
   assert.equal(await third, false);
 });
 
-test("an answer of another session than the stream's opens the stream anew", async () => {
-  const { server, store, clock } = await live({ credential: "cookie" });
-  server.session = "of another program";
-  await store.send({ type: "increment" });
-  await clock.advance();
-  assert.equal(server.streams.length, 2);
-  assert.equal(server.stream.session, "of another program");
-});

@@ -120,7 +120,7 @@ test("signing in sends the identity, and opens the stream with the new credentia
   const { client, server, clock } = await live();
   server.answer("PUT /sessions/current/identity", ({ body }) => {
     assert.deepEqual(body, { identity: "jwt" });
-    server.session = "signed-in";
+    Object.assign(server, { session: "signed-in", id: "s1" });
     return json(200, { id: "s1", token: "signed-in", identity: { subject: "u" } });
   });
   await client.signIn("jwt");
@@ -149,7 +149,7 @@ test("an intent that was on its way during the sign-in runs with the new credent
   await settle();
   const signedIn = client.signIn("jwt");
   await settle();
-  server.session = "signed-in";
+  Object.assign(server, { session: "signed-in", id: "s1" });
   refuse(problem(404, "session-ended"));
   await settle();
   answer(json(200, { id: "s1", token: "signed-in", identity: { subject: "u" } }));

@@ -51,8 +51,12 @@ export const problem = (status, name, headers) => json(status, { type: `/problem
 export class Server {
   requests = [];
   streams = [];
-  /** Of the cookie, which all tabs of a browser share. */
+  /** The credential, which as a cookie all tabs of a browser share. */
   session = null;
+  /** The session's id, where it is not the credential's text. */
+  id = null;
+  /** Who is signed in to it. */
+  subject = null;
   #made = 0;
   #version = 1;
   #answers = new Map();
@@ -60,6 +64,17 @@ export class Server {
   /** Answers the next requests of this kind, such as `POST /sessions`, with what these functions return. */
   answer(kind, ...answers) {
     this.#answers.set(kind, [...(this.#answers.get(kind) ?? []), ...answers]);
+  }
+
+  /** Another session, of somebody or of nobody, takes the place of the one that there is. */
+  become(session, subject = null) {
+    Object.assign(this, { session, subject, id: null });
+  }
+
+  get #id() { return this.id ?? this.session; }
+
+  get #description() {
+    return { id: this.#id, ...(this.subject !== null && { identity: { issuer: "i", subject: this.subject } }) };
   }
 
   asked(kind) { return this.requests.filter((request) => request.kind === kind); }
@@ -82,25 +97,26 @@ export class Server {
       ? request.headers.Authorization === `Bearer ${this.session}` : this.session !== null;
     switch (true) {
       case request.kind === "POST /sessions": {
-        const isNew = this.session === null || request.body.credential === "bearer";
-        if (isNew) this.session = `s${this.#made += 1}`;
-        return json(isNew ? 201 : 200, {
-          id: this.session, ...(request.body.credential === "bearer" && { token: this.session }),
-        });
+        const { credential, identity } = request.body;
+        const isNew = this.session === null || credential === "bearer" || (identity ?? this.subject) !== this.subject;
+        if (isNew) this.become(`s${this.#made += 1}`, identity);
+        return json(isNew ? 201 : 200, { ...this.#description, ...(credential === "bearer" && { token: this.session }) });
       }
       case !isKnown: return problem(401, "unauthorized");
+      case (request.headers["MVI-Session"] ?? this.#id) !== this.#id: return problem(409, "other-session");
+      case request.kind === "GET /sessions/current": return json(200, this.#description);
       case request.kind === "DELETE /sessions/current":
         this.session = null;
         return json(204);
       case request.path === "/events": return this.#open(request);
       case request.path.endsWith("/intents"):
-        return json(202, { intent: "i", session: this.session, version: this.#version += 1 });
+        return json(202, { intent: "i", session: this.#id, version: this.#version += 1 });
       default: return problem(404, "not-found");
     }
   }
 
   #open(request) {
-    const stream = new ServerStream(request, this.session);
+    const stream = new ServerStream(request, this.#id);
     this.streams.push(stream);
     return new Response(stream.body, { headers: { "Content-Type": "text/event-stream" } });
   }
