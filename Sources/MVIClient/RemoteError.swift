@@ -10,7 +10,7 @@ public struct RemoteError: Error, Sendable, Equatable {
         public static let gaveUp = Code(name: "gaveUp")
         /// As many intents wait as may: this one was not enqueued.
         public static let queueFull = Code(name: "queueFull")
-        /// The session that the intent was meant for ended before it was answered.
+        /// The session that the intent was meant for ended before it was answered, or is another user's now.
         public static let sessionEnded = Code(name: "sessionEnded")
         /// The server wants an identity and there is none.
         public static let signedOut = Code(name: "signedOut")

@@ -81,7 +81,11 @@ public final class RemoteServer {
 
     /// Says that there is a user, or another one: the options' `identity` is asked, and the server is told. Call it when
     /// somebody signs in, and at the app's start if somebody is signed in already; sessions are anonymous before.
-    public nonisolated func signIn() { core.handle(.signIn) }
+    ///
+    /// - Parameter keepsStores: whether the stores of an anonymous session become the user's. With false the server
+    ///   disposes of them, intents that wait fail with ``RemoteError/Code/sessionEnded``, and those sent from now on wait
+    ///   for the sign-in.
+    public nonisolated func signIn(keepsStores: Bool = true) { core.handle(.signIn(keepsStores: keepsStores)) }
 
     /// Ends the session, if there is one; what is watched goes on in a new one.
     ///

@@ -84,7 +84,7 @@ public final class RemoteStore<
     ///
     /// Intents of all stores of the server are sent one after the other, in the order of the calls. One without an
     /// answer is repeated and runs once, over lost networks, restarts and lost sessions, until the options' `patience`
-    /// is over.
+    /// is over. It never runs in another user's session.
     ///
     /// - Parameter completion: `.shown` to return when, beyond that, this store has shown a state that is not older.
     /// - Throws: ``RemoteError``; `CancellationError` if the calling task is cancelled, though an intent that is on its

@@ -56,7 +56,7 @@ struct IdentityTests {
     @Test func `a new credential is kept and used, for the stream too`() throws {
         var play = try Self.live()
         let stream = try #require(play.stream)
-        play.handle(.signIn)
+        play.handle(.signIn())
         play.handle(.identity("jwt"))
         play.answer(try play.request().id, 200, #"{"id":"s1","token":"t2"}"#)
         #expect(play.commands.contains(.saveCredential("t2")) && play.commands.contains(.cut(stream)))
@@ -66,7 +66,7 @@ struct IdentityTests {
 
     @Test func `an intent that the old credential was too old for is sent with the new one`() throws {
         var play = try Self.live()
-        play.handle(.signIn)
+        play.handle(.signIn())
         play.send(1)
         let sent = try play.request()
         play.handle(.identity("jwt"))
@@ -94,7 +94,7 @@ struct IdentityTests {
         var play = try Self.live()
         try play.event("goaway", #"{"reason":"identity","retry":1000}"#)
         play.handle(.identity(nil))
-        #expect(play.handle(.signIn).contains(.askIdentity))
+        #expect(play.handle(.signIn()).contains(.askIdentity))
         play.handle(.identity("jwt"))
         let put = try play.request()
         #expect(put.request["Authorization"] == "Bearer \(Play.token)")
@@ -114,7 +114,7 @@ struct IdentityTests {
 
     @Test func `a user who was signed in gets no anonymous session in place of a lost one`() throws {
         var play = try Self.live()
-        play.handle(.signIn)
+        play.handle(.signIn())
         play.handle(.identity("jwt"))
         play.answer(try play.request().id, 200, #"{"id":"s1"}"#)
         try play.event("goaway", #"{"reason":"expired","retry":1000}"#)
@@ -124,7 +124,7 @@ struct IdentityTests {
 
     @Test func `another user's identity fails what waits, and makes another session`() throws {
         var play = try Self.live()
-        play.handle(.signIn)
+        play.handle(.signIn())
         play.handle(.identity("jwt"))
         let put = try play.request()
         play.send(1)

@@ -110,6 +110,30 @@ struct ServerTests {
         }
     }
 
+    @Test func `what one user left waiting for a session that is lost does not run as the next`() async throws {
+        let first = try LiveServer()
+        let user = Lock("ann")
+        try await TestClient.run(first.port, { $0.identity = { user.withLock { $0 } } }) { client, transport in
+            let tally = client.server.store(of: Tally.self)
+            let secrets = client.watch(client.server.store(of: Secrets.self))
+            client.server.signIn()
+            await secrets.states.atLeast(1)
+            await first.stop()
+            await client.conditions.until { if case .reconnecting = $0.last { true } else { false } }
+            let sent = Task { try await tally.send(.add(amount: 1_000)) }
+            await transport.requests.until { $0.contains { $0.target.hasSuffix("/intents") } }
+            user.withLock { $0 = "bob" }
+            let second = try LiveServer(MemoryJournal(), port: first.port)
+            client.server.foreground()
+            let error = await #expect(throws: RemoteError.self) { try await sent.value }
+            #expect(error?.code == .sessionEnded)
+            let seen = client.watch(tally)
+            try await tally.send(.add(amount: 1), until: .shown)
+            await seen.states.until { $0.last?.count == 1 }
+            await second.stop()
+        }
+    }
+
     @Test func `the next start of the app goes on with the session that was kept`() async throws {
         let storage = MemoryCredentialStorage()
         try await LiveServer.run { server in

@@ -75,6 +75,7 @@ extension Connection {
 
     private mutating func greet(_ hello: Hello) {
         guard case .open(var open) = stream.phase else { return }
+        if let id = session.id, id != hello.session { failIntentsOfOtherSession() }
         if hello.session != session.id || hello.epoch != session.epoch { forgetLog() }
         session.id = hello.session
         session.epoch = hello.epoch

@@ -2,10 +2,6 @@ import WireJSON
 
 /// Showing the server who the user is.
 extension Connection {
-    private struct Renewed: Decodable {
-        var token: String?
-    }
-
     /// The server wants an identity, or wants it anew.
     ///
     /// - Parameters:
@@ -19,9 +15,12 @@ extension Connection {
     }
 
     /// There is a user, or another one.
-    mutating func signIn() {
+    ///
+    /// - Parameter keepsStores: whether the stores of an anonymous session stay.
+    mutating func signIn(keepsStores: Bool) {
         guard settings.hasIdentity else { return }
         session.isSignedIn = true
+        defer { if !keepsStores { disposeAtSignIn() } }
         switch session.phase {
         case .signedOut:
             session.phase = session.token == nil ? .none : .ready
@@ -30,6 +29,14 @@ extension Connection {
         case .ready, .unread, .loading, .making, .waiting: wantIdentity(isNeeded: false)
         case .none, .asking, .ending, .ended, .failed: break
         }
+    }
+
+    /// The sign-in that is wanted disposes of stores, so what waits is not sent any more, and what follows waits for it.
+    private mutating func disposeAtSignIn() {
+        // What is on its way already goes on as it is.
+        guard let renewal = session.renewal, renewal.step != .putting, renewal.keepsStores else { return }
+        session.renewal?.keepsStores = false
+        markFormerIntents()
     }
 
     mutating func askIdentity() {
@@ -52,6 +59,7 @@ extension Connection {
                 putIdentity(identity)
             } else {
                 session.renewal = nil
+                keepFormerIntents()
                 // One that is good for a while yet is wanted again when it is not.
                 if renewal.isNeeded { signOut(nil) }
             }
@@ -79,6 +87,7 @@ extension Connection {
         session.renewal?.step = .putting
         var body = Array(#"{"identity":"#.utf8)
         WireJSON.appendString(identity, to: &body)
+        if session.renewal?.keepsStores == false { body += Array(#","keep":false"#.utf8) }
         body.append(UInt8(ascii: "}"))
         start(.putIdentity, request("PUT", "/sessions/current/identity", body: body))
     }
@@ -92,12 +101,16 @@ extension Connection {
             session.renewal = nil
             session.isSignedIn = true
             sessionWasTaken()
+            let described = try? WireJSON.decode(Described.self, from: answer.body)
+            session.id = described?.id ?? session.id
+            session.user = described?.subject ?? .unknown
             // What was denied may be allowed now.
             stream.refused = [:]
-            if let token = newCredential(in: answer), token != session.token {
-                replaceToken(token)
-                closeStream()
-            }
+            guard let token = newCredential(in: answer), token != session.token else { return keepFormerIntents() }
+            replaceToken(token)
+            closeStream()
+            failFormerIntents(
+                RemoteError(.sessionEnded, "Signing in disposed of the stores that the intent was meant for."))
         case (401, "unauthorized"?), (401, nil), (404, "session-not-found"?): forgetSession()
         case (404, "session-ended"?): endSession()
         case (409, "other-identity"?):
@@ -107,6 +120,7 @@ extension Connection {
             forgetSession()
         case (401, _), (400, _), (403, _), (413, _), (422, _):
             session.renewal = nil
+            keepFormerIntents()
             commands.append(.report("The server refuses the identity: \(problem)."))
             if renewal.isNeeded { signOut(problem) }
         default: putIdentityLater(answer.retryAfter)

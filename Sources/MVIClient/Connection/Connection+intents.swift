@@ -55,16 +55,38 @@ extension Connection {
     }
 
     mutating func failIntents(_ error: RemoteError) {
-        cutIntent()
-        for intent in intents.queue {
+        failIntents(error) { _ in true }
+        endShownWaits { _ in true }
+    }
+
+    private mutating func failIntents(_ error: RemoteError, where isOver: (PendingIntent) -> Bool) {
+        guard let first = intents.queue.first else { return }
+        if isOver(first) {
+            cutIntent()
+            intents.nextTry = nil
+        }
+        for intent in intents.queue where isOver(intent) {
             var error = error
             error.mayHaveRun = intent.mayHaveRun
             finish(intent, .failure(error))
         }
-        intents.queue = []
-        intents.nextTry = nil
-        endShownWaits { _ in true }
+        intents.queue.removeAll(where: isOver)
     }
+
+    // MARK: When the session is replaced
+
+    /// What waits is meant for a session that is to be replaced.
+    mutating func markFormerIntents() {
+        for index in intents.queue.indices { intents.queue[index].isOfFormerSession = true }
+    }
+
+    /// What was marked goes on.
+    mutating func keepFormerIntents() {
+        for index in intents.queue.indices { intents.queue[index].isOfFormerSession = false }
+    }
+
+    /// What was marked fails.
+    mutating func failFormerIntents(_ error: RemoteError) { failIntents(error) { $0.isOfFormerSession } }
 
     /// Gives up the request that is on its way; the intent stays in the queue.
     private mutating func cutIntent() {
@@ -101,7 +123,8 @@ extension Connection {
         }
         let target = "/features/\(Self.escaped(intent.feature))/intents"
         // A quoted string (RFC 9651 section 3.3.3).
-        let fields = [HTTPField("Idempotency-Key", "\"\(intent.key)\""), HTTPField("Accept", "application/json")]
+        var fields = [HTTPField("Idempotency-Key", "\"\(intent.key)\""), HTTPField("Accept", "application/json")]
+        if let id = session.id { fields.append(HTTPField("MVI-Session", id)) }
         intents.inFlight = start(.intent, request("POST", target, fields, body: intent.body))
     }
 
@@ -139,6 +162,7 @@ extension Connection {
 
     private mutating func accept(_ receipt: IntentReceipt) {
         let intent = intents.queue.removeFirst()
+        if session.id == nil, !receipt.session.isEmpty { session.id = receipt.session }
         let isShown =
             intent.completion == .committed || !watched.contains(intent.feature)
             || (stream.shown[intent.feature].map { $0.version >= receipt.version } ?? false)
@@ -164,6 +188,9 @@ extension Connection {
         case (404, "session-ended"?):
             refuse(problem)
             endSession()
+        case (409, "other-session"?) where !isOldCredential:
+            refuse(problem)
+            leaveSession()
         case (429, _): tryIntentLater(answer.retryAfter)
         case (408, _), (409, "intent-in-progress"?), (502, _), (503, _), (504, _), (507, "storage-full"?):
             intents.queue[0].mayHaveRun = true

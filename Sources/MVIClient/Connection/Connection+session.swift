@@ -2,9 +2,17 @@ import WireJSON
 
 /// Making, keeping and giving up the session.
 extension Connection {
-    private struct Made: Decodable {
+    /// What an answer says of the session.
+    struct Described: Decodable {
+        struct Identity: Decodable {
+            var issuer: String
+            var subject: String
+        }
         var id: String?
         var token: String?
+        var identity: Identity?
+
+        var subject: SessionState.User? { identity.map { .subject($0.subject, issuer: $0.issuer) } }
     }
 
     /// Takes the next step towards a session if anything needs one.
@@ -32,6 +40,7 @@ extension Connection {
             session.isRead = true
             session.attempts = 0
             session.token = token
+            session.user = settings.hasIdentity ? .unknown : .anonymous
             session.phase = token == nil ? .none : .ready
         case .failure:
             commands.append(.report("The credential storage cannot be read; it is asked again later."))
@@ -63,6 +72,11 @@ extension Connection {
             session.madeInARow += 1
             if session.isMadeWithIdentity { session.renewal = nil }
             replaceToken(token)
+            let made = try? WireJSON.decode(Described.self, from: answer.body)
+            session.id = made?.id
+            session.wasTaken = true
+            session.user = made?.subject ?? (session.isMadeWithIdentity ? .unknown : .anonymous)
+            if let lost = session.lostUser { replaceLostSession(of: lost) }
         case 401 where settings.hasIdentity && !session.isMadeWithIdentity:
             session.isSignedIn = true
             session.phase = .none
@@ -75,10 +89,21 @@ extension Connection {
         }
     }
 
+    /// Another session is there in place of one that was lost. What waits goes on in it if its user is the same.
+    private mutating func replaceLostSession(of user: SessionState.User) {
+        session.lostUser = nil
+        if user != .unknown, user == session.user {
+            keepFormerIntents()
+        } else {
+            failFormerIntents(
+                RemoteError(.sessionEnded, "The intent's session was lost, and the next one may be another user's."))
+        }
+    }
+
     /// The token of an answer, or its cookie.
     func newCredential(in answer: HTTPAnswer) -> String? {
         switch settings.credential {
-        case .bearer: return try? WireJSON.decode(Made.self, from: answer.body).token
+        case .bearer: return try? WireJSON.decode(Described.self, from: answer.body).token
         case .cookie:
             guard let field = answer.fields["set-cookie"] else { return nil }
             let pair = String(field.prefix { $0 != ";" })
@@ -106,9 +131,16 @@ extension Connection {
     /// The server does not know the session: another one is made. The first at once; if the server does not know that
     /// one either, with growing times in between.
     mutating func forgetSession() {
+        // Of a stored credential that the server does not know nothing was shown yet.
+        if session.wasTaken {
+            session.lostUser = session.lostUser ?? session.user
+            session.wasTaken = false
+            markFormerIntents()
+        }
         session.generation += 1
         session.token = nil
         session.renewal = nil
+        session.user = .unknown
         session.phase = .none
         if session.madeInARow > 1 {
             session.attempts = session.madeInARow - 2
@@ -120,7 +152,23 @@ extension Connection {
     }
 
     /// The server took the session's credential.
-    mutating func sessionWasTaken() { session.madeInARow = 0 }
+    mutating func sessionWasTaken() {
+        session.madeInARow = 0
+        session.wasTaken = true
+    }
+
+    /// The credential names another session than the client took it for. Which one, the next stream says.
+    mutating func leaveSession() {
+        failIntentsOfOtherSession()
+        forgetLog()
+        closeStream()
+    }
+
+    mutating func failIntentsOfOtherSession() {
+        session.user = .unknown
+        failIntents(
+            RemoteError(.sessionEnded, "The session that the intent was meant for is not the client's any more."))
+    }
 
     /// The session is over for good: the app decides what comes next.
     mutating func endSession() {

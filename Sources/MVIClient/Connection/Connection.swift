@@ -82,7 +82,7 @@ struct Connection: Sendable {
         case .cancelIntent(let id): cancelIntent(id)
         case .online(let isOnline): setOnline(isOnline)
         case .foreground: retryNow(includingPaused: true)
-        case .signIn: signIn()
+        case .signIn(let keepsStores): signIn(keepsStores: keepsStores)
         case .renewSession: renewSession()
         case .close: close()
         case .credential(let result): loaded(result)

@@ -8,7 +8,9 @@ enum Input: Sendable {
     case online(Bool)
     case foreground
     /// The app has another identity now.
-    case signIn
+    ///
+    /// - Parameter keepsStores: whether the stores of an anonymous session stay.
+    case signIn(keepsStores: Bool = true)
     case renewSession
     case close
 

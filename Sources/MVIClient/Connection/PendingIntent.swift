@@ -14,6 +14,8 @@ struct PendingIntent: Sendable {
     var attempts = 0
     /// Sessions that were made for it because the one before was not known.
     var renewals = 0
+    /// Whether it was sent for a session that is to be replaced: it runs in the next one only for the same user.
+    var isOfFormerSession = false
     /// Whether a try ended without an answer that says that it did not run.
     var mayHaveRun = false
 

@@ -19,6 +19,14 @@ struct SessionState: Sendable {
         case failed(ServerProblem)
     }
 
+    /// Who is signed in to a session.
+    enum User: Sendable, Equatable {
+        /// The server has not said it.
+        case unknown
+        case anonymous
+        case subject(String, issuer: String)
+    }
+
     /// An identity that is to be shown to the server.
     struct Renewal: Sendable {
         enum Step: Sendable, Equatable {
@@ -28,6 +36,8 @@ struct SessionState: Sendable {
         var step = Step.wanted
         /// Whether the server does nothing for this client before it.
         var isNeeded: Bool
+        /// Whether the stores stay when an anonymous session is signed in.
+        var keepsStores = true
         var identity: String?
         var attempts = 0
     }
@@ -51,15 +61,22 @@ struct SessionState: Sendable {
     /// Whether the identity callback has not answered yet.
     var isAskingIdentity = false
 
-    /// Of the last `hello`.
+    /// As the server said last; nil where it has not.
     var id: String?
+    var user = User.unknown
+    /// Whether the server has taken the credential.
+    var wasTaken = false
+    /// The user of the session that the server did not know any more, until there is another session.
+    var lostUser: User?
+    /// Of the last `hello`.
     var epoch: String?
 
     /// Whether requests can be sent with its credential.
     var isUsable: Bool {
         guard case .ready = phase else { return false }
         guard let renewal else { return true }
-        return !renewal.isNeeded && renewal.step != .putting
+        // What is sent now would be disposed of.
+        return !renewal.isNeeded && renewal.step != .putting && renewal.keepsStores
     }
 
     /// Whether it takes another step without the app's help.
