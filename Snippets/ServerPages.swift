@@ -44,6 +44,31 @@ func rules(_ authenticator: any Authenticator) async throws {
     }.run()
 }
 
+func keyRules(_ authenticator: any Authenticator, _ desk: Desk) async throws {
+    try await FeatureServer(authenticator: authenticator) {
+        Keyed { Ticket(id: $0, desk) }.requires { principal, key, access in
+            principal.claim("role") == "staff" || access == .read && desk.isCustomer(principal.subject, of: key)
+        }
+    }.run()
+}
+
+struct Desk: Sendable {
+    let customers: [String: String]
+
+    func isCustomer(_ subject: String, of ticket: String?) -> Bool { ticket != nil && customers[subject] == ticket }
+}
+
+struct Ticket: Feature {
+    struct State: Codable, Equatable, Sendable { var isClosed = false }
+    enum Intent: Codable, Sendable { case close }
+    static let examples: [Intent] = [.close]
+    let initialState = State()
+
+    init(id: String, _ desk: Desk) {}
+
+    func reduce(_ state: inout State, _ intent: Intent) { state.isClosed = true }
+}
+
 func metrics() async throws {
     let registry = PrometheusRegistry()
     MetricsSystem.bootstrap(registry)

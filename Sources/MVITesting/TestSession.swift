@@ -97,7 +97,9 @@ final class TestSession: Sendable {
 
     /// Has a store in memory, made or loaded if it is not there.
     func open(_ feature: FeatureID, for principal: Principal?) async -> Result<Void, StoreError>? {
-        await answer { session, done in session.state(of: feature, for: SessionClient(principal: principal)) { done($0.map { _ in }) } }
+        await answer { session, done in
+            session.state(of: feature, for: SessionClient(principal: principal)) { done($0.map { _ in }) }
+        }
     }
 
     /// The same from where nothing can be awaited: with a journal in memory it is over when this returns, unless the store
@@ -110,7 +112,9 @@ final class TestSession: Sendable {
 
     func send(_ body: [UInt8], to feature: FeatureID, as principal: Principal?) async -> IntentResult? {
         await answer { session, done in
-            session.send(IntentRequest(body: body, wantsState: false, client: SessionClient(principal: principal)), to: feature) { done($0) }
+            session.send(
+                IntentRequest(body: body, wantsState: false, client: SessionClient(principal: principal)), to: feature
+            ) { done($0) }
         }
     }
 

@@ -44,7 +44,8 @@ struct GateTests {
                 method: "POST", target: "/features/probe/intents", body: "{}",
                 fields: [("Intent-Seq", "1"), ("Intent-Epoch", "e")]),
             Call(method: "GET", target: "/features/probe/state"),
-            Call(method: "GET", target: "/features/probe/state", fields: [("If-None-Match", "*"), ("Prefer", "wait=1")]),
+            Call(
+                method: "GET", target: "/features/probe/state", fields: [("If-None-Match", "*"), ("Prefer", "wait=1")]),
             Call(method: "DELETE", target: "/features/probe/state"),
             Call(method: "GET", target: "/features/probe/events", fields: [("Prefer", "problem")]),
             Call(method: "GET", target: "/events?feature=probe", fields: [("Prefer", "problem")]),

@@ -87,7 +87,8 @@ extension ServerSettings {
         if let code = Self.fault(ofMaking: folder) {
             throw SettingError(
                 name: "data", given: data,
-                expected: "a folder that can be made or written to (\(FilePath.reason(code))); the folders above it must "
+                expected:
+                    "a folder that can be made or written to (\(FilePath.reason(code))); the folders above it must "
                     + "exist")
         }
         return folder.hasSuffix("/") ? "\(folder)\(name)" : "\(folder)/\(name)"

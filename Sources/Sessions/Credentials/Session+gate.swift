@@ -50,6 +50,11 @@ extension SessionCore {
     }
 }
 
+extension SessionBatch {
+    /// Notes that a client was judged.
+    mutating func judged(by generation: UInt64) { accessGeneration = accessGeneration ?? generation }
+}
+
 /// What follows from a change of access, outside the session's lock.
 struct SessionAccessChange {
     var wakers: ShortList<any StreamWaker>
@@ -94,7 +99,8 @@ extension Session {
         }
         guard let feature, shared.features.isRuled(feature) else { return nil }
         guard !principals.isEmpty else { return .noAccess(isAnonymous: true) }
-        return principals.allSatisfy { shared.features.allows($0, feature, access) } ? nil : .noAccess(isAnonymous: false)
+        return principals.allSatisfy { shared.features.allows($0, feature, access) }
+            ? nil : .noAccess(isAnonymous: false)
     }
 
     /// Whether the lock alone tells what a client may do: it has no credential, and the feature no rule.

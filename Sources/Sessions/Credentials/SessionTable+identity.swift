@@ -182,7 +182,9 @@ extension SessionTable {
         _ session: Session, _ client: SessionClient, everywhere: Bool,
         completion: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        if let refusal = session.refusalToEnd(of: client, everywhere: everywhere) { return completion(.failure(refusal)) }
+        if let refusal = session.refusalToEnd(of: client, everywhere: everywhere) {
+            return completion(.failure(refusal))
+        }
         guard let credential = client.credential, session.isShared, !everywhere else {
             return end(session, completion: completion)
         }

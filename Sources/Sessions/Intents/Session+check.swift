@@ -6,11 +6,13 @@ import Tracing
 extension Session {
     /// Runs an intent's check, then enqueues the intent as the check left it.
     func check(_ job: IntentJob, _ check: PendingCheck, on store: SessionStore) {
-        let isBegun = job.isChecked || core.withLock { core in
-            var checks = core.checks ?? RunningChecks()
-            defer { core.checks = checks }
-            return core.isLive && checks.begin(job.receipt, limit: shared.limits.runningChecks)
-        }
+        let isBegun =
+            job.isChecked
+            || core.withLock { core in
+                var checks = core.checks ?? RunningChecks()
+                defer { core.checks = checks }
+                return core.isLive && checks.begin(job.receipt, limit: shared.limits.runningChecks)
+            }
         guard isBegun else { return job.end(isEnded ? .sessionEnded : .tooManyChecks) }
         let principal = job.request.client.principal
         let call = CheckCall(job.intentID, principal, store.scope)

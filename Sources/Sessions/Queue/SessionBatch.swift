@@ -43,10 +43,7 @@ struct SessionBatch {
     /// Whether a caller is answered by it: where other nodes append, even an answer without a turn has to be true.
     var isAnswer = false
     /// The generation of access by which the first of its clients was judged; nil if none was.
-    private(set) var accessGeneration: UInt64?
-
-    /// Notes that a client was judged.
-    mutating func judged(by generation: UInt64) { accessGeneration = accessGeneration ?? generation }
+    var accessGeneration: UInt64?
 
     /// Adds a store that is kept; returns its place.
     mutating func add(_ slot: borrowing StoreSlot) -> Int {

@@ -16,7 +16,9 @@ struct AccessTests {
         Principal(issuer: "i", subject: subject, claims: ["tier": .string(tier)])
     }
 
-    private func device(_ fixture: ProductFixture) async throws -> (session: Session, client: SessionClient, SessionToken) {
+    private func device(_ fixture: ProductFixture) async throws -> (
+        session: Session, client: SessionClient, SessionToken
+    ) {
         let (made, session) = try await fixture.table.create(.bearer, for: principal(), isShared: true).get()
         guard case .live(_, let credential?) = try fixture.table.found(made.token) else { throw NotSignedIn() }
         return (session, SessionClient(credential), made.token)

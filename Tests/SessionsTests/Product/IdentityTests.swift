@@ -133,7 +133,8 @@ struct IdentityTests {
         let fixture = try ProductFixture()
         try fixture.send(#"{"type":"put","items":3}"#, to: fixture.basket)
         fixture.journal.fail(.full)
-        let result = await fixture.table.identify(fixture.session, fixture.token, nil, as: principal(), proof: Self.proof)
+        let result = await fixture.table.identify(
+            fixture.session, fixture.token, nil, as: principal(), proof: Self.proof)
         #expect(throws: StoreError.self) { try result.get() }
         fixture.journal.fail(nil)
         guard case .live(_, nil) = try fixture.table.found(fixture.token) else { throw NotSignedIn() }
