@@ -39,6 +39,11 @@ import Testing
         try await run(
             "INSERT INTO @.reminders (session, feature, name, due, number, action) VALUES (1, 'counter', 'a', 5, 7, '{}')"
         )
+        // What an older build needed to answer a sign-in anew.
+        let revoked = PostgresValue.bytea([UInt8](repeating: 7, count: 32))
+        try await run("INSERT INTO @.tokens (token, session) VALUES ($1, 1)", [revoked])
+        try await run(
+            "INSERT INTO @.credentials VALUES (1, 1, $1, 'bearer', 0, 5, '\\x0123', '{}')", [revoked])
         let session = TestSession(key: SessionKey(1), record: record)
 
         let journal = try await schema.journal()
@@ -46,6 +51,8 @@ import Testing
         let news = try #require(try await journal.news(session))
         #expect(news.head == SessionHead(number: 7, nonce: 70) && news.owner == nil && news.accessChanges == 0)
         #expect(news.record == record)
+        #expect(news.credentials.map(\.revokedUntil) == [.nanoseconds(5)])
+        #expect(try await schema.number("SELECT count(*) FROM @.credentials WHERE proof <> ''") == 0)
         let node = NodeRecord(id: .random(), address: "a")
         let claimed = try await awaitResult {
             journal.claimAlarms(dueAt: .seconds(1), by: node.id, for: .seconds(60), limit: 5, done: $0)

@@ -82,7 +82,7 @@ import Testing
         await (try await schema.journal()).close()
         try await schema.run("UPDATE @.meta SET version = 99")
         let error = await #expect(throws: JournalOpenError.self) { _ = try await schema.journal() }
-        #expect(error?.description.contains("its schema is 99, this one knows 2") == true)
+        #expect(error?.description.contains("its schema is 99, this one knows \(Schema.migrations.count)") == true)
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 99)
     }
 

@@ -11,9 +11,11 @@ import Testing
     private static let subject = Subject(issuer: "issuer", id: "ada")
 
     /// A folder with two sessions of one subject, each with two credentials, one of them revoked, and a reminder.
-    private func folder() async throws -> (TemporaryFolder, [Kept]) {
+    private func folder(
+        migrations: ArraySlice<String> = Schema.migrations[...]
+    ) async throws -> (TemporaryFolder, [Kept]) {
         let folder = try TemporaryFolder()
-        let journal = try await folder.journal()
+        let journal = try await folder.journal { $0.migrations = Array(migrations) }
         var all: [Kept] = []
         for number in 1...2 {
             var record = TestSession.record()
@@ -54,6 +56,24 @@ import Testing
         StoredReminder(
             feature: TestSession.counter, id: "late", due: .seconds(2_000_000 + number), number: 1,
             action: Array("{}".utf8))
+    }
+
+    @Test func `the proofs that an older build kept are gone when the file is opened, and the credentials stay`()
+        async throws
+    {
+        let (folder, sessions) = try await folder(migrations: Schema.migrations.prefix(4))
+        do {
+            var connection = try Connection(.file(folder.database))
+            #expect(try connection.execute("UPDATE credentials SET proof = x'0123456789' WHERE number = 2") == 2)
+        }
+        let journal = try await folder.journal()
+        for kept in sessions {
+            #expect(try await journal.load(kept.tokens[0]).found?.credentials == kept.credentials)
+        }
+        await journal.close()
+        var connection = try Connection(.file(folder.database))
+        let columns = try connection.query("SELECT name FROM pragma_table_info('credentials')", []) { try $0.text(0) }
+        #expect(columns.contains("principal") && !columns.contains("proof"))
     }
 
     @Test(arguments: [
