@@ -73,7 +73,12 @@ package enum HeadCheck {
                 decoding: part.drop(while: \.isBlank).reversed().drop(while: \.isBlank).reversed().map(\.lowercased),
                 as: UTF8.self)
         }
-        if names == ["chunked"] { return .success(.chunked) }
+        if names == ["chunked"] {
+            // libmicrohttpd 0.9 takes a blank behind the coding for a part of its name, and reads a body without an end.
+            let isFollowedByBlank = coding.endIndex < fields.bytes.count && fields.bytes[coding.endIndex].isBlank
+            return isFollowedByBlank
+                ? ambiguous("A blank follows the Transfer-Encoding \"chunked\".") : .success(.chunked)
+        }
         if names.allSatisfy({ ["chunked", "identity", ""].contains($0) }) {
             return ambiguous("Transfer-Encoding must be \"chunked\", once.")
         }
