@@ -20,6 +20,7 @@ public struct JWTAuthenticator: Authenticator {
     }
 
     private let permitted: Set<SignatureAlgorithm>
+    private let types: [String]?
     private let rules: ClaimRules
     private let keys: Keys
     private let logger: Logger
@@ -41,6 +42,7 @@ public struct JWTAuthenticator: Authenticator {
     init(_ settings: JWTSettings, logger: Logger, environment: JWTEnvironment) async throws(SettingError) {
         try settings.check()
         permitted = settings.permittedAlgorithms
+        types = settings.types
         rules = ClaimRules(
             issuer: settings.issuer ?? "", audiences: settings.audiences, leeway: settings.leeway)
         now = environment.now
@@ -84,7 +86,7 @@ public struct JWTAuthenticator: Authenticator {
             throw AuthenticationError(.rejected, "There is no JWT: it belongs into \"identity\".")
         }
         let token = try CompactToken(text)
-        let header = try TokenHeader(token.header, permitted: permitted)
+        let header = try TokenHeader(token.header, permitted: permitted, types: types)
         guard try await verifier(header).isGood(token.signature, of: token.signedBytes) else {
             throw AuthenticationError(.rejected, "The JWT's signature is not good.")
         }

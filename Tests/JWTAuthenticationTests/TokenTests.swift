@@ -6,7 +6,7 @@ import Testing
 
 @Suite("JWTs")
 struct TokenTests {
-    @Test("a good token signs its subject in, with all claims and its own expiry")
+    @Test("a good token signs its subject in, with all claims, until its end and the leeway")
     func principal() async throws {
         let issuer = TestIssuer(key: try await .p256())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
@@ -17,7 +17,7 @@ struct TokenTests {
         let principal = try await authenticator.authenticate(IdentityProof(identity: issuer.token(payload)))
         #expect(principal.issuer == TestIssuer.name)
         #expect(principal.subject == "user-7")
-        #expect(principal.expiry == Timestamp(sinceEpoch: .seconds(beginning + 600)))
+        #expect(principal.expiry == Timestamp(sinceEpoch: .seconds(beginning + 630)))
         #expect(
             principal.claims == [
                 "iss": .string(TestIssuer.name), "sub": "user-7", "aud": ["other", "shop"],
@@ -104,8 +104,11 @@ struct TokenTests {
         func verdict(_ changes: [String: String?]) async throws -> Verdict {
             try await authenticator.verdict(issuer.token(TestIssuer.payload(changes)))
         }
+        // Its principal is good for the rest of the leeway: else the server would refuse it all the same.
         let late = try await verdict(["exp": "\(beginning - 29)"])
-        #expect(late.principal?.expiry == Timestamp(sinceEpoch: .seconds(beginning - 29)))
+        #expect(late.principal?.expiry == Timestamp(sinceEpoch: .seconds(beginning + 1)))
+        let last = try await verdict(["exp": "253402300799"])
+        #expect(last.principal?.expiry == Timestamp(sinceEpoch: .seconds(253_402_300_799)))
         #expect(try await verdict(["exp": "\(beginning - 29).5"]).isAccepted)
         #expect(try await verdict(["exp": "\(beginning - 30)"]) == .refused(.expired, "The JWT has expired."))
         #expect(try await verdict(["exp": "0"]).code == .expired)
@@ -132,5 +135,62 @@ struct TokenTests {
         #expect(try await verdict(issuer: sign, audience: "K", id: "K").detail?.contains("'iss'") == true)
         #expect(try await verdict(issuer: "K", audience: sign, id: "K").detail?.contains("'aud'") == true)
         #expect(try await verdict(issuer: "K", audience: "K", id: sign).detail?.contains("'kid'") == true)
+    }
+
+    @Test(
+        "two names that Unicode calls the same are refused, at every depth",
+        arguments: [
+            "\"K\":1,\"\u{212A}\":2", "\"\u{E9}\":1,\"e\u{301}\":2", "\"x\":{\"a\":[{\"K\":1,\"\u{212A}\":2}]}",
+            #""K":1,"\u212a":2"#,
+        ])
+    func equivalentNames(_ members: String) async throws {
+        let issuer = TestIssuer(key: try await .ed25519())
+        let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
+        let payload = "{\(members),\(TestIssuer.payload().dropFirst())"
+        #expect(
+            try await authenticator.verdict(issuer.token(payload))
+                == .refused(.rejected, "The JWT's payload has two members whose names Unicode calls the same."))
+    }
+
+    @Test("a claim is found by the bytes of its name, and its texts are compared by theirs")
+    func claimBytes() async throws {
+        let issuer = TestIssuer(key: try await .ed25519())
+        let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
+        let payload = TestIssuer.payload(["\u{212A}": "\"high\"", "groups": "[\"\u{212A}asse\"]"])
+        let principal = try #require(try await authenticator.verdict(issuer.token(payload)).principal)
+        #expect(principal.claim("K") == nil && principal.claim("\u{212A}") == "high")
+        #expect(principal.claim("groups")?.contains("Kasse") == false)
+        #expect(principal.claim("groups")?.contains("\u{212A}asse") == true)
+    }
+
+    @Test("the header's typ must be one of the settings', without regard to case and 'application/'")
+    func types() async throws {
+        let issuer = TestIssuer(key: try await .ed25519())
+        func verdict(_ types: [String]?, _ member: String?) async throws -> Verdict {
+            let world = TestWorld(keySet(issuer.key.jwk("key-1")))
+            var settings = JWTSettings(
+                issuer: TestIssuer.name, audiences: [TestIssuer.audience], keys: .url("https://login.example.com/keys"))
+            settings.types = types
+            let authenticator = try await JWTAuthenticator(
+                settings, logger: world.log.logger, environment: world.environment)
+            let header = member.map { issuer.header("\"typ\":\($0)") } ?? issuer.header()
+            return try await authenticator.verdict(issuer.token(header: header))
+        }
+        for (types, member) in [
+            (["at+jwt"], "\"at+jwt\""), (["AT+JWT"], "\"application/at+jwt\""), (["application/at+jwt"], "\"At+Jwt\""),
+            (["JWT", "at+jwt"], "\"jwt\""), (nil, "\"anything\""), (nil, nil), (nil, "7"),
+        ] as [([String]?, String?)] {
+            #expect(try await verdict(types, member).isAccepted, "\(String(describing: member))")
+        }
+        for member in [nil, "\"JWT\"", "\"logout+jwt\"", "7", "null", "\"\"", "[\"at+jwt\"]", "\"at+jwt \""]
+            as [String?]
+        {
+            #expect(
+                try await verdict(["at+jwt"], member)
+                    == .refused(.rejected, "The JWT's 'typ' is none that this server takes."),
+                "\(String(describing: member))")
+        }
+        // The long s, which Unicode takes for an s without regard to case.
+        #expect(try await verdict(["logout+jwts"], "\"logout+jwt\u{17F}\"").code == .rejected)
     }
 }

@@ -15,7 +15,7 @@ struct KeySetDocument {
     /// Keys of a document at most.
     private static let mostKeys = 100
     /// Members of private keys and of secrets (RFC 7518 sections 6.2.2, 6.3.2 and 6.4, RFC 8037 section 2).
-    private static let privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
+    private static let privateMembers: [ClaimName] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
 
     let keys: KeySet
     /// The `kid` of each key, or its place.
@@ -53,7 +53,7 @@ struct KeySetDocument {
         return KeySetDocument(keys: KeySet(keys: keys), names: names, leftOut: leftOut)
     }
 
-    private static func entries(_ bytes: [UInt8]) throws(Unusable) -> [[String: ClaimValue]] {
+    private static func entries(_ bytes: [UInt8]) throws(Unusable) -> [[ClaimName: ClaimValue]] {
         let document: ClaimValue
         do throws(WireDecodingError) {
             document = try WireJSON.decode(ClaimValue.self, from: bytes, limits: WireLimits(maximumDepth: 32))
@@ -64,7 +64,7 @@ struct KeySetDocument {
             throw Unusable("it is no JSON object with a list \"keys\"")
         }
         guard values.count <= mostKeys else { throw Unusable("it has more than \(mostKeys) keys") }
-        var entries: [[String: ClaimValue]] = []
+        var entries: [[ClaimName: ClaimValue]] = []
         for (place, value) in values.enumerated() {
             guard case .object(let members) = value else { throw Unusable("key \(place + 1) is no JSON object") }
             guard members["kty"]?.string != "oct", privateMembers.allSatisfy({ members[$0] == nil }) else {
@@ -76,7 +76,7 @@ struct KeySetDocument {
     }
 
     private static func key(
-        _ members: [String: ClaimValue], for algorithms: Set<SignatureAlgorithm>
+        _ members: [ClaimName: ClaimValue], for algorithms: Set<SignatureAlgorithm>
     ) async throws(PublicKey.Unusable) -> KeySet.Key {
         // Section 4.2 and 4.3: what the key is for, if that is said.
         guard members["use"].map({ $0 == "sig" }) ?? true else { throw .init("it is not for signatures") }
@@ -93,7 +93,7 @@ struct KeySetDocument {
     }
 
     /// The key in a log line: its `kid`, shortened, with the characters escaped that could forge lines; or its place.
-    private static func name(_ members: [String: ClaimValue], _ place: Int) -> String {
+    private static func name(_ members: [ClaimName: ClaimValue], _ place: Int) -> String {
         members["kid"]?.string.map { String($0.prefix(64)).debugDescription } ?? "key \(place + 1)"
     }
 }

@@ -19,7 +19,7 @@ enum PublicKey {
     /// Bits of an RSA key at most: a longer one makes each check slow.
     private static let longestModulus = 8_192
 
-    init(_ members: [String: ClaimValue]) throws(Unusable) {
+    init(_ members: [ClaimName: ClaimValue]) throws(Unusable) {
         switch members["kty"]?.string {
         case "RSA": self = try Self.rsaKey(members)
         case "EC": self = try Self.ecKey(members)
@@ -62,7 +62,7 @@ enum PublicKey {
         return (try? await collection.getKey()).map { SignatureVerifier($0) }
     }
 
-    private static func rsaKey(_ members: [String: ClaimValue]) throws(Unusable) -> PublicKey {
+    private static func rsaKey(_ members: [ClaimName: ClaimValue]) throws(Unusable) -> PublicKey {
         let (modulus, exponent) = (try number("n", members), try number("e", members))
         guard let bytes = Base64URL.decode(modulus.utf8), bytes.count <= longestModulus / 8 + 1 else {
             throw Unusable("its modulus has more than \(longestModulus) bits")
@@ -70,7 +70,7 @@ enum PublicKey {
         return try made { .rsa(try Insecure.RSA.PublicKey(modulus: modulus, exponent: exponent)) }
     }
 
-    private static func ecKey(_ members: [String: ClaimValue]) throws(Unusable) -> PublicKey {
+    private static func ecKey(_ members: [ClaimName: ClaimValue]) throws(Unusable) -> PublicKey {
         switch members["crv"]?.string {
         case "P-256":
             let point = (x: try number("x", members, bytes: 32), y: try number("y", members, bytes: 32))
@@ -87,7 +87,7 @@ enum PublicKey {
 
     /// A member that is a number in base64url, with its length if that is fixed.
     private static func number(
-        _ name: String, _ members: [String: ClaimValue], bytes count: Int? = nil
+        _ name: ClaimName, _ members: [ClaimName: ClaimValue], bytes count: Int? = nil
     ) throws(Unusable) -> String {
         guard let text = members[name]?.string, let bytes = Base64URL.decode(text.utf8), !bytes.isEmpty,
             count.map({ $0 == bytes.count }) ?? true

@@ -8,7 +8,7 @@ extension JWTSettings {
 
     /// Whether none of them is set.
     package var isEmpty: Bool {
-        issuer == nil && audiences.isEmpty && algorithms == nil && keys == nil && secret == nil
+        issuer == nil && audiences.isEmpty && algorithms == nil && types == nil && keys == nil && secret == nil
     }
 
     /// Looks at all of them together.

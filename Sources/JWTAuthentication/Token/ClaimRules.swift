@@ -13,7 +13,7 @@ struct ClaimRules: Sendable {
     }
 
     /// Whom the claims are about.
-    func principal(_ claims: [String: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Principal {
+    func principal(_ claims: [ClaimName: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Principal {
         guard let issuer = claims["iss"]?.string, same(issuer, self.issuer) else {
             throw AuthenticationError(.rejected, "The JWT's 'iss' is not the issuer that this server trusts.")
         }
@@ -27,20 +27,22 @@ struct ClaimRules: Sendable {
         return Principal(issuer: issuer, subject: subject, claims: claims, expiry: expiry)
     }
 
-    private func expiry(_ claims: [String: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Timestamp {
+    private func expiry(_ claims: [ClaimName: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Timestamp {
         guard let expiry = try time("exp", claims) else {
             throw AuthenticationError(.rejected, "The JWT has no 'exp'.")
         }
-        for name in ["nbf", "iat"] {
+        for name in ["nbf", "iat"] as [ClaimName] {
             guard let begin = try time(name, claims), begin > now + leeway else { continue }
             throw AuthenticationError(.rejected, "The JWT's '\(name)' is in the future.")
         }
-        guard now < expiry + leeway else { throw AuthenticationError(.expired, "The JWT has expired.") }
-        return expiry
+        // The principal has the leeway too: else it would be over as soon as it is signed in.
+        let end = min(expiry + leeway, Timestamp(sinceEpoch: .seconds(Self.lastSecond)))
+        guard now < end else { throw AuthenticationError(.expired, "The JWT has expired.") }
+        return end
     }
 
     /// A NumericDate: seconds since 1970, with a fraction or without (section 2); nil if there is none.
-    private func time(_ name: String, _ claims: [String: ClaimValue]) throws(AuthenticationError) -> Timestamp? {
+    private func time(_ name: ClaimName, _ claims: [ClaimName: ClaimValue]) throws(AuthenticationError) -> Timestamp? {
         switch claims[name] {
         case nil: return nil
         case .integer(let seconds) where (0...Self.lastSecond).contains(seconds):

@@ -8,7 +8,7 @@ struct CompactToken {
     static let longest = 16 * 1024
 
     /// The header's members.
-    let header: [String: ClaimValue]
+    let header: [ClaimName: ClaimValue]
     /// What the signature is over: header and payload as they were sent.
     let signedBytes: ArraySlice<UInt8>
     let signature: [UInt8]
@@ -38,23 +38,46 @@ struct CompactToken {
     }
 
     /// The payload's members. Read them after the signature was found good.
-    func claims() throws(AuthenticationError) -> [String: ClaimValue] { try Self.members(payload, "payload") }
+    func claims() throws(AuthenticationError) -> [ClaimName: ClaimValue] { try Self.members(payload, "payload") }
 
-    /// A JSON object; a member that is there twice is refused, since readers differ in which one counts
-    /// (RFC 8725 section 2.4).
+    /// A JSON object; a member that is there twice, also by Unicode's rules only, is refused, since readers differ in which
+    /// one counts (RFC 8725 section 2.4).
     private static func members(
         _ text: ArraySlice<UInt8>, _ name: String
-    ) throws(AuthenticationError) -> [String: ClaimValue] {
+    ) throws(AuthenticationError) -> [ClaimName: ClaimValue] {
         guard let bytes = Base64URL.decode(text) else {
             throw AuthenticationError(.rejected, "The JWT's \(name) is not base64url.")
         }
+        let value: ClaimValue
         do throws(WireDecodingError) {
-            let value = try WireJSON.decode(ClaimValue.self, from: bytes, limits: WireLimits(maximumDepth: 32))
-            if case .object(let members) = value { return members }
+            value = try WireJSON.decode(ClaimValue.self, from: bytes, limits: WireLimits(maximumDepth: 32))
         } catch .malformed(_, let reason) {
             // The reason names no part of the token.
             throw AuthenticationError(.rejected, "The JWT's \(name) is not good JSON: \(reason).")
-        } catch {}
-        throw AuthenticationError(.rejected, "The JWT's \(name) is not a JSON object.")
+        } catch {
+            throw AuthenticationError(.rejected, "The JWT's \(name) is not a JSON object.")
+        }
+        guard !value.hasEquivalentNames else {
+            throw AuthenticationError(
+                .rejected, "The JWT's \(name) has two members whose names Unicode calls the same.")
+        }
+        guard case .object(let members) = value else {
+            throw AuthenticationError(.rejected, "The JWT's \(name) is not a JSON object.")
+        }
+        return members
+    }
+}
+
+extension ClaimValue {
+    /// Whether an object in it has two names that are one to readers which compare by Unicode's rules, as types of an
+    /// author's do that have members by `String`.
+    fileprivate var hasEquivalentNames: Bool {
+        switch self {
+        case .object(let members):
+            Set(members.keys.lazy.map(\.text)).count < members.count
+                || members.values.contains { $0.hasEquivalentNames }
+        case .array(let values): values.contains { $0.hasEquivalentNames }
+        case .null, .bool, .integer, .number, .string: false
+        }
     }
 }

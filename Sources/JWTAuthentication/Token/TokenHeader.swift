@@ -9,9 +9,15 @@ struct TokenHeader {
     let keyID: String?
 
     /// Members that would bring a key of the sender's along, or an address of one.
-    private static let foreignKeys = ["jku", "jwk", "x5u", "x5c"]
+    private static let foreignKeys: [ClaimName] = ["jku", "jwk", "x5u", "x5c"]
 
-    init(_ members: [String: ClaimValue], permitted: Set<SignatureAlgorithm>) throws(AuthenticationError) {
+    /// - Parameters:
+    ///   - permitted: the algorithms that are taken.
+    ///   - types: one of them must be the `typ`; nil for any, or none.
+    init(
+        _ members: [ClaimName: ClaimValue], permitted: Set<SignatureAlgorithm>, types: [String]? = nil
+    ) throws(AuthenticationError) {
+        try Self.checkType(members["typ"], types)
         // Extensions that a reader must understand (section 4.1.11); none is known here.
         guard members["crit"] == nil else {
             throw AuthenticationError(.rejected, "The JWT's header has 'crit', whose extensions are not known here.")
@@ -32,5 +38,19 @@ struct TokenHeader {
         case .string(let id): keyID = id
         default: throw AuthenticationError(.rejected, "The JWT's 'kid' is not a text.")
         }
+    }
+
+    /// A media type without regard to case, of which `application/` may be left out (section 4.1.9).
+    private static func checkType(_ type: ClaimValue?, _ permitted: [String]?) throws(AuthenticationError) {
+        guard let permitted else { return }
+        guard let type = type?.string.map(bareType), permitted.contains(where: { bareType($0) == type }) else {
+            throw AuthenticationError(.rejected, "The JWT's 'typ' is none that this server takes.")
+        }
+    }
+
+    private static func bareType(_ type: String) -> [UInt8] {
+        let bytes = type.utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
+        let prefix = Array("application/".utf8)
+        return bytes.starts(with: prefix) ? Array(bytes.dropFirst(prefix.count)) : bytes
     }
 }

@@ -74,11 +74,11 @@ extension ClaimDecoder: SingleValueDecodingContainer {
 }
 
 private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let members: [String: ClaimValue]
+    let members: [ClaimName: ClaimValue]
     let codingPath: [any CodingKey]
 
-    var allKeys: [Key] { members.keys.compactMap { Key(stringValue: $0) } }
-    func contains(_ key: Key) -> Bool { members[key.stringValue] != nil }
+    var allKeys: [Key] { members.keys.compactMap { Key(stringValue: $0.text) } }
+    func contains(_ key: Key) -> Bool { members[ClaimName(key.stringValue)] != nil }
     func decodeNil(forKey key: Key) throws -> Bool { try decoder(key).decodeNil() }
     func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T { try T(from: decoder(key)) }
 
@@ -96,7 +96,7 @@ private struct Members<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key) }
 
     private func decoder(_ key: Key) throws -> ClaimDecoder {
-        guard let value = members[key.stringValue] else {
+        guard let value = members[ClaimName(key.stringValue)] else {
             throw DecodingError.keyNotFound(
                 key, .init(codingPath: codingPath, debugDescription: "There is no claim \"\(key.stringValue)\"."))
         }

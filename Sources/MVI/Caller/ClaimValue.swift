@@ -1,5 +1,25 @@
-/// A claim of a principal: any JSON value (RFC 8259).
-public enum ClaimValue: Hashable, Sendable {
+/// The name of a claim, or of a member of one. Names are compared by their bytes: Swift's texts are equal where Unicode
+/// calls them equivalent, and so would be a `K` and a Kelvin sign, which an issuer tells apart.
+public struct ClaimName: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The name as the issuer wrote it.
+    public let text: String
+
+    /// A name from its text.
+    public init(_ text: String) { self.text = text }
+
+    /// `"tier"`.
+    public init(stringLiteral value: String) { self.init(value) }
+
+    public static func == (left: ClaimName, right: ClaimName) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(bytesOf: text) }
+
+    /// The text.
+    public var description: String { text }
+}
+
+/// A claim of a principal: any JSON value (RFC 8259). Texts in it are compared by their bytes, as names are.
+public enum ClaimValue: Sendable {
     /// `null`.
     case null
     /// `true` or `false`.
@@ -13,7 +33,7 @@ public enum ClaimValue: Hashable, Sendable {
     /// A list.
     case array([ClaimValue])
     /// Members by name.
-    case object([String: ClaimValue])
+    case object([ClaimName: ClaimValue])
 
     /// The text; nil if it is none.
     public var string: String? { if case .string(let text) = self { text } else { nil } }
@@ -25,6 +45,41 @@ public enum ClaimValue: Hashable, Sendable {
     /// Whether it is a list with that value in it, as `roles` and `groups` mostly are.
     public func contains(_ value: ClaimValue) -> Bool {
         if case .array(let values) = self { values.contains(value) } else { false }
+    }
+}
+
+extension ClaimValue: Hashable {
+    public static func == (left: ClaimValue, right: ClaimValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.integer(let left), .integer(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0 as UInt8)
+        case .bool(let value): hasher.combine(value)
+        case .integer(let value): hasher.combine(value)
+        case .number(let value): hasher.combine(value)
+        case .string(let value): hasher.combine(bytesOf: value)
+        case .array(let values): hasher.combine(values)
+        case .object(let members): hasher.combine(members)
+        }
+    }
+}
+
+extension Hasher {
+    /// Combines the bytes of a text: `combine` itself takes equivalent texts for one.
+    mutating func combine(bytesOf text: String) {
+        for byte in text.utf8 { combine(byte) }
+        combine(0xFF as UInt8)
     }
 }
 
@@ -43,7 +98,7 @@ extension ClaimValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, E
     public init(arrayLiteral elements: ClaimValue...) { self = .array(elements) }
     /// `["city": "Rome"]`.
     public init(dictionaryLiteral elements: (String, ClaimValue)...) {
-        self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
+        self = .object(Dictionary(elements.map { (ClaimName($0), $1) }, uniquingKeysWith: { $1 }))
     }
 }
 
@@ -51,8 +106,10 @@ extension ClaimValue: Codable {
     /// Any value of any decoder that can hold JSON.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.container(keyedBy: ClaimKey.self) {
-            var members: [String: ClaimValue] = [:]
-            for key in container.allKeys { members[key.stringValue] = try container.decode(Self.self, forKey: key) }
+            var members: [ClaimName: ClaimValue] = [:]
+            for key in container.allKeys {
+                members[ClaimName(key.stringValue)] = try container.decode(Self.self, forKey: key)
+            }
             self = .object(members)
             return
         }
@@ -84,7 +141,8 @@ extension ClaimValue: Codable {
             for value in values { try container.encode(value) }
         case .object(let members):
             var container = encoder.container(keyedBy: ClaimKey.self)
-            for (name, value) in members { try container.encode(value, forKey: ClaimKey(name)) }
+            let sorted = members.sorted { $0.key.text.utf8.lexicographicallyPrecedes($1.key.text.utf8) }
+            for (name, value) in sorted { try container.encode(value, forKey: ClaimKey(name.text)) }
         case .null:
             var container = encoder.singleValueContainer()
             try container.encodeNil()

@@ -5,11 +5,11 @@
 public struct Principal: Sendable {
     private final class Content: Sendable {
         let subject: Subject
-        let claims: [String: ClaimValue]
+        let claims: [ClaimName: ClaimValue]
         let expiry: Timestamp?
         let credential: Int?
 
-        init(_ subject: Subject, _ claims: [String: ClaimValue], _ expiry: Timestamp?, credential: Int? = nil) {
+        init(_ subject: Subject, _ claims: [ClaimName: ClaimValue], _ expiry: Timestamp?, credential: Int? = nil) {
             (self.subject, self.claims, self.expiry, self.credential) = (subject, claims, expiry, credential)
         }
     }
@@ -25,7 +25,7 @@ public struct Principal: Sendable {
     ///   - claims: what else the issuer says.
     ///   - expiry: until when it holds; nil for as long as the session lives.
     public init(
-        issuer: String = "", subject: String, claims: [String: ClaimValue] = [:], expiry: Timestamp? = nil
+        issuer: String = "", subject: String, claims: [ClaimName: ClaimValue] = [:], expiry: Timestamp? = nil
     ) {
         content = Content(Subject(issuer: issuer, id: subject), claims, expiry)
     }
@@ -48,12 +48,12 @@ public struct Principal: Sendable {
     /// Both: what names a user in all of the world.
     public var identity: Subject { content.subject }
     /// What else the issuer says.
-    public var claims: [String: ClaimValue] { content.claims }
+    public var claims: [ClaimName: ClaimValue] { content.claims }
     /// Until when it holds; nil for as long as the session lives.
     public var expiry: Timestamp? { content.expiry }
 
-    /// One claim; nil if there is none of that name: `principal.claim("tier") == "premium"`.
-    public func claim(_ name: String) -> ClaimValue? { content.claims[name] }
+    /// One claim; nil if there is none of that name, byte for byte: `principal.claim("tier") == "premium"`.
+    public func claim(_ name: String) -> ClaimValue? { content.claims[ClaimName(name)] }
 
     /// The claims as a type of the author's. Throws `DecodingError`.
     public func claims<T: Decodable>(as type: T.Type) throws -> T {
@@ -81,10 +81,13 @@ extension Principal: Codable {
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: Key.self)
+        guard case .object(let claims) = try container.decode(ClaimValue.self, forKey: .claims) else {
+            throw DecodingError.dataCorruptedError(
+                forKey: .claims, in: container, debugDescription: "The claims are not an object.")
+        }
         self.init(
             issuer: try container.decode(String.self, forKey: .issuer),
-            subject: try container.decode(String.self, forKey: .subject),
-            claims: try container.decode([String: ClaimValue].self, forKey: .claims),
+            subject: try container.decode(String.self, forKey: .subject), claims: claims,
             expiry: try container.decodeIfPresent(Timestamp.self, forKey: .expiry))
     }
 
@@ -92,7 +95,7 @@ extension Principal: Codable {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(issuer, forKey: .issuer)
         try container.encode(subject, forKey: .subject)
-        try container.encode(claims, forKey: .claims)
+        try container.encode(ClaimValue.object(claims), forKey: .claims)
         try container.encodeIfPresent(expiry, forKey: .expiry)
     }
 }
@@ -116,10 +119,8 @@ public struct Subject: Hashable, Codable, Sendable, CustomStringConvertible {
     }
 
     public func hash(into hasher: inout Hasher) {
-        for text in [issuer, id] {
-            for byte in text.utf8 { hasher.combine(byte) }
-            hasher.combine(0xFF as UInt8)
-        }
+        hasher.combine(bytesOf: issuer)
+        hasher.combine(bytesOf: id)
     }
 
     /// The id with its issuer.
