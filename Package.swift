@@ -361,7 +361,7 @@ let package = Package(
             name: "CommandTests",
             dependencies: [
                 "mvi-server", "MVIServer", "DemoFeatures", "TestSupport", "SQLiteJournal", "SessionJournal",
-                "MVITesting", "WireJSON", "Locking", logging, yaml,
+                "MVITesting", "WireJSON", "Locking", lifecycle, logging, yaml,
             ],
             exclude: ["Types/Files"], swiftSettings: settings),
         .testTarget(

@@ -107,16 +107,18 @@ public struct FeatureServer: Sendable {
             accessLog: settings.accessLog ? Self.unbounded(own) : nil)
         let watchdog = StopWatchdog(grace: settings.grace, logger: logger) { assembly.openWork }
         var configuration = ServiceGroupConfiguration(
-            services: services.map { .init(service: watchdog.watched($0, "\(type(of: $0))")) } + [
+            services: services.map { Self.named("\(type(of: $0))", watchdog.watched($0, "\(type(of: $0))")) } + [
                 // Stopped in the opposite order: after the last answer was sent.
-                .init(service: watchdog.watched(JournalService(sessions: assembly.sessions), "journal")),
-                .init(service: SessionSweeper(sessions: assembly.sessions, logger: logger)),
-                .init(service: ReminderService(sessions: assembly.sessions)),
-                .init(service: NodeService(assembly)),
-                .init(service: assembly.monitor),
-                .init(service: SystemdWatchdog(notifier: assembly.systemd, monitor: assembly.monitor)),
-                .init(service: watchdog.watched(HTTPService(assembly), "requests and streams")),
-                .init(service: watchdog.service),
+                Self.named("journal", watchdog.watched(JournalService(sessions: assembly.sessions), "journal")),
+                Self.named("session sweeper", SessionSweeper(sessions: assembly.sessions, logger: logger)),
+                Self.named("reminders", ReminderService(sessions: assembly.sessions)),
+                Self.named("nodes", NodeService(assembly)),
+                Self.named("parts monitor", assembly.monitor),
+                Self.named(
+                    "systemd watchdog", SystemdWatchdog(notifier: assembly.systemd, monitor: assembly.monitor)),
+                Self.named(
+                    "requests and streams", watchdog.watched(HTTPService(assembly), "requests and streams")),
+                Self.named("stop watchdog", watchdog.service),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // What heeds its cancellation ends by it; the watchdog, a little later, is for what does not.
@@ -131,6 +133,14 @@ public struct FeatureServer: Sendable {
         }
         await peers?.close()
         logger.info("Stopped")
+    }
+
+    /// A service under a name: the group would log a service as its members, and with them what an author's one, or the
+    /// settings, keep secret.
+    private static func named(
+        _ name: String, _ service: any Service
+    ) -> ServiceGroupConfiguration.ServiceConfiguration {
+        .init(service: service, serviceName: name)
     }
 
     /// What the server's features look like on the wire. Throws as `FeatureTypes.init` does.

@@ -134,7 +134,7 @@ struct SettingsTests {
 
     @Test("every setting is a flag of the command, and every flag a setting")
     func flags() throws {
-        let names = ServerSettings.catalogue.map(\.name) + ["config"]
+        let names = ServerSettings.names + ["config"]
         // A flag without a value means that it is so.
         let switches = ["require-identity", "access-log"]
         let arguments = names.flatMap { switches.contains($0) ? ["--\($0)"] : ["--\($0)", "value of \($0)"] }
@@ -143,7 +143,7 @@ struct SettingsTests {
         #expect(given == Dictionary(uniqueKeysWithValues: values))
         let help = ServerProgram<DemoServer>.helpMessage(columns: 1_000)
         for name in names { #expect(help.contains(switches.contains(name) ? "--\(name) " : "--\(name) <")) }
-        for setting in ServerSettings.catalogue {
+        for setting in ServerSettings.catalogue.withFileForms() {
             let ending = setting.defaultText.isEmpty ? "]" : "; default: \(setting.defaultText)]"
             #expect(help.contains("[\(setting.environmentName)\(ending)"), "\(setting.name)")
         }
@@ -154,15 +154,97 @@ struct SettingsTests {
         let rows = try Repository.text("docs/deployment.md").split(separator: "\n").filter { $0.hasPrefix("| `--") }
         // What a machine decides has no text there.
         let decided = ["threads"]
-        for setting in ServerSettings.catalogue {
+        for setting in ServerSettings.catalogue.withFileForms() {
             let row = rows.first { $0.contains("`--\(setting.name)`") }
             #expect(row != nil, "--\(setting.name) has no row")
             guard let row, !setting.defaultText.isEmpty, !decided.contains(setting.name) else { continue }
             #expect(row.contains("`\(setting.defaultText)`"), "--\(setting.name) is \(setting.defaultText) by default")
         }
-        for name in DemoServer.settings.map(\.name) {
+        for name in DemoServer.settings.withFileForms().map(\.name) {
             #expect(rows.contains { $0.contains("`--\(name)`") }, "--\(name) has no row")
         }
+    }
+
+    @Test("each setting that may be a secret has a form that names a file with it, and no other has")
+    func fileForms() {
+        let forms = (
+            ServerSettings.catalogue.compactMap(\.fileForm?.name), DemoServer.settings.compactMap(\.fileForm?.name)
+        )
+        #expect(forms.0 == ["admin-token-file", "journal-file", "journal-listen-file"])
+        #expect(forms.1 == ["jwt-secret-file"])
+        #expect(
+            ServerSettings.catalogue.first { $0.name == "admin-token" }?.fileForm?.environmentName
+                == "MVI_ADMIN_TOKEN_FILE")
+    }
+
+    @Test(
+        "a secret is read from the file that a flag, a variable or the configuration names, without its line's end",
+        arguments: ["", "\n", "\r\n"])
+    func secretFile(_ end: String) async throws {
+        let token = "An-admin-token-012345"
+        try await withFile(token + end) { path in
+            let expected = try #require(AdminToken(token))
+            for (flags, variables) in [
+                (["admin-token-file": path], [:]), ([:], ["MVI_ADMIN_TOKEN_FILE": path]),
+                (["admin-token-file": path], ["MVI_ADMIN_TOKEN": ""]),
+            ] as [([String: String], [String: String])] {
+                let settings = try await ServerSettings.load(flags: flags, environment: variables)
+                #expect(settings.adminToken == expected)
+            }
+            try await withFile(#"{"admin-token-file": "\#(path)"}"#) { configuration in
+                let settings = try await ServerSettings.load(flags: ["config": configuration], environment: [:])
+                #expect(settings.adminToken == expected)
+            }
+        }
+        try await withFile("postgres://mvi:word@db/mvi" + end) { path in
+            let settings = try await ServerSettings.load(flags: ["journal-file": path], environment: [:])
+            #expect(settings.journal == .postgres(url: "postgres://mvi:word@db/mvi"))
+        }
+        try await withFile(String(repeating: "s", count: 32) + end) { path in
+            let settings = try await JWTSettings.load(
+                flags: ["jwt-issuer": "i", "jwt-audience": "a", "jwt-secret-file": path], environment: [:])
+            #expect(settings?.secret == JWTSecret(String(repeating: "s", count: 32)))
+        }
+    }
+
+    @Test("a secret and its file together are refused, and so is a file that cannot be read; neither shows the secret")
+    func badSecretFile() async throws {
+        func message(_ flags: [String: String], _ variables: [String: String] = [:]) async -> String {
+            let error = await #expect(throws: SettingError.self) {
+                _ = try await ServerSettings.load(flags: flags, environment: variables)
+            }
+            return error?.description ?? ""
+        }
+        let token = "An-admin-token-012345"
+        try await withFile(token) { path in
+            let both = await message(["admin-token-file": path], ["MVI_ADMIN_TOKEN": token])
+            #expect(both.contains("expected nothing, since --admin-token is there") && !both.contains(token))
+        }
+        #expect(await message(["admin-token-file": "/nowhere/token"]).contains("but it cannot be opened"))
+        #expect(await message(["admin-token-file": "/tmp"]).contains("but it cannot be read"))
+        #expect(await message(["admin-token-file": "/dev/zero"]).contains("but it has more than"))
+        try await withFile("\n") { path in
+            #expect(await message(["admin-token-file": path]).contains("but it is empty"))
+        }
+        try await withFile("short") { path in
+            let short = await message(["admin-token-file": path])
+            #expect(short.contains("a text of 5 bytes") && !short.contains("short"))
+        }
+    }
+
+    @Test("a secret in a flag is told from one elsewhere, and a URL with a password from one without")
+    func secretsInFlags() async throws {
+        let source = try await SettingsSource(
+            flags: [
+                "admin-token": "An-admin-token-012345", "journal": "postgres://mvi:word@db/mvi",
+                "journal-listen": "postgres://mvi@db/mvi", "port": "80", "admin-token-file": "x",
+            ], environment: ["MVI_JWT_SECRET": "s"], known: [])
+        #expect(source.secretsInFlags(ServerSettings.catalogue) == ["admin-token", "journal"])
+        #expect(source.secretsInFlags(JWTSettings.catalogue).isEmpty)
+        for (url, holds) in [
+            ("postgres://u:p@h/d", true), ("postgres://u@h:5432/d", false), ("postgres://h/d?password=p", true),
+            ("postgres://h:5432,[::1]:5433/d?sslmode=require", false), ("postgres", false), ("sqlite", false),
+        ] { #expect(url.hasPassword == holds, "\(url)") }
     }
 
     @Test("the limits reach those who keep them")

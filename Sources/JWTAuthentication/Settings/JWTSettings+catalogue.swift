@@ -15,13 +15,17 @@ extension JWTSettings {
             "Algorithms that JWTs may be signed with, with commas between them; without it HS256 with --jwt-secret, and "
                 + "all with public keys with --jwt-keys.", \.algorithms, SettingFormat.algorithms.orNone),
         setting(
+            "jwt-types", "types",
+            "The 'typ' of JWTs, such as at+jwt, with commas between them; one of them must be there. Without it any type is "
+                + "taken.", \.types, SettingFormat.names.orNone),
+        setting(
             "jwt-keys", "file or url",
             "The issuer's public keys: a file with a JWKS, or its https address.", \.keys,
             SettingFormat.keySet.orNone),
         setting(
             "jwt-secret", "text",
-            "The secret that the issuer signs with, at least 32 bytes. Other users of the machine see flags: set it by "
-                + "the variable or the file.", \.secret, SettingFormat.secret.orNone),
+            "The secret that the issuer signs with, at least 32 bytes. Other users of the machine see flags: use "
+                + "--jwt-secret-file, or the variable.", \.secret, SettingFormat.secret.orNone),
     ]
 
     private static func setting<Value>(
@@ -66,7 +70,7 @@ extension SettingFormat where Value == JWKSLocation {
 extension SettingFormat where Value == JWTSecret {
     /// Any text: a refusal by the format would show it. `JWTSettings.check` looks at its length.
     fileprivate static var secret: SettingFormat {
-        SettingFormat("a text", parse: { JWTSecret($0) }, print: { _ in "" })
+        SettingFormat("a text", isSecret: true, parse: { JWTSecret($0) }, print: { _ in "" })
     }
 }
 

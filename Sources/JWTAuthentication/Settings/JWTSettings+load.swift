@@ -17,7 +17,7 @@ extension JWTSettings {
         flags: [String: String] = [:], environment: [String: String]? = nil, others: [String] = []
     ) async throws -> JWTSettings? {
         let source = try await SettingsSource(
-            flags: flags, environment: environment, known: names + ServerSettings.catalogue.map(\.name) + others)
+            flags: flags, environment: environment, known: names + ServerSettings.names + others)
         return try read(source)
     }
 
@@ -38,7 +38,7 @@ extension JWTSettings {
     }
 
     /// The names of the settings: flags without dashes.
-    public static var names: [String] { catalogue.map(\.name) }
+    public static var names: [String] { catalogue.withFileForms().map(\.name) }
 
     private static func read(_ source: SettingsSource) throws(SettingError) -> JWTSettings? {
         var settings = JWTSettings()

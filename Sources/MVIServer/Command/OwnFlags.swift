@@ -13,6 +13,7 @@ enum OwnFlags {
     static func take<Root>(
         _ catalogue: [Setting<Root>], from arguments: [String]
     ) throws(Fault) -> (own: [String: String], others: [String]) {
+        let catalogue = catalogue.withFileForms()
         var own: [String: String] = [:]
         var others: [String] = []
         var rest = arguments[...]
@@ -40,7 +41,7 @@ enum OwnFlags {
     /// The part of `--help` about them.
     static func help<Root>(_ catalogue: [Setting<Root>]) -> String {
         guard !catalogue.isEmpty else { return "" }
-        return catalogue.reduce("\n\nOWN SETTINGS:") { text, setting in
+        return catalogue.withFileForms().reduce("\n\nOWN SETTINGS:") { text, setting in
             let flag = "  --\(setting.name)\(setting.isSwitch ? "" : " <\(setting.valueName)>")"
             let isLong = flag.count > indent - 2
             let first = isLong ? "\(flag)\n" : flag

@@ -18,6 +18,7 @@ package struct ServerFlags: ParsableArguments {
         @Option(help: .server("admin-host")) var adminHost: String?
         @Option(help: .server("admin-port")) var adminPort: String?
         @Option(help: .server("admin-token")) var adminToken: String?
+        @Option(help: .server("admin-token-file")) var adminTokenFile: String?
         @Option(help: .server("node-address")) var nodeAddress: String?
         @Option(help: .server("threads")) var threads: String?
     }
@@ -33,9 +34,11 @@ package struct ServerFlags: ParsableArguments {
     struct Keeping: ParsableArguments {
         @Option(help: .server("data")) var data: String?
         @Option(help: .server("journal")) var journal: String?
+        @Option(help: .server("journal-file")) var journalFile: String?
         @Option(help: .server("journal-connections")) var journalConnections: String?
         @Option(help: .server("journal-schema")) var journalSchema: String?
         @Option(help: .server("journal-listen")) var journalListen: String?
+        @Option(help: .server("journal-listen-file")) var journalListenFile: String?
         @Option(help: .server("commit-window")) var commitWindow: String?
         @Option(help: .server("record-turns")) var recordTurns: String?
         @Option(help: .server("passivate-after")) var passivateAfter: String?
@@ -91,7 +94,8 @@ package struct ServerFlags: ParsableArguments {
     package var given: [String: String] {
         [
             "host": listening.host, "port": listening.port, "admin-host": listening.adminHost,
-            "admin-port": listening.adminPort, "admin-token": listening.adminToken, "threads": listening.threads,
+            "admin-port": listening.adminPort, "admin-token": listening.adminToken,
+            "admin-token-file": listening.adminTokenFile, "threads": listening.threads,
             "node-address": listening.nodeAddress,
             "public-url": callers.publicURL, "allowed-origins": callers.allowedOrigins,
             "trusted-proxy": callers.trustedProxy, "identity-header": callers.identityHeader,
@@ -114,9 +118,9 @@ package struct ServerFlags: ParsableArguments {
             "idle-timeout": times.idleTimeout, "grace": times.grace,
             "log-format": running.logFormat, "access-log": running.accessLog ? "true" : nil,
             "log-level": running.logLevel, "log-value-bytes": running.logValueBytes, "config": running.config,
-            "data": keeping.data, "journal": keeping.journal,
+            "data": keeping.data, "journal": keeping.journal, "journal-file": keeping.journalFile,
             "journal-connections": keeping.journalConnections, "journal-schema": keeping.journalSchema,
-            "journal-listen": keeping.journalListen,
+            "journal-listen": keeping.journalListen, "journal-listen-file": keeping.journalListenFile,
             "commit-window": keeping.commitWindow,
             "record-turns": keeping.recordTurns,
             "passivate-after": keeping.passivateAfter,
@@ -126,7 +130,7 @@ package struct ServerFlags: ParsableArguments {
 
 extension ArgumentHelp {
     static func server(_ name: String) -> ArgumentHelp {
-        guard let setting = ServerSettings.catalogue.first(where: { $0.name == name }) else {
+        guard let setting = ServerSettings.catalogue.withFileForms().first(where: { $0.name == name }) else {
             preconditionFailure("the flag --\(name) is in no catalogue of settings")
         }
         return ArgumentHelp("\(setting.help)", valueName: setting.valueName)

@@ -39,6 +39,12 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
         MetricsSystem.bootstrap(registry)
         var logger = Logger(label: Command.name)
         logger.logLevel = settings.logLevel
+        let source = try await source()
+        for name in source.secretsInFlags(ServerSettings.catalogue) + source.secretsInFlags(Command.settings) {
+            logger.warning(
+                "A secret was given in a flag, which other users of this machine see: give it in a file, with the flag that is named here, or by its variable",
+                metadata: ["flag": "--\(name)", "instead": "--\(name)-file"])
+        }
         do {
             var server = try await command.server(ServerStart(settings: settings, logger: logger, isServing: true))
             guard !server.content.isEmpty else {
@@ -72,8 +78,8 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
 
     /// Where all settings come from.
     package func source() async throws -> SettingsSource {
-        let names = ServerSettings.catalogue.map(\.name)
-        let own = Command.settings.map(\.name)
+        let names = ServerSettings.names
+        let own = Command.settings.withFileForms().map(\.name)
         for (index, name) in own.enumerated() where (names + ["config"] + own[..<index]).contains(name) {
             throw ValidationError(
                 "\(Command.self) has a setting called '\(name)', which the server or another setting is called already: "

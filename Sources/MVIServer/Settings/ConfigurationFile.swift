@@ -1,11 +1,3 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 import WireJSON
 
 /// The configuration file: a JSON object whose members are named like the flags.
@@ -48,7 +40,10 @@ enum ConfigurationFile {
     ///   silently does nothing.
     /// - Throws: `SettingError` if the file cannot be read, is not such an object, or sets what there is not.
     static func texts(_ path: String, known: Set<String>) throws(SettingError) -> [String: String] {
-        let bytes = try read(path)
+        let bytes: [UInt8]
+        do throws(SettingFile.Unreadable) { bytes = try SettingFile.bytes(path) } catch {
+            throw refusal(path, error.reason)
+        }
         let members: [String: Value]
         do throws(WireDecodingError) {
             members = try WireJSON.decode([String: Value].self, from: bytes)
@@ -75,25 +70,5 @@ enum ConfigurationFile {
         SettingError(
             name: "config", given: path,
             expected: "the path of a JSON file with one object whose members are named like the flags, but \(reason)")
-    }
-
-    private static func read(_ path: String) throws(SettingError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY)
-        guard descriptor >= 0 else { throw refusal(path, "it cannot be opened (errno \(errno))") }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 16 * 1024)
-        while true {
-            #if canImport(Glibc)
-                let count = Glibc.read(descriptor, &part, part.count)
-            #elseif canImport(Musl)
-                let count = Musl.read(descriptor, &part, part.count)
-            #else
-                let count = Darwin.read(descriptor, &part, part.count)
-            #endif
-            guard count >= 0 else { throw refusal(path, "it cannot be read (errno \(errno))") }
-            if count == 0 { return bytes }
-            bytes += part.prefix(count)
-        }
     }
 }

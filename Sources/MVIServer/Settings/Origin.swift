@@ -18,6 +18,9 @@ public struct Origin: Sendable, Hashable, CustomStringConvertible {
         self.text = port.isEmpty || isDefault ? "\(scheme)://\(host)" : "\(scheme)://\(host):\(port)"
     }
 
+    /// The name or address, with its port if it has one.
+    var host: String { text.split(separator: "://", maxSplits: 1).last.map(String.init) ?? "" }
+
     /// Whether pages of it came over TLS.
     public var isSecure: Bool { text.hasPrefix("https://") }
 

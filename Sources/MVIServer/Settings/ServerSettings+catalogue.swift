@@ -2,6 +2,9 @@ extension ServerSettings {
     /// Every setting of a server, in the order of `--help`.
     package static let catalogue: [Setting<ServerSettings>] = listening + callers + keeping + limits + times + running
 
+    /// The names of all, those included that name a file with another one's value.
+    package static var names: [String] { catalogue.withFileForms().map(\.name) }
+
     private static let listening: [Setting<ServerSettings>] = [
         setting(
             "host", "address", "Address to listen on; 0.0.0.0 or :: for every interface.", \.host, .host),
@@ -15,7 +18,7 @@ extension ServerSettings {
         setting(
             "admin-token", "text",
             "What administrators send as Authorization: Bearer. Without it the admin port has health checks, and metrics for "
-                + "this machine. Other users of the machine see flags: use the variable or the file.",
+                + "this machine. Other users of the machine see flags: use --admin-token-file, or the variable.",
             \.adminToken, SettingFormat.adminToken.orNone),
         setting(
             "node-address", "address",
@@ -57,7 +60,8 @@ extension ServerSettings {
         setting(
             "journal", "kind",
             "What sessions are kept in: sqlite, so that they outlive the process; memory; or PostgreSQL, which servers "
-                + "share: a URL such as postgres://user@host/name, or postgres for the database of PGHOST and the like.",
+                + "share: a URL such as postgres://user@host/name, or postgres for the database of PGHOST and the like. One "
+                + "with a password belongs into --journal-file, or the variable.",
             \.journal, .journal),
         setting(
             "journal-connections", "count",

@@ -119,6 +119,7 @@ extension SettingFormat where Value == JournalKind {
     package static var journal: SettingFormat {
         SettingFormat(
             "sqlite, memory, postgres or a URL such as postgres://user@host:5432/name",
+            holdsSecret: { $0.hasPassword },
             parse: { text in
                 switch text {
                 case "sqlite": .sqlite

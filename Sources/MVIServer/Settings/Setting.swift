@@ -18,6 +18,10 @@ public struct Setting<Root>: Sendable {
     package let defaultText: String
     /// Whether the flag stands alone and means `true`.
     package let isSwitch: Bool
+    /// Whether a text has a secret in it; nil if none has.
+    package let holdsSecret: (@Sendable (_ text: String) -> Bool)?
+    /// What the variable's name begins with.
+    let prefix: String
     /// Sets the value that the text says.
     package let apply: @Sendable (_ text: String, _ root: inout Root) throws(SettingError) -> Void
 
@@ -32,6 +36,7 @@ public struct Setting<Root>: Sendable {
         self.summary = summary
         defaultText = format.isSecret ? "" : format.print(defaults[keyPath: path])
         isSwitch = Value.self == Bool.self
+        (holdsSecret, self.prefix) = (format.holdsSecret, prefix)
         apply = { text, root throws(SettingError) in
             guard let value = format.parse(text) else {
                 let given = format.isSecret ? "a text of \(text.utf8.count) bytes" : Self.withoutPassword(text)
@@ -44,7 +49,29 @@ public struct Setting<Root>: Sendable {
     private init<Inner>(_ inner: Setting<Inner>, _ path: any WritableKeyPath<Root, Inner> & Sendable) {
         (name, environmentName, valueName) = (inner.name, inner.environmentName, inner.valueName)
         (summary, defaultText, isSwitch) = (inner.summary, inner.defaultText, inner.isSwitch)
+        (holdsSecret, prefix) = (inner.holdsSecret, inner.prefix)
         apply = { text, root throws(SettingError) in try inner.apply(text, &root[keyPath: path]) }
+    }
+
+    /// The setting that names a file with the value of another one.
+    private init(fileOf setting: Setting<Root>) {
+        let (name, prefix) = ("\(setting.name)-file", setting.prefix)
+        (self.name, self.prefix, environmentName) = (name, prefix, SettingError.variable(name, prefix: prefix))
+        (valueName, summary) = ("file", "File with the value of --\(setting.name).")
+        (defaultText, isSwitch, holdsSecret) = ("", false, nil)
+        apply = { path, root throws(SettingError) in try setting.apply(try setting.text(inFile: path), &root) }
+    }
+
+    /// The setting that names a file with this one's value; nil unless that may be a secret.
+    package var fileForm: Setting? { holdsSecret == nil ? nil : Setting(fileOf: self) }
+
+    /// The value that a file holds.
+    func text(inFile path: String) throws(SettingError) -> String {
+        do throws(SettingFile.Unreadable) { return try SettingFile.text(path) } catch {
+            throw SettingError(
+                name: "\(name)-file", given: path, expected: "a file with the value of --\(name), but \(error.reason)",
+                prefix: prefix)
+        }
     }
 
     /// The same setting where its root is a member of something larger.
@@ -75,6 +102,13 @@ extension Setting where Root: FeatureServerCommand {
     ) {
         self.init(
             name, prefix: Root.environmentPrefix, valueName, summary, path, format, defaults: Root())
+    }
+}
+
+extension Array {
+    /// The same settings, and after each that may be a secret the one that names a file with it.
+    package func withFileForms<Root>() -> [Setting<Root>] where Element == Setting<Root> {
+        flatMap { [$0] + ($0.fileForm.map { [$0] } ?? []) }
     }
 }
 

@@ -10,6 +10,8 @@ public struct SettingFormat<Value>: Sendable {
     package let print: @Sendable (Value) -> String
     /// Whether no message repeats a value that was given.
     package let isSecret: Bool
+    /// Whether a text has a secret in it; nil if none has.
+    package let holdsSecret: (@Sendable (String) -> Bool)?
 
     /// A format of your own.
     ///
@@ -22,16 +24,22 @@ public struct SettingFormat<Value>: Sendable {
         _ expected: String, isSecret: Bool = false, parse: @escaping @Sendable (String) -> Value?,
         print: @escaping @Sendable (Value) -> String
     ) {
-        self.expected = expected
-        self.isSecret = isSecret
-        self.parse = parse
-        self.print = print
+        let always: @Sendable (String) -> Bool = { _ in true }
+        self.init(expected, isSecret: isSecret, holdsSecret: isSecret ? always : nil, parse: parse, print: print)
+    }
+
+    package init(
+        _ expected: String, isSecret: Bool = false, holdsSecret: (@Sendable (String) -> Bool)?,
+        parse: @escaping @Sendable (String) -> Value?, print: @escaping @Sendable (Value) -> String
+    ) {
+        (self.expected, self.isSecret, self.holdsSecret) = (expected, isSecret, holdsSecret)
+        (self.parse, self.print) = (parse, print)
     }
 
     /// The same, or nothing, which is written as an empty text.
     public var orNone: SettingFormat<Value?> {
         SettingFormat<Value?>(
-            expected, isSecret: isSecret, parse: { text in parse(text).map { .some($0) } },
+            expected, isSecret: isSecret, holdsSecret: holdsSecret, parse: { text in parse(text).map { .some($0) } },
             print: { $0.map(print) ?? "" })
     }
 }
@@ -42,8 +50,8 @@ extension SettingFormat where Value == String {
         SettingFormat("a text", parse: { $0.isEmpty ? nil : $0 }, print: { $0 })
     }
 
-    /// A text that no message and no help shows. Other users of the machine see flags: it is better set by the variable or
-    /// the configuration file.
+    /// A text that no message and no help shows. The setting has a second form, `--name-file`, which names a file with it.
+    /// Other users of the machine see flags: a secret that one has is warned of at the start.
     public static var secret: SettingFormat {
         SettingFormat("a text", isSecret: true, parse: { $0.isEmpty ? nil : $0 }, print: { $0 })
     }
@@ -51,7 +59,7 @@ extension SettingFormat where Value == String {
     /// A database's address. It is not printed: it may hold a password.
     package static var postgresURL: SettingFormat {
         SettingFormat(
-            "a URL such as postgres://user@host:5432/name",
+            "a URL such as postgres://user@host:5432/name", holdsSecret: { $0.hasPassword },
             parse: { $0.hasPrefix("postgres://") || $0.hasPrefix("postgresql://") ? $0 : nil },
             print: { _ in "postgres" })
     }
@@ -203,5 +211,15 @@ extension SettingFormat where Value == Bool {
     /// `true` or `false`. Such a flag stands alone and means `true`.
     public static var flag: SettingFormat {
         SettingFormat("true or false", parse: { Bool($0) }, print: { "\($0)" })
+    }
+}
+
+extension String {
+    /// Whether a URL holds a password.
+    var hasPassword: Bool {
+        guard let start = firstRange(of: "://")?.upperBound else { return false }
+        let authority = self[start...].prefix { !"/?#".contains($0) }
+        let user = authority.lastIndex(of: "@").map { authority[..<$0] } ?? ""
+        return user.contains(":") || self[start...].contains("password=")
     }
 }

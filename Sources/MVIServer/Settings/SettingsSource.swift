@@ -33,12 +33,33 @@ package struct SettingsSource: Sendable {
     /// The settings of a catalogue, checked; those that are not given stay as `root` has them.
     package func apply<Root>(_ catalogue: [Setting<Root>], to root: inout Root) throws(SettingError) {
         for setting in catalogue {
-            // An empty variable is one that was taken back, as in `MVI_PORT= mvi-server`; an empty flag is a mistake.
-            if let text = text(setting.name, variable: setting.environmentName),
-                !text.isEmpty || flags[setting.name] != nil
-            {
-                try setting.apply(text, &root)
-            }
+            if let text = try text(of: setting) { try setting.apply(text, &root) }
+        }
+    }
+
+    /// The text of a setting, or of the file that its other form names; nil if neither is given.
+    package func text<Root>(of setting: Setting<Root>) throws(SettingError) -> String? {
+        let text = given(setting)
+        guard let form = setting.fileForm, let path = given(form) else { return text }
+        guard text == nil else {
+            throw SettingError(
+                name: form.name, given: path,
+                expected: "nothing, since --\(setting.name) is there: give one of the two", prefix: form.prefix)
+        }
+        return try setting.text(inFile: path)
+    }
+
+    /// The names of settings whose value has a secret and was given in a flag, which other users of the machine see.
+    package func secretsInFlags<Root>(_ catalogue: [Setting<Root>]) -> [String] {
+        catalogue.filter { setting in flags[setting.name].map { setting.holdsSecret?($0) ?? false } ?? false }.map(
+            \.name)
+    }
+
+    /// The text of a setting. An empty variable is one that was taken back, as in `MVI_PORT= mvi-server`; an empty flag is a
+    /// mistake.
+    private func given<Root>(_ setting: Setting<Root>) -> String? {
+        text(setting.name, variable: setting.environmentName).flatMap {
+            $0.isEmpty && flags[setting.name] == nil ? nil : $0
         }
     }
 }
@@ -56,7 +77,7 @@ extension ServerSettings {
     ) async throws -> ServerSettings {
         var settings = ServerSettings()
         let source = try await SettingsSource(
-            flags: flags, environment: environment, known: catalogue.map(\.name) + others)
+            flags: flags, environment: environment, known: catalogue.withFileForms().map(\.name) + others)
         try source.apply(catalogue, to: &settings)
         return settings
     }

@@ -36,7 +36,8 @@ struct TopCommand: ServerSubcommand {
         guard let target = MetricsAddress(url) else {
             throw ValidationError("'\(url)' is no address: expected one such as http://127.0.0.1:8081.")
         }
-        let kept = try await program.source().text("admin-token", variable: "MVI_ADMIN_TOKEN")
+        let source = try await program.source()
+        let kept = try ServerSettings.catalogue.first { $0.name == "admin-token" }.flatMap { try source.text(of: $0) }
         let client = MetricsClient(target, token: token ?? kept, patience: max(pause, .seconds(2)))
         try await reporting {
             if once {

@@ -44,7 +44,8 @@ extension Declared {
         // An identity that has expired can be renewed, and its session ended.
         Declared(
             method: .delete, path: "/sessions/current", operation: .endSession, hasSession: true, query: ["everywhere"],
-            requestFields: ofCaller, successes: [204], problems: sessionGone + [.crossSite], responseFields: ofSession),
+            requestFields: ofCaller, successes: [204], problems: sessionGone + [.identityRejected, .crossSite],
+            responseFields: ofSession),
         Declared(
             method: .put, path: "/sessions/current/identity", operation: .signIn, hasSession: true,
             requestFields: ofCaller + ["Content-Type", "Content-Encoding"], successes: [200],
@@ -55,7 +56,8 @@ extension Declared {
             responseFields: ofSession + ["Content-Type", "RateLimit", "RateLimit-Policy"]),
         Declared(
             method: .delete, path: "/sessions/current/identity", operation: .signOut, hasSession: true,
-            query: ["everywhere"], requestFields: ofCaller, successes: [204], problems: sessionGone + [.crossSite],
+            query: ["everywhere"], requestFields: ofCaller, successes: [204],
+            problems: sessionGone + [.identityRejected, .crossSite],
             responseFields: ofSession),
         Declared(
             method: .get, path: "/features", operation: .listFeatures, requestFields: ["Cookie"], successes: [200],
@@ -126,7 +128,8 @@ extension Declared {
             responseFields: ["Content-Type", "ETag", "Content-Security-Policy", "Referrer-Policy"]),
         Declared(
             method: .get, path: "/{file}", operation: .readFile, requestFields: ["If-None-Match"],
-            successes: [200, 304], problems: [.notFound], responseFields: ["Content-Type", "ETag"]),
+            successes: [200, 304], problems: [.notFound],
+            responseFields: ["Content-Type", "ETag", "Content-Security-Policy", "Referrer-Policy"]),
     ]
 
     /// The same with `HEAD`, which makes no store, takes no stream's place and does not wait.

@@ -33,12 +33,13 @@ struct Declared: Sendable {
     enum Everywhere {
         /// Problems that the HTTP layer finds before any endpoint is looked for.
         static let problems: [ProblemType] = [
-            .badRequest, .requestTimeout, .bodyTooLarge, .tooManyConnections, .headTooLarge, .unknownTransferCoding,
+            .badRequest, .requestTimeout, .bodyTooLarge, .wrongHost, .tooManyConnections, .headTooLarge,
+            .unknownTransferCoding,
             .busy, .draining,
         ]
         /// Fields of every answer, the last two where the request's `Origin` is on the list.
         static let responseFields = [
-            "Cache-Control", "Vary", "X-Content-Type-Options",
+            "Cache-Control", "Vary", "X-Content-Type-Options", "Cross-Origin-Resource-Policy",
             "Access-Control-Allow-Origin", "Access-Control-Expose-Headers",
         ]
         static let requestFields = ["Origin"]
@@ -47,8 +48,8 @@ struct Declared: Sendable {
     /// What holds for the endpoints of a server's author, beside `Everywhere`.
     enum CustomEndpoints {
         static let problems: [ProblemType] = [
-            .invalidJSON, .forbidden, .featureNotFound, .targetNotFound, .sessionEnded, .intentConflict, .invalidBody,
-            .intentRefused, .tooManyRequests, .endpointFailed, .journalUnavailable, .ownerUnreachable,
+            .invalidJSON, .crossSite, .forbidden, .featureNotFound, .targetNotFound, .sessionEnded, .intentConflict,
+            .invalidBody, .intentRefused, .tooManyRequests, .endpointFailed, .journalUnavailable, .ownerUnreachable,
             .newerState, .storageFull,
         ]
     }

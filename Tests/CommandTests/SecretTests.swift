@@ -1,0 +1,137 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+import Locking
+import Logging
+import MVI
+import ServiceLifecycle
+import TestSupport
+import Testing
+
+@testable import MVIServer
+
+@Suite("Secrets are in no output", .timeLimit(.minutes(5)))
+struct SecretTests {
+    /// Each is given to a server, and looked for in what it writes.
+    private static let (token, jwt) = ("An-admin-token-012345", "A-shared-secret-of-an-issuer-0123456789")
+    private static let (password, listen) = ("S3cretPassw0rd", "0therPassw0rd")
+    private static let secrets = [token, jwt, password, listen]
+    private static let (journal, news) = (
+        "postgres://mvi:\(password)@127.0.0.1:1/mvi", "postgres://mvi:\(listen)@127.0.0.1:1/mvi?connect_timeout=1"
+    )
+
+    /// What a server writes that starts, and ends since its port is taken: its services have begun by then.
+    private func output(_ variables: [String: String], _ arguments: [String]) async throws -> String {
+        let (port, folder) = (try TakenPort(), try TemporaryFolder())
+        let env = try #require(Tool("env"))
+        let settings = variables.map { "\($0.key)=\($0.value)" }
+        let (code, text) = try await env.output(
+            settings + [
+                Tool.built("mvi-server").path, "--port", "\(port.number)", "--admin-port", "0", "--data", folder.path,
+                "--log-level", "trace", "--access-log", "--jwt-issuer", "i", "--jwt-audience", "a",
+            ] + arguments)
+        withExtendedLifetime((port, folder)) {}
+        #expect(code == 1)
+        #expect(text.contains("cannot serve: Cannot bind"))
+        #expect(text.contains("requests and streams"), "no service was logged")
+        return text
+    }
+
+    @Test("a server that has each secret by a variable shows none at any level", arguments: ["text", "json"])
+    func variables(_ format: String) async throws {
+        let text = try await output(
+            [
+                "MVI_ADMIN_TOKEN": Self.token, "MVI_JWT_SECRET": Self.jwt, "MVI_JOURNAL": Self.journal,
+                "MVI_JOURNAL_LISTEN": Self.news,
+            ], ["--log-format", format])
+        for secret in Self.secrets { #expect(!text.contains(secret)) }
+        #expect(!text.contains("given in a flag"))
+    }
+
+    @Test("nor does one that has them in flags, which it warns of")
+    func flags() async throws {
+        let text = try await output(
+            [:],
+            [
+                "--admin-token", Self.token, "--jwt-secret=\(Self.jwt)", "--journal", Self.journal, "--journal-listen",
+                Self.news,
+            ])
+        for secret in Self.secrets { #expect(!text.contains(secret)) }
+        let warnings = text.split(separator: "\n").filter { $0.contains("given in a flag") }
+        #expect(warnings.count == 4)
+        for (flag, warning) in zip(["admin-token", "journal", "journal-listen", "jwt-secret"], warnings) {
+            #expect(
+                warning.contains("warning") && warning.contains("flag=--\(flag) ")
+                    && warning.contains("instead=--\(flag)-file"))
+        }
+    }
+
+    @Test("nor one that has them in files, of which nothing is said")
+    func files() async throws {
+        let folder = try TemporaryFolder()
+        var arguments: [String] = []
+        for (flag, secret) in [
+            ("admin-token", Self.token), ("jwt-secret", Self.jwt), ("journal", Self.journal),
+            ("journal-listen", Self.news),
+        ] {
+            let path = "\(folder.path)/\(flag)"
+            try secret.write(toFile: path)
+            arguments += ["--\(flag)-file", path]
+        }
+        let text = try await output([:], arguments)
+        for secret in Self.secrets { #expect(!text.contains(secret)) }
+        #expect(!text.contains("given in a flag"))
+    }
+
+    /// A service of an author's own.
+    private struct Payments: Service {
+        struct Account: Sendable { let password: String }
+
+        let key: String
+        let account: Account
+
+        func run() async throws { try? await gracefulShutdown() }
+    }
+
+    /// Keeps all lines, of every level.
+    private struct Keeper: LogHandler {
+        let lines: Lock<[String]>
+        var logLevel = Logger.Level.trace
+        var metadata: Logger.Metadata = [:]
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") } }
+    }
+
+    @Test("what an author's service holds is not logged, only its type")
+    func services() async throws {
+        let (port, lines) = (try TakenPort(), Lock<[String]>([]))
+        var logger = Logger(label: "test") { _ in Keeper(lines: lines) }
+        logger.logLevel = .trace
+        var settings = ServerSettings()
+        (settings.port, settings.journal, settings.data) = (port.number, .memory, ":memory:")
+        let service = Payments(key: "pk_live_0123456789", account: Payments.Account(password: "hunter22"))
+        let server = FeatureServer(settings: settings, logger: logger, services: [service]) { LittleShop.Till() }
+        await #expect(throws: (any Error).self) { try await server.run() }
+        withExtendedLifetime(port) {}
+        let text = lines.withLock { $0.joined(separator: "\n") }
+        #expect(text.contains("Payments"))
+        #expect(!text.contains("pk_live_0123456789") && !text.contains("hunter22"))
+    }
+}
+
+extension String {
+    /// Writes it into a new file.
+    fileprivate func write(toFile path: String) throws {
+        let file = try #require(fopen(path, "w"))
+        defer { fclose(file) }
+        #expect(fputs(self, file) >= 0)
+    }
+}
