@@ -69,6 +69,11 @@ struct BoundedLogTests {
             ("a\\", "\"a\\\\\""), ("a\\\" b", "\"a\\\\\\\" b\""), ("", "\"\""), ("a\nb", "a\\u{a}b"),
             ("a\u{85}b", "a\\u{85}b"), ("a\u{2028}b", "a\\u{2028}b"),
             ("a\u{202E}b", "a\\u{202e}b"), ("a\u{7F}b", "a\\u{7f}b"), ("größe", "größe"),
+            ("a\u{200B}b", "a\\u{200b}b"), ("a\u{2060}b", "a\\u{2060}b"), ("a\u{AD}b", "a\\u{ad}b"),
+            ("a\u{200D}b", "a\\u{200d}b"), ("a\u{FE0F}b", "a\\u{fe0f}b"), ("a\u{3164}b", "a\\u{3164}b"),
+            ("a\u{2800}b", "a\\u{2800}b"), ("a\u{E0041}b", "a\\u{e0041}b"), ("a\u{2067}b", "a\\u{2067}b"),
+            // Blanks to a reader, and no blank to what takes lines apart.
+            ("a\u{A0}level=b", "\"a\\u{a0}level=b\""), ("a\u{2003}b", "a\\u{2003}b"), ("猫 🐈", "\"猫 🐈\""),
         ])
     func values(_ value: String, _ shown: String) {
         var logger = logger

@@ -71,7 +71,7 @@ struct BoundedLogHandler: LogHandler {
         }
         guard escapes else { return base.log(event: event) }
         var event = event
-        event.message = "\(event.message.description.withoutControls)"
+        event.message = "\(event.message.description.withoutInvisibles)"
         event.metadata = event.metadata?.mapValues(\.asOneValue)
         base.log(event: event)
     }
@@ -117,18 +117,18 @@ extension Logger.MetadataValue {
 extension String {
     fileprivate var asOneValue: String {
         let isPlain = !isEmpty && utf8.allSatisfy { $0 != 0x20 && $0 != 0x22 && $0 != 0x3D && $0 != 0x5C }
-        if isPlain { return withoutControls }
+        if isPlain { return withoutInvisibles }
         // Backslashes first: one before a quote must not make the quote the value's end.
         let escaped = replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-        return "\"" + escaped.withoutControls + "\""
+        return "\"" + escaped.withoutInvisibles + "\""
     }
 
     /// Without characters that end a line, hide or turn text: they are written as `\u{…}`.
-    fileprivate var withoutControls: String {
-        guard unicodeScalars.contains(where: \.isControl) else { return self }
+    fileprivate var withoutInvisibles: String {
+        guard unicodeScalars.contains(where: \.isInvisible) else { return self }
         var text = ""
         for scalar in unicodeScalars {
-            if scalar.isControl {
+            if scalar.isInvisible {
                 text += "\\u{\(String(scalar.value, radix: 16))}"
             } else {
                 text.unicodeScalars.append(scalar)
@@ -139,12 +139,16 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// The two blocks of controls, the line and paragraph separators, and the marks that turn the direction of text
-    /// (Unicode 15, UAX 9).
-    fileprivate var isControl: Bool {
-        switch value {
-        case 0..<0x20, 0x7F..<0xA0, 0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
-        default: false
+    /// Whether a reader of a log does not see the character, or takes it for a blank: controls, separators, marks that turn
+    /// the direction of text (UAX 9), and all that Unicode says may be shown as nothing, such as zero-width spaces, soft
+    /// hyphens and variation selectors. The blank of ASCII is none of them.
+    var isInvisible: Bool {
+        if value < 0x7F { return value < 0x20 }
+        // A Braille pattern without dots is a symbol to Unicode.
+        if properties.isDefaultIgnorableCodePoint || value == 0x2800 { return true }
+        switch properties.generalCategory {
+        case .control, .format, .spaceSeparator, .lineSeparator, .paragraphSeparator: return true
+        default: return false
         }
     }
 }

@@ -55,7 +55,7 @@ public struct JSONLogHandler: LogHandler {
             // The line's own members are not to be taken for another's.
             let name = ["time", "level", "logger", "message"].contains(key) ? "_\(key)" : key
             line.append(UInt8(ascii: ","))
-            WireJSON.appendString(name, to: &line)
+            Self.appendText(name, to: &line)
             line.append(UInt8(ascii: ":"))
             Self.append(value, to: &line)
         }
@@ -65,13 +65,13 @@ public struct JSONLogHandler: LogHandler {
 
     private static func append(_ name: String, _ value: String, to line: inout [UInt8]) {
         line += Array(",\"\(name)\":".utf8)
-        WireJSON.appendString(value, to: &line)
+        Self.appendText(value, to: &line)
     }
 
     private static func append(_ value: Logger.MetadataValue, to line: inout [UInt8]) {
         switch value {
-        case .string(let text): WireJSON.appendString(text, to: &line)
-        case .stringConvertible(let value): WireJSON.appendString(value.description, to: &line)
+        case .string(let text): Self.appendText(text, to: &line)
+        case .stringConvertible(let value): Self.appendText(value.description, to: &line)
         case .array(let values):
             line.append(UInt8(ascii: "["))
             for (index, value) in values.enumerated() {
@@ -83,12 +83,34 @@ public struct JSONLogHandler: LogHandler {
             line.append(UInt8(ascii: "{"))
             for (index, (key, value)) in values.sorted(by: { $0.key < $1.key }).enumerated() {
                 if index > 0 { line.append(UInt8(ascii: ",")) }
-                WireJSON.appendString(key, to: &line)
+                Self.appendText(key, to: &line)
                 line.append(UInt8(ascii: ":"))
                 append(value, to: &line)
             }
             line.append(UInt8(ascii: "}"))
         }
+    }
+
+    /// A text whose invisible characters are escapes: a terminal that shows the line could be fooled by them, and readers of
+    /// JSON get the same text.
+    private static func appendText(_ text: String, to line: inout [UInt8]) {
+        guard text.unicodeScalars.contains(where: { $0.value >= 0x7F && $0.isInvisible }) else {
+            return WireJSON.appendString(text, to: &line)
+        }
+        line.append(UInt8(ascii: "\""))
+        for scalar in text.unicodeScalars {
+            if scalar.value >= 0x7F, scalar.isInvisible {
+                for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
+                    let digits = String(unit, radix: 16)
+                    line += Array(("\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits).utf8)
+                }
+            } else {
+                var written: [UInt8] = []
+                WireJSON.appendString(String(scalar), to: &written)
+                line += written.dropFirst().dropLast()
+            }
+        }
+        line.append(UInt8(ascii: "\""))
     }
 
     private static let writeToStandardOutput: @Sendable ([UInt8]) -> Void = { line in

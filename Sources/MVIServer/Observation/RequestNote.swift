@@ -12,7 +12,8 @@ final class RequestNote: Sendable {
         var intent: String?
     }
 
-    /// The client's or the proxy's `X-Request-Id` if it is a short plain word, else a random one.
+    /// The client's or the proxy's `X-Request-Id` if it is a short plain word, else a random one. Any client may choose it: it
+    /// finds a request's lines, and proves nothing.
     let id: String
     private let span: (any Span)?
     private let names = Lock(Names())

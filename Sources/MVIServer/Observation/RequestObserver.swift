@@ -8,16 +8,18 @@ final class RequestObserver: Sendable {
     private let metrics: RequestMetrics
     private let tracer: (any Tracer)?
     private let accessLog: AccessLog?
+    private let addresses: ClientAddress
 
-    init(_ metrics: RequestMetrics, tracer: (any Tracer)?, accessLog: AccessLog?) {
-        (self.metrics, self.tracer, self.accessLog) = (metrics, tracer, accessLog)
+    init(_ metrics: RequestMetrics, tracer: (any Tracer)?, accessLog: AccessLog?, _ addresses: ClientAddress) {
+        (self.metrics, self.tracer, self.accessLog, self.addresses) = (metrics, tracer, accessLog, addresses)
     }
 
     /// A request whose route is known; nil if nobody wants to know more of it.
     func begin(_ head: RequestHead, _ route: Route) -> RequestNote? {
         guard let tracer else { return accessLog == nil ? nil : RequestNote(head, span: nil) }
         var context = ServiceContext.topLevel
-        tracer.extract(head.fields, into: &context, using: FieldExtractor())
+        tracer.extract(
+            head.fields, into: &context, using: FieldExtractor(isFromProxy: addresses.isTrusted(head.peer)))
         // OpenTelemetry's semantic conventions for HTTP spans.
         let span = tracer.startAnySpan("\(head.method) \(route.path)", context: context, ofKind: .server)
         span.attributes["http.request.method"] = head.method
@@ -36,11 +38,49 @@ final class RequestObserver: Sendable {
     }
 }
 
-/// Reads `traceparent` and what else a tracer's format has (https://www.w3.org/TR/trace-context/).
+/// Reads `traceparent` and what else a tracer's format has. Any client may send these: a field that is there twice, not
+/// well formed or too long is as good as none.
 private struct FieldExtractor: Extractor {
+    /// What a tracer need not take more of (https://www.w3.org/TR/trace-context/#tracestate-limits).
+    private static let longest = 512
+
+    let isFromProxy: Bool
+
     func extract(key: String, from fields: HeaderFields) -> String? {
         let key = key.lowercased()
-        return fields.values(named: key).first
+        switch key {
+        case "traceparent": return TraceParent(fields)?.text
+        // It belongs to the other one.
+        case "tracestate" where TraceParent(fields) == nil: return nil
+        // Services behind this one may act on it (https://www.w3.org/TR/baggage/#security-considerations).
+        case "baggage" where !isFromProxy: return nil
+        default:
+            let values = fields.values(named: key)
+            return values.count == 1 && values[0].utf8.count <= Self.longest ? values[0] : nil
+        }
+    }
+}
+
+/// A request's `traceparent` (https://www.w3.org/TR/trace-context/#traceparent-header); nil if there is none that is well
+/// formed.
+private struct TraceParent {
+    let text: String
+    /// 32 small hexadecimal digits.
+    let trace: Substring
+
+    init?(_ fields: HeaderFields) {
+        let values = fields.values(of: "traceparent")
+        guard values.count == 1, values[0].utf8.count <= 128 else { return nil }
+        let parts = values[0].split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 4 || parts.count > 4 && parts[0] != "00",
+            zip(parts, [2, 32, 16, 2]).allSatisfy({ Self.isHexadecimal($0, $1) }), parts[0] != "ff",
+            parts[1].contains(where: { $0 != "0" }), parts[2].contains(where: { $0 != "0" })
+        else { return nil }
+        (text, trace) = (values[0], parts[1])
+    }
+
+    private static func isHexadecimal(_ text: Substring, _ count: Int) -> Bool {
+        text.utf8.count == count && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 }
 
@@ -61,7 +101,7 @@ struct AccessLog: Sendable {
             // Without the query, which may have what a client keeps for itself.
             metadata["path"] = "\(String(decoding: head.path, as: UTF8.self))"
             metadata["client"] = "\(addresses.of(head))"
-            if let trace = head.fields["traceparent"].flatMap(Self.traceID) { metadata["trace"] = "\(trace)" }
+            if let parent = TraceParent(head.fields) { metadata["trace"] = "\(parent.trace)" }
         }
         if let problem { metadata["problem"] = "\(problem)" }
         if let note {
@@ -76,13 +116,4 @@ struct AccessLog: Sendable {
 
     /// Three places behind the point are enough.
     private static func milliseconds(_ nanoseconds: UInt64) -> Double { Double(nanoseconds / 1_000) / 1_000 }
-
-    /// The trace's id in a `traceparent`: 32 small hexadecimal digits after the version; nil if it is none.
-    private static func traceID(_ parent: String) -> Substring? {
-        let parts = parent.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.count >= 4, parts[1].utf8.count == 32,
-            parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
-        else { return nil }
-        return parts[1]
-    }
 }

@@ -46,6 +46,51 @@ struct AccessLogTests {
         }
     }
 
+    @Test(
+        "a traceparent that is not well formed, or there twice, is none",
+        arguments: [
+            [
+                "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            ],
+            ["00-00000000000000000000000000000000-b7ad6b7169203331-01"],
+            ["00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"],
+            ["00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"],
+            ["ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"],
+            ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more"],
+            ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331"], ["forged"],
+            ["01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-" + String(repeating: "x", count: 100)],
+        ])
+    func badTraceParent(_ values: [String]) async throws {
+        let keeper = LogKeeper()
+        try await TestServer.run(.memory, accessLog: keeper.logger) { server in
+            _ = try await server.send(TestRequest("GET", "/features", values.map { ("traceparent", $0) }))
+            let line = try #require(keeper.lines.first)
+            #expect(!line.contains("\"trace\""))
+        }
+    }
+
+    @Test(
+        "what a client sends shows no invisible characters in a line, as text and as JSON",
+        arguments: LogFormat.allCases)
+    func invisible(_ format: LogFormat) async throws {
+        let written = Lock<[String]>([])
+        let json = JSONLogHandler(label: "mvi", now: { Timestamp(sinceEpoch: .seconds(1)) }) { bytes in
+            written.withLock { $0.append(String(decoding: bytes, as: UTF8.self)) }
+        }
+        let keeper = LogKeeper()
+        let base: any LogHandler = format == .json ? json : keeper
+        let logger = Logger(label: "mvi") { _ in BoundedLogHandler(unbounded: base) }
+        try await TestServer.run(.socket, accessLog: logger) { server in
+            _ = try await server.send(TestRequest("GET", "/a\u{202E}\u{200B}b\u{85}c\u{FEFF}\u{E0041}"))
+        }
+        let line = try #require((keeper.lines + written.withLock { $0 }).first)
+        #expect(!line.unicodeScalars.contains { $0.isInvisible && $0 != "\n" })
+        #expect(
+            line.contains(
+                format == .json ? #"/a\u202e\u200bb\u0085c\ufeff\udb40\udc41"# : #"/a\u{202e}\u{200b}b\u{85}c"#))
+    }
+
     @Test("lines of the access log are not bounded, those of another log are")
     func unbounded() {
         let keeper = LogKeeper()

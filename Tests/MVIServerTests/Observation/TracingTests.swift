@@ -99,6 +99,68 @@ struct TracingTests {
         }
     }
 
+    /// Asks for the fields that a tracer may ask for, and keeps those that it is given.
+    private struct Asking: Tracer {
+        static let fields = ["traceparent", "tracestate", "baggage", "b3"]
+
+        let inner = InMemoryTracer()
+        let given: Lock<[String: String]>
+
+        func startSpan<Instant: TracerInstant>(
+            _ operationName: String, context: @autoclosure () -> ServiceContext, ofKind kind: SpanKind,
+            at instant: @autoclosure () -> Instant, function: String, file fileID: String, line: UInt
+        ) -> InMemorySpan {
+            inner.startSpan(
+                operationName, context: context(), ofKind: kind, at: instant(), function: function, file: fileID,
+                line: line)
+        }
+
+        func forceFlush() {}
+
+        func extract<Carrier, Extract: Extractor>(
+            _ carrier: Carrier, into context: inout ServiceContext, using extractor: Extract
+        ) where Extract.Carrier == Carrier {
+            for field in Self.fields {
+                let value = extractor.extract(key: field, from: carrier)
+                given.withLock { $0[field] = value }
+            }
+        }
+
+        func inject<Carrier, Inject: Injector>(
+            _ context: ServiceContext, into carrier: inout Carrier, using injector: Inject
+        ) where Inject.Carrier == Carrier {}
+    }
+
+    @Test(
+        "a tracer is given fields that are well formed, and baggage of a trusted proxy only", arguments: [false, true])
+    func fields(isProxy: Bool) async throws {
+        let given = Lock<[String: String]>([:])
+        let settings: @Sendable (inout ServerSettings) -> Void = {
+            if isProxy { $0.trustedProxies = [AddressRange("127.0.0.1")].compactMap { $0 } }
+        }
+        try await TestServer.run(.memory, observation: ServerObservation(tracer: Asking(given: given)), settings) {
+            server in
+            func told(_ fields: [(name: String, value: String)]) async throws -> [String: String] {
+                given.withLock { $0 = [:] }
+                _ = try await server.client.exchange(TestRequest("GET", "/features", fields))
+                return given.withLock { $0 }
+            }
+            let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+            let good = try await told([
+                ("traceparent", parent), ("tracestate", "a=1"), ("baggage", "user=anna"), ("b3", "0"),
+            ])
+            #expect(good["traceparent"] == parent && good["tracestate"] == "a=1" && good["b3"] == "0")
+            #expect(good["baggage"] == (isProxy ? "user=anna" : nil))
+            #expect(try await told([("traceparent", parent.uppercased()), ("tracestate", "a=1")]).isEmpty)
+            #expect(try await told([("tracestate", "a=1")]).isEmpty)
+            let long = String(repeating: "x", count: 513)
+            #expect(
+                try await told([("traceparent", parent), ("tracestate", long), ("b3", long)]) == ["traceparent": parent]
+            )
+            #expect(try await told([("b3", "0"), ("B3", "1")]).isEmpty)
+        }
+    }
+
     @Test("a throw is on its turn's span")
     func failure() async throws {
         try await run(.memory, #"{"type":"fail"}"#) { tracer, _ in
