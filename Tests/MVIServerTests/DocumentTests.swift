@@ -1,4 +1,5 @@
 import CResources
+import Sessions
 import Testing
 
 @testable import MVIServer
@@ -48,6 +49,52 @@ struct DocumentTests {
             #expect(description.state == Probe.State())
             let keyed = try await server.send(TestRequest("GET", "/features/item"))
             #expect(try keyed.json(Description.self).state == nil)
+        }
+    }
+
+    @Test(
+        "files of the page that can hold scripts run none but the server's own",
+        arguments: [
+            ("/icon.svg", "image/svg+xml", "sandbox"), ("/feed.xml", "TEXT/XML; charset=utf-8", "sandbox"),
+            ("/more.html", "Text/HTML", "script-src 'self'"),
+            ("/old.xhtml", "application/xhtml+xml", "script-src 'self'"),
+            ("/app.js", "text/javascript", ""), ("/a.png", "image/png", ""),
+        ])
+    func pageSecurity(_ path: String, _ type: String, _ rule: String) async throws {
+        let page = [PageResource(path: path, contentType: type, bytes: Array("<a/>".utf8))]
+        let sessions = SessionTable(environment: SessionEnvironment(features: try FeatureRegistry([])))
+        let application = try Application(sessions, ServerSettings(), page: page)
+        let response = try await MemoryClient(application: application).exchange(TestRequest("GET", path))
+        #expect(response.status == 200)
+        let policy = response["content-security-policy"]
+        #expect(rule.isEmpty ? policy == nil : policy?.contains(rule) == true)
+        #expect(policy?.contains("'unsafe-inline'") != true || policy?.contains("default-src 'none'") == true)
+    }
+
+    @Test("what a session is answered is not loaded by another origin's page, and is read by a listed one's")
+    func resourcePolicy() async throws {
+        let list: @Sendable (inout ServerSettings) -> Void = {
+            $0.allowedOrigins = [Origin(setting: "https://app.example")].compactMap { $0 }
+        }
+        try await TestServer.run(.memory, list) { server in
+            let session = try await server.session()
+            let origin = (name: "Origin", value: "https://app.example")
+            for request in [
+                TestRequest("POST", "/sessions", [origin]), session.request("GET", "/sessions/current", [origin]),
+                session.request("GET", "/features/probe/state", [origin]), session.request("GET", "/events", [origin]),
+                session.intent(#"{"type":"increment"}"#, [origin]),
+                session.intent(#"{"type":"increment"}"#, [origin, ("Prefer", "return=minimal")]),
+                session.intent(#"{"type":"nothing"}"#, [origin]),
+                session.request("DELETE", "/features/probe/state", [origin]),
+            ] {
+                let response = try await server.send(request)
+                #expect(response["cross-origin-resource-policy"] == "same-origin", "\(request.target)")
+                #expect(response["access-control-allow-origin"] == "https://app.example", "\(request.target)")
+            }
+            // What pages of other origins may load as a script or an image.
+            for target in ["/mvi-client.js", "/style.css", "/openapi.yaml"] {
+                #expect(try await server.send(TestRequest("GET", target))["cross-origin-resource-policy"] == nil)
+            }
         }
     }
 

@@ -31,8 +31,8 @@ enum DocumentEndpoints {
 
     static func ofPage(_ page: [PageResource]) -> [Route] {
         page.map { file in
-            let isPage = file.contentType.hasPrefix("text/html")
-            let document = Document(file.bytes, contentType: file.contentType, extra: isPage ? pageSecurity : [])
+            let document = Document(
+                file.bytes, contentType: file.contentType, extra: AnswerFields.security(of: file.contentType))
             return Route(file.path == "/" ? "readPage" : "readFile", file.path) { document.response($0.fields) }
         }
     }
@@ -57,17 +57,6 @@ enum DocumentEndpoints {
                     ], body: .bytes(Array(type.page.utf8))))
         }
     }
-
-    /// What a page may load and where it may send: its own server. It is shown in no frame, and tells no other site
-    /// where a reader comes from.
-    private static let pageSecurity: [ResponseField] = [
-        ResponseField(
-            "Content-Security-Policy",
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-                + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-        ),
-        ResponseField("Referrer-Policy", "no-referrer"),
-    ]
 
     /// The file as it is in the repository.
     static var openAPIText: String { String(decoding: bytes(of: cresources_openapi_yaml()), as: UTF8.self) }

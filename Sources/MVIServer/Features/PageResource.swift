@@ -7,7 +7,7 @@
 /// ```
 ///
 /// Pages are sent with a `Content-Security-Policy` that lets them load scripts and styles of their own server only, and
-/// none that stand in the page.
+/// none that stand in the page. That of SVG and other XML allows no script at all.
 public struct PageResource: Sendable {
     /// `/` for the page itself, `/style.css` and the like for what it loads.
     public let path: String
