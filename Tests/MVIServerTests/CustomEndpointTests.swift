@@ -33,7 +33,8 @@ struct CustomEndpointTests {
     }
 
     private static let ways: [(way: String, body: String, problem: ProblemType)] = [
-        ("forbidden", "", .forbidden), ("missing", "", .targetNotFound), ("conflict", "", .intentConflict),
+        ("refused", "", .crossSite), ("forbidden", "", .forbidden), ("missing", "", .targetNotFound),
+        ("conflict", "", .intentConflict),
         ("invalid", "", .intentRefused), ("many", "", .tooManyRequests), ("broken", "", .endpointFailed),
         ("pay", "{", .invalidJSON), ("pay", #"{"session":1}"#, .invalidBody),
         ("pay", #"{"session":"nobody"}"#, .sessionEnded), ("pay", #"{"session":"SESSION"}"#, .featureNotFound),
@@ -44,7 +45,9 @@ struct CustomEndpointTests {
         _ = try await server.send(session.request("DELETE", "/features/probe/state"))
         _ = try await server.send(session.intent(#"{"type":"weigh","weight":2}"#, to: "item:1"))
         return try await server.client.exchange(
-            TestRequest("POST", "/hooks/\(way)", body: body.replacing("SESSION", with: session.id)))
+            TestRequest(
+                "POST", "/hooks/\(way)", way == "refused" ? [("Sec-Fetch-Site", "cross-site")] : [],
+                body: body.replacing("SESSION", with: session.id)))
     }
 
     @Test("a refusal, a body that cannot be read and a throw are problems", arguments: ways, Depth.allCases)
@@ -88,6 +91,99 @@ struct CustomEndpointTests {
             let invalid = try await ask(server, "invalid", "").json(TestResponse.Problem.self)
             #expect(invalid.errors?.map(\.pointer) == ["/amount"])
         }
+    }
+
+    /// Answers with what it is told of the request.
+    private static let echoes: @Sendable (Gate) throws -> ServerContent = { gate in
+        let echoes = Endpoint.Method.allCases.map { method in
+            Endpoint(method, "/echo") { request, _ in
+                let (user, other) = (request.field("X-Remote-User") ?? "nobody", request.field("X-Other") ?? "")
+                return .text("\(request.remoteAddress) \(user) \(other)")
+            }
+        }
+        let open = Endpoint(.post, "/returns", allowsCrossSite: true) { _, _ in .text("from another site") }
+        return ServerContent(features: TestServer.probes(gate).features, endpoints: echoes + [open])
+    }
+
+    @Test(
+        "a page of another site may not use them, but with GET or where the author lets it", arguments: Depth.allCases)
+    func crossSite(depth: Depth) async throws {
+        let list: @Sendable (inout ServerSettings) -> Void = {
+            $0.allowedOrigins = [Origin(setting: "https://app.example")].compactMap { $0 }
+        }
+        try await TestServer.run(depth, content: Self.echoes, list) { server in
+            let others = [
+                ("Sec-Fetch-Site", "cross-site"), ("Sec-Fetch-Site", "same-site"), ("Origin", "https://evil.example"),
+                ("Origin", "null"),
+            ]
+            for method in ["POST", "PUT", "PATCH", "DELETE"] {
+                for field in others {
+                    let refused = try await server.client.exchange(TestRequest(method, "/echo", [field]))
+                    #expect(refused.problem == "cross-site" && refused.status == 403, "\(method) \(field)")
+                }
+                // A webhook; a page of the server's own; one of the list.
+                for fields in [
+                    [], [("Sec-Fetch-Site", "same-origin")], [("Origin", "http://localhost")],
+                    [("Origin", "https://app.example")],
+                ] {
+                    #expect(try await server.client.exchange(TestRequest(method, "/echo", fields)).status == 200)
+                }
+            }
+            for field in others {
+                for method in ["GET", "HEAD"] {
+                    #expect(try await server.client.exchange(TestRequest(method, "/echo", [field])).status == 200)
+                }
+                let returned = try await server.client.exchange(TestRequest("POST", "/returns", [field]))
+                #expect(returned.text == "from another site")
+            }
+        }
+    }
+
+    @Test(
+        "they are told the client's address, and who is signed in, as a trusted proxy says it",
+        arguments: Depth.allCases)
+    func proxied(depth: Depth) async throws {
+        let said = [("X-Forwarded-For", "203.0.113.9"), ("X-Remote-User", "anna"), ("X-Other", "more")]
+        func told(_ settings: @Sendable (inout ServerSettings) -> Void, _ fields: [(String, String)]) async throws
+            -> String
+        {
+            try await TestServer.run(depth, content: Self.echoes, settings) { server in
+                try await server.client.exchange(TestRequest("GET", "/echo", fields)).text
+            }
+        }
+        let trusting: @Sendable (inout ServerSettings) -> Void = {
+            $0.trustedProxies = [AddressRange("127.0.0.1")].compactMap { $0 }
+            $0.identityHeader = "x-remote-USER"
+        }
+        let named: @Sendable (inout ServerSettings) -> Void = { $0.identityHeader = "X-Remote-User" }
+        #expect(try await told(trusting, said) == "203.0.113.9 anna more")
+        #expect(try await told(trusting, said + [("X-Remote-User", "bob")]) == "203.0.113.9 nobody more")
+        #expect(try await told(named, said) == "127.0.0.1 nobody more")
+        // Without the setting the name means nothing to the server.
+        #expect(try await told({ _ in }, said) == "127.0.0.1 anna more")
+    }
+
+    @Test("their HTML and SVG have a security policy, unless they say another one")
+    func security() async throws {
+        func answer(_ fields: [(name: String, value: String)]) async throws -> TestResponse {
+            let content: (Gate) throws -> ServerContent = { gate in
+                ServerContent(
+                    features: TestServer.probes(gate).features,
+                    endpoints: [
+                        Endpoint(.get, "/own") { _, _ in EndpointResponse(status: 200, fields: fields, body: [0x3C]) }
+                    ])
+            }
+            return try await TestServer.run(.socket, content: content) { server in
+                try await server.client.exchange(TestRequest("GET", "/own"))
+            }
+        }
+        let policy = "content-security-policy"
+        let page = try await answer([("content-type", "Text/HTML; charset=utf-8")])
+        #expect(page[policy]?.contains("script-src 'self'") == true && page["referrer-policy"] == "no-referrer")
+        #expect(try await answer([("Content-Type", "image/svg+xml")])[policy]?.contains("sandbox") == true)
+        #expect(try await answer([("Content-Type", "application/json")])[policy] == nil)
+        let own = try await answer([("Content-Type", "text/html"), ("Content-Security-Policy", "default-src https:")])
+        #expect(own.fields.filter { $0.name.lowercased() == policy }.map(\.value) == ["default-src https:"])
     }
 
     @Test("the served description lists them")

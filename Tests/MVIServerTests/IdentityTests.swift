@@ -142,6 +142,32 @@ struct IdentityTests {
         }
     }
 
+    /// Gives everybody two claims whose names Unicode calls the same.
+    private struct Twins: Authenticator {
+        func authenticate(_ proof: IdentityProof) async throws -> Principal {
+            Principal(issuer: "tests", subject: "anna", claims: ["K": "low", "\u{212A}": "high"])
+        }
+    }
+
+    @Test("an access rule reads a claim by its bytes, also of a principal that was kept", arguments: Depth.allCases)
+    func claimNames(depth: Depth) async throws {
+        let content: (Gate) throws -> ServerContent = { gate in
+            ServerContent(features: [
+                Probe(gate: gate).requires { $0.claim("K") == "low" && $0.claim("\u{212A}") == "high" },
+                Booking(gate: gate).requires { $0.claim("K") == "high" },
+            ])
+        }
+        try await TestServer.run(depth, authenticator: Twins(), content: content) { server in
+            let session = try await server.session(of: "anna")
+            for _ in 0..<2 {
+                #expect(try await server.send(session.intent(#"{"type":"increment"}"#)).status == 202)
+                let booking = try await server.send(session.request("GET", "/features/booking/state"))
+                #expect(booking.problem == "forbidden")
+                try server.leaveMemory()
+            }
+        }
+    }
+
     @Test("a stream tells of a feature that may not be seen, and shows the others")
     func denied() async throws {
         let content: (Gate) throws -> ServerContent = { gate in

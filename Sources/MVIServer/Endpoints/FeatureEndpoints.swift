@@ -6,12 +6,12 @@ import Sessions
 /// `/features` and `/features/{name}`: what the server serves, described once at its start.
 struct FeatureEndpoints: Sendable {
     private let features: FeatureRegistry
-    private let credentials: Credentials
+    private let identity: IdentityRule
     private let list: [UInt8]
     private let descriptions: [String: [UInt8]]
 
-    init(_ features: FeatureRegistry, _ credentials: Credentials) {
-        (self.features, self.credentials) = (features, credentials)
+    init(_ features: FeatureRegistry, _ identity: IdentityRule) {
+        (self.features, self.identity) = (features, identity)
         list = Self.list(features.definitions)
         descriptions = Dictionary(
             uniqueKeysWithValues: features.definitions.map { ($0.name, Self.description($0)) })
@@ -47,19 +47,23 @@ struct FeatureEndpoints: Sendable {
                 reply.answer(Response(status: 200, fields: AnswerFields.publicJSON, body: .bytes(list)))
             }
         }
-        let token = credentials.token(incoming.fields)?.token
+        let token = identity.credentials.token(incoming.fields)?.token
         return { _, reply in
             guard let token else { return reply.answer(list(for: nil)) }
-            credentials.sessions.find(token) { found in
+            identity.credentials.sessions.find(token) { found in
                 var principal: Principal?
-                if case .live(_, let credential?) = found, !credential.isRevoked { principal = credential.principal }
+                if case .live(_, let credential?) = found, !credential.isRevoked,
+                    identity.mayUse(credential, incoming.head)
+                {
+                    principal = credential.principal
+                }
                 reply.answer(list(for: principal))
             }
         }
     }
 
     private func list(for principal: Principal?) -> Response {
-        let now = Timestamp(sinceEpoch: credentials.sessions.environment.time.sinceEpoch())
+        let now = Timestamp(sinceEpoch: identity.credentials.sessions.environment.time.sinceEpoch())
         let principal = principal?.hasExpired(at: now) == true ? nil : principal
         return Response(
             status: 200, fields: AnswerFields.session,

@@ -48,7 +48,7 @@ struct SessionEndpoints: Sendable {
         return { body, reply in
             do throws(Problem) {
                 let order = try read(body)
-                if order.identity != nil || identity.isNamed(incoming.head) {
+                if try identity.namedSubject(incoming.head) != nil || order.identity != nil {
                     return createIdentified(order, incoming.head, reply)
                 }
                 if order.shared {
@@ -71,7 +71,7 @@ struct SessionEndpoints: Sendable {
     ) {
         switch found {
         case .live(let session, let credential)
-        where credential.map { !$0.isRevoked } ?? !identity.isRequired:
+        where credential.map { !$0.isRevoked && identity.mayUse($0, head) } ?? !identity.isRequired:
             reply.answer(response(200, session, credential, token: token))
         // It may be there: another one in its place would take the client's away for good.
         case .failed(let refusal): reply.refuse(Problem(refusal))
@@ -207,6 +207,10 @@ struct SessionEndpoints: Sendable {
     @Sendable
     private func end(_ incoming: Incoming, _ caller: Caller) throws(Problem) -> Route.Answer {
         try crossSite.check(incoming.fields)
+        // A client that the proxy has signed out may still end its session here.
+        if let principal = caller.principal {
+            try identity.checkSubject(principal, incoming.head, mayBeMissing: true)
+        }
         let everywhere = QueryItems(incoming.head.query).values("everywhere").contains("true")
         return { _, reply in
             sessions.end(caller.session, caller.client, everywhere: everywhere) { result in

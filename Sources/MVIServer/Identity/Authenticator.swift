@@ -13,11 +13,19 @@ public protocol Authenticator: Sendable {
     /// The header field that names the subject on every request, set by a proxy that is trusted; nil for none. A request in
     /// which it names another subject than the session's is refused.
     var subjectField: String? { get }
+
+    /// Whether requests of a principal's sessions are refused if they lack the `subjectField`. True by default: the field
+    /// signed the principal in. An authenticator that also signs in by other proofs, such as JWTs for clients that come past
+    /// the proxy, returns false for their principals and tells them apart by their issuer.
+    func needsSubjectField(_ principal: Principal) -> Bool
 }
 
 extension Authenticator {
     /// None.
     public var subjectField: String? { nil }
+
+    /// True.
+    public func needsSubjectField(_ principal: Principal) -> Bool { true }
 }
 
 /// What a client shows to prove who it is.
@@ -33,7 +41,8 @@ public struct IdentityProof: Sendable {
         fields = field
     }
 
-    /// The value of a header field of the request; nil if there is none, or if it was not set by a trusted proxy.
+    /// The value of a header field of the request; nil if it is missing, empty, there twice or not UTF-8, or if it was not set
+    /// by a trusted proxy.
     public func field(_ name: String) -> String? { fields(name.lowercased()) }
 }
 

@@ -36,11 +36,33 @@ struct IdentityRule: Sendable {
         if let name = authenticator?.subjectField { try checkSubject(name, caller, incoming) }
     }
 
-    /// What a proxy says of who asks has to be what the session says.
+    /// Refuses a request unless its `subjectField` names the session's subject.
     private func checkSubject(_ name: String, _ caller: Caller, _ incoming: Incoming) throws(Problem) {
-        guard let subject = trustedField(name, incoming.head), subject != caller.principal?.subject else { return }
-        throw Problem(
-            .identityRejected, "The proxy says that the request is of another subject than the session's.")
+        // The node that the client asked has checked the field, and does not send it on.
+        guard incoming.sender != .node else { return }
+        try checkSubject(caller.principal, incoming.head)
+    }
+
+    /// Refuses a request whose `subjectField` does not name the subject of a principal, byte for byte.
+    ///
+    /// - Parameters:
+    ///   - principal: that of the request's session; nil for an anonymous one.
+    ///   - mayBeMissing: whether the field may be missing also where it signed the principal in.
+    func checkSubject(_ principal: Principal?, _ head: RequestHead, mayBeMissing: Bool = false) throws(Problem) {
+        guard let authenticator, let name = authenticator.subjectField else { return }
+        switch (try namedSubject(head), principal) {
+        case (nil, nil): return
+        case (nil, let principal?):
+            guard !mayBeMissing, authenticator.needsSubjectField(principal) else { return }
+            throw Problem(
+                .identityRejected,
+                "The session is of a subject that the field \"\(name)\" signed in, and no trusted proxy set it.")
+        case (let subject?, let principal):
+            guard principal.map({ $0.subject.utf8.elementsEqual(subject.utf8) }) == true else {
+                throw Problem(
+                    .identityRejected, "The proxy says that the request is of another subject than the session's.")
+            }
+        }
     }
 
     private var now: Timestamp { Timestamp(sinceEpoch: time.sinceEpoch()) }
@@ -50,18 +72,40 @@ struct IdentityRule: Sendable {
 
     // MARK: Proofs
 
-    /// Whether a request without an `identity` says who asks all the same, through a proxy.
-    func isNamed(_ head: RequestHead) -> Bool {
-        authenticator?.subjectField.flatMap { trustedField($0, head) } != nil
+    /// The subject that a trusted proxy names in the `subjectField`; nil if it names none, as for a client that has not signed
+    /// in there.
+    ///
+    /// - Throws: a problem if the field is there twice, since one of them may be the client's own, and if it is not UTF-8:
+    ///   different bytes must not become one text.
+    func namedSubject(_ head: RequestHead) throws(Problem) -> String? {
+        guard let name = authenticator?.subjectField, addresses.isTrusted(head.peer) else { return nil }
+        let values = head.fields.bytes(named: name)
+        guard let value = values.first else { return nil }
+        guard values.count == 1 else {
+            throw Problem(.identityRejected, "The field \"\(name)\" of the proxy is there more than once.")
+        }
+        guard let subject = String(validating: value, as: UTF8.self) else {
+            throw Problem(.identityRejected, "The field \"\(name)\" of the proxy is not UTF-8.")
+        }
+        return subject.isEmpty ? nil : subject
     }
 
-    /// The value of a field that a trusted proxy set.
+    /// The value of a field that a trusted proxy set; nil if it is missing, empty, there twice or not UTF-8.
     private func trustedField(_ name: String, _ head: RequestHead) -> String? {
         guard addresses.isTrusted(head.peer) else { return nil }
-        let values = head.fields.values(named: name)
-        // Two of them: one may be the client's own.
+        let values = head.fields.bytes(named: name)
         guard values.count == 1, let value = values.first, !value.isEmpty else { return nil }
-        return value
+        return String(validating: value, as: UTF8.self)
+    }
+
+    /// Whether a request may use a credential, as far as the `subjectField` tells.
+    func mayUse(_ credential: Credential, _ head: RequestHead) -> Bool {
+        (try? checkSubject(credential.principal, head)) != nil
+    }
+
+    /// Whether an author's endpoint may read a field: the `subjectField` only where a trusted proxy set it.
+    func mayRead(_ name: String, _ head: RequestHead) -> Bool {
+        name != authenticator?.subjectField || trustedField(name, head) != nil
     }
 
     /// Finds out who a client is. Also hands over what the proof is known by.
@@ -69,6 +113,7 @@ struct IdentityRule: Sendable {
         guard let authenticator else {
             throw Problem(.badRequest, "This server has no authenticator: its sessions are anonymous.")
         }
+        _ = try namedSubject(head)
         let proof = IdentityProof(identity: identity) { trustedField($0, head) }
         let principal: Principal
         do {

@@ -14,7 +14,8 @@ import WireJSON
 /// ```
 ///
 /// It reads no cookies and knows no session of the caller's: the caller has to prove who it is by what the handler
-/// checks, such as a signature over the body's bytes.
+/// checks, such as a signature over the body's bytes. Pages of other sites are refused as by the server's own endpoints,
+/// for every method but `GET`; a webhook is sent by no browser and passes.
 public struct Endpoint: Sendable {
     /// The methods that an endpoint may have.
     public enum Method: String, Sendable, CaseIterable {
@@ -33,6 +34,7 @@ public struct Endpoint: Sendable {
     let path: String
     let summary: String
     let bodyLimit: Int
+    let allowsCrossSite: Bool
     let handler: Handler
 
     /// An endpoint.
@@ -43,11 +45,14 @@ public struct Endpoint: Sendable {
     ///     refused when the server starts.
     ///   - summary: one sentence for `/openapi.yaml`.
     ///   - bodyLimit: bytes of a body; none is taken with `GET` and `DELETE`.
+    ///   - allowsCrossSite: whether pages of other sites may use it, such as a bank's or a login's that sends a browser back
+    ///     with a form.
     ///   - handler: answers a request.
     public init(
-        _ method: Method, _ path: String, summary: String = "", bodyLimit: Int = 64 * 1024, handler: @escaping Handler
+        _ method: Method, _ path: String, summary: String = "", bodyLimit: Int = 64 * 1024,
+        allowsCrossSite: Bool = false, handler: @escaping Handler
     ) {
-        (self.method, self.path, self.summary) = (method, path, summary)
+        (self.method, self.path, self.summary, self.allowsCrossSite) = (method, path, summary, allowsCrossSite)
         self.bodyLimit = method == .get || method == .delete ? 0 : bodyLimit
         self.handler = handler
     }
@@ -56,18 +61,22 @@ public struct Endpoint: Sendable {
 /// What an endpoint is asked.
 public struct EndpointRequest: Sendable {
     private let incoming: Incoming
+    private let identity: IdentityRule
     /// The body's bytes, as they came: what a signature is made over.
     public let body: [UInt8]
 
-    init(_ incoming: Incoming, body: [UInt8]) {
+    init(_ incoming: Incoming, body: [UInt8], _ identity: IdentityRule) {
         self.incoming = incoming
         self.body = body
+        self.identity = identity
     }
 
-    /// The value of a header field; nil if there is none. Cookies are not handed over.
+    /// The value of a header field; nil if there is none. Cookies are not handed over, and the field by which a proxy names
+    /// the subject (`Authenticator.subjectField`) only if a trusted proxy set it, once and in UTF-8.
     public func field(_ name: String) -> String? {
         let name = name.lowercased()
-        return name == "cookie" ? nil : incoming.fields.values(named: name).first
+        guard name != "cookie", identity.mayRead(name, incoming.head) else { return nil }
+        return incoming.fields.values(named: name).first
     }
 
     /// The path's parameter; nil if the path has none, or if it is not well encoded.
@@ -78,8 +87,8 @@ public struct EndpointRequest: Sendable {
         QueryItems(incoming.head.query).values(name).compactMap { $0 }
     }
 
-    /// The address that the request came from, as the server's trusted proxies say.
-    public var remoteAddress: String { incoming.head.remoteAddress }
+    /// The client's address: the last one that the server's trusted proxies saw; without them the connection's.
+    public var remoteAddress: String { identity.addresses.of(incoming.head).description }
 
     /// The body as a value. What it throws becomes a 400 or a 422 with what is wrong where.
     public func decode<T: Decodable>(_ type: T.Type) throws -> T { try WireJSON.decode(type, from: body) }
@@ -89,7 +98,8 @@ public struct EndpointRequest: Sendable {
 public struct EndpointResponse: Sendable {
     /// The status, 200 to 599.
     public var status: Int
-    /// Header fields. `Cache-Control: no-store` is added where none says otherwise.
+    /// Header fields. Added where none says otherwise: `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, and for
+    /// HTML and SVG the `Content-Security-Policy` of the server's own page, which allows no script that stands in the page.
     public var fields: [(name: String, value: String)]
     /// The body's bytes.
     public var body: [UInt8]

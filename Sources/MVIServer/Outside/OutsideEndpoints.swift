@@ -8,10 +8,16 @@ import WireJSON
 struct OutsideEndpoints: Sendable {
     private let endpoints: [Endpoint]
     private let directory: SessionDirectory
+    private let crossSite: CrossSiteRule
+    private let identity: IdentityRule
     private let logger: Logger?
 
-    init(_ endpoints: [Endpoint], _ directory: SessionDirectory, _ logger: Logger?) {
+    init(
+        _ endpoints: [Endpoint], _ directory: SessionDirectory, _ crossSite: CrossSiteRule, _ identity: IdentityRule,
+        _ logger: Logger?
+    ) {
         (self.endpoints, self.directory, self.logger) = (endpoints, directory, logger)
+        (self.crossSite, self.identity) = (crossSite, identity)
     }
 
     var all: [Route] {
@@ -19,8 +25,9 @@ struct OutsideEndpoints: Sendable {
             Route(
                 "custom", Route.Method(endpoint.method), endpoint.path, bodyLimit: endpoint.bodyLimit,
                 .everyone { incoming throws(Problem) in
+                    if endpoint.method != .get, !endpoint.allowsCrossSite { try crossSite.check(incoming.fields) }
                     try incoming.checkSize(limit: endpoint.bodyLimit)
-                    return { body, reply in answer(endpoint, EndpointRequest(incoming, body: body), reply) }
+                    return { body, reply in answer(endpoint, EndpointRequest(incoming, body: body, identity), reply) }
                 })
         }
     }
@@ -64,6 +71,8 @@ extension Response {
         func has(_ name: String) -> Bool { fields.contains { $0.name.lowercased() == name } }
         if !has("cache-control") { fields.append(ResponseField("Cache-Control", "no-store")) }
         if !has("x-content-type-options") { fields.append(AnswerFields.noSniff) }
+        let contentType = fields.first { $0.name.lowercased() == "content-type" }?.value ?? ""
+        for field in AnswerFields.security(of: contentType) where !has(field.name.lowercased()) { fields.append(field) }
         let status = (200..<600).contains(response.status) ? response.status : 500
         self.init(status: status, fields: fields, body: .bytes(response.body))
     }

@@ -101,7 +101,12 @@ package struct HeaderFields: Sendable {
 
     /// Every value of a field whose name (lower case) is known only as the program runs, in order. Slower than by a literal.
     package func values(named name: String) -> [String] {
-        all.filter { $0.name.lowercased() == name }.map(\.value)
+        bytes(named: name).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The bytes of these values.
+    package func bytes(named name: String) -> [ArraySlice<UInt8>] {
+        entries.filter { bytes[$0.name].lazy.map(\.lowercased).elementsEqual(name.utf8) }.map { bytes[$0.value] }
     }
 
     /// Every field as sent, in order.

@@ -7,7 +7,7 @@ import Testing
 
 extension RefusalCase {
     /// What can be wrong with who is signed in.
-    static let identity: [RefusalCase] = notSignedIn + making + signingIn
+    static let identity: [RefusalCase] = notSignedIn + ending + making + signingIn
 
     /// Every operation of a session but those that renew an identity or end the session.
     private static let ruled = ofSession.filter { ![.signIn, .signOut, .endSession].contains($0.operation) }
@@ -43,6 +43,18 @@ extension RefusalCase {
                 }),
         ]
     }
+
+    private static let ending = [(Operation.endSession, "/sessions/current"), (.signOut, "/sessions/current/identity")]
+        .map {
+            operation, target in
+            RefusalCase(
+                operation, .identityRejected, when: "a trusted proxy names another subject", settings: trustsProxy,
+                authenticator: WordAuthenticator(subjectField: "x-remote-user"),
+                ask: { server in
+                    try await server.send(
+                        try await server.session(of: "anna").request("DELETE", target, [("X-Remote-User", "bob")]))
+                })
+        }
 
     private static let trustsProxy: @Sendable (inout ServerSettings) -> Void = {
         $0.trustedProxies = [AddressRange("127.0.0.1")].compactMap { $0 }
