@@ -10,6 +10,7 @@ import Sessions
 package final class Application: RequestHandler {
     let router: Router
     private let crossSite: CrossSiteRule
+    private let hosts: HostRule
     private let credentials: Credentials
     private let identity: IdentityRule
     let quotas: AddressQuotas
@@ -68,20 +69,21 @@ package final class Application: RequestHandler {
                     sessions: sessions, credentials: credentials, crossSite: crossSite,
                     identity: identity, longestBody: settings.bodyLimit, quotas: quotas
                 ).all
-                + FeatureEndpoints(sessions.environment.features, credentials).all + health
+                + FeatureEndpoints(sessions.environment.features, identity).all + health
                 + open
-        let outside = OutsideEndpoints(endpoints, SessionDirectory(sessions), logger).all
+        let outside = OutsideEndpoints(endpoints, SessionDirectory(sessions), crossSite, identity, logger).all
         try EndpointError.check(endpoints, Router(own))
         try PageResourceError.check(page, Router(own + outside))
         router = Router(own + outside + DocumentEndpoints.ofPage(page))
         self.crossSite = crossSite
+        hosts = isAdmin ? HostRule() : HostRule(settings)
         self.credentials = credentials
         self.identity = identity
         self.quotas = quotas
         self.link = link
         observer = RequestObserver(
             RequestMetrics(factory, limits, router), tracer: isAdmin ? nil : observation.tracer,
-            accessLog: accessLog.map { AccessLog($0, quotas.addresses) })
+            accessLog: accessLog.map { AccessLog($0, quotas.addresses) }, quotas.addresses)
     }
 
     package func answered(_ answer: RequestAnswer) { observer.answered(answer) }
@@ -94,11 +96,16 @@ package final class Application: RequestHandler {
     private func receive(_ head: RequestHead, from sender: RequestSender) -> HeadVerdict {
         var terms = terms(of: head)
         do throws(Problem) {
-            switch router.route(method: head.method, path: head.path) {
-            case .found(let endpoint, let parameter, let number):
+            let outcome = router.route(method: head.method, path: head.path)
+            if case .found(let endpoint, _, let number) = outcome {
                 terms.vary = endpoint.refusalsVary
                 terms.route = number
                 terms.note = observer.begin(head, endpoint)
+            }
+            // Of a node's request the `Host` is the client's, which the node has checked.
+            if sender != .node, !outcome.takesAnyHost { try hosts.check(head) }
+            switch outcome {
+            case .found(let endpoint, let parameter, _):
                 return try accept(Incoming(head: head, parameter: parameter, sender: sender), endpoint, &terms)
             case .options(let endpoint, let parameter, let allow):
                 try endpoint.checkPath?(Incoming(head: head, parameter: parameter))

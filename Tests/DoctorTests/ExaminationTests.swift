@@ -73,11 +73,19 @@ struct ExaminationTests {
         #expect(findings(found) == [.origin: .wrong])
     }
 
-    @Test("a Host that a relay changes")
+    @Test("a Host that a relay changes to another of the server's names")
     func changedHost() async throws {
-        let relay = Relay(request: { $0.replacing(/(?i)\bhost: 127\.0\.0\.1/, with: "Host: upstream") })
+        let relay = Relay(request: { $0.replacing(/(?i)\bhost: 127\.0\.0\.1/, with: "Host: localhost") })
         let (found, _) = try await ExaminedServer.examine(relay)
         #expect(findings(found) == [.origin: .wrong])
+    }
+
+    @Test("a Host that a relay changes to a name that is not the server's")
+    func wrongHost() async throws {
+        let relay = Relay(request: { $0.replacing(/(?i)\bhost: 127\.0\.0\.1/, with: "Host: upstream") })
+        let unreachable = await #expect(throws: Unreachable.self) { try await ExaminedServer.examine(relay) }
+        #expect(unreachable?.description.contains("421 wrong-host") == true)
+        #expect(unreachable?.description.contains("--public-url") == true)
     }
 
     @Test("a public address that is another one")

@@ -23,11 +23,11 @@ struct BadRequestTests {
         }
     }
 
-    private static let post = "POST /sessions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    private static let post = "POST /sessions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
     static let abuses = [
         Abuse("no Host", "GET /features HTTP/1.1\r\n\r\n", 400, "bad-request"),
-        Abuse("two Hosts", "GET /features HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "bad-request"),
+        Abuse("two Hosts", "GET /features HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n", 400, "bad-request"),
         Abuse("two lengths", "\(post)Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", 400, "bad-request"),
         Abuse(
             "a length beside chunks", "\(post)Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400,
@@ -40,15 +40,20 @@ struct BadRequestTests {
             "body-too-large"),
         Abuse(
             "a head over the limit",
-            "GET /features HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 2500))\r\n\r\n",
+            "GET /features HTTP/1.1\r\nHost: localhost\r\nX: \(String(repeating: "x", count: 2500))\r\n\r\n",
             431, "head-too-large"),
-        Abuse("a method that no path has", "BREW /features HTTP/1.1\r\nHost: a\r\n\r\n", 405, "method-not-allowed"),
-        Abuse("a method in small letters", "get /features HTTP/1.1\r\nHost: a\r\n\r\n", 405, "method-not-allowed"),
-        Abuse("an encoded slash", "GET /features%2Fprobe HTTP/1.1\r\nHost: a\r\n\r\n", 404, "not-found"),
-        Abuse("an encoded NUL", "GET /features%00 HTTP/1.1\r\nHost: a\r\n\r\n", 404, "not-found"),
-        Abuse("an encoded line end", "GET /problems/x%0D%0Ay HTTP/1.1\r\nHost: a\r\n\r\n", 404, "not-found"),
-        Abuse("a slash at the end", "GET /features/ HTTP/1.1\r\nHost: a\r\n\r\n", 404, "not-found"),
-        Abuse("an absolute target of another host", "GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n", 400, "bad-request"),
+        Abuse(
+            "a method that no path has", "BREW /features HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method-not-allowed"
+        ),
+        Abuse(
+            "a method in small letters", "get /features HTTP/1.1\r\nHost: localhost\r\n\r\n", 405, "method-not-allowed"),
+        Abuse("an encoded slash", "GET /features%2Fprobe HTTP/1.1\r\nHost: localhost\r\n\r\n", 404, "not-found"),
+        Abuse("an encoded NUL", "GET /features%00 HTTP/1.1\r\nHost: localhost\r\n\r\n", 404, "not-found"),
+        Abuse("an encoded line end", "GET /problems/x%0D%0Ay HTTP/1.1\r\nHost: localhost\r\n\r\n", 404, "not-found"),
+        Abuse("a slash at the end", "GET /features/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 404, "not-found"),
+        Abuse(
+            "an absolute target of another host", "GET http://b/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 400,
+            "bad-request"),
     ]
 
     @Test("is refused", arguments: abuses)
@@ -82,9 +87,9 @@ struct BadRequestTests {
                     return try connection.response(to: "GET").json(TestResponse.Problem.self)
                 }
             }
-            let read = try await problem("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n")
+            let read = try await problem("GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(read.type == "/problems/not-found" && read.instance == "/nowhere")
-            let unread = try await problem("GET /nowhere HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+            let unread = try await problem("GET /nowhere HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n")
             #expect(unread.type == "/problems/bad-request" && unread.instance == nil)
         }
     }

@@ -33,6 +33,13 @@ struct BadHead: Sendable, CustomTestStringConvertible {
         .lines("chunked, then identity", "Transfer-Encoding: chunked, identity", .ambiguousLength),
         .lines("chunked twice in a list", "Transfer-Encoding: chunked, chunked", .ambiguousLength),
         .lines("an empty coding", "Transfer-Encoding:", .ambiguousLength),
+        .lines("a blank after the coding", "Transfer-Encoding: chunked ", .ambiguousLength),
+        .lines("a tab after the coding", "Transfer-Encoding:\tchunked\t", .ambiguousLength),
+        .lines(
+            "blanks after the coding, before another field", "Transfer-Encoding: CHUNKED \t \r\nX: y", .ambiguousLength),
+        .lines("a blank and a comma after the coding", "Transfer-Encoding: chunked ,", .ambiguousLength),
+        .lines("a coding after a comma", "Transfer-Encoding: ,chunked", .ambiguousLength),
+        .lines("identity", "Transfer-Encoding: identity ", .ambiguousLength),
         .lines("an unknown coding", "Transfer-Encoding: gzip, chunked", .unknownTransferCoding, status: 501),
         .lines("another unknown coding", "Transfer-Encoding: xchunked", .unknownTransferCoding, status: 501),
         // Its lower case in Unicode is an ASCII k.
@@ -124,6 +131,27 @@ extension MicroHTTPSuites {
             }
         }
 
+        @Test(arguments: [
+            "Content-Length:5", "Content-Length: 5", "Content-Length: \t 5", "Transfer-Encoding:chunked",
+            "Transfer-Encoding: \t CHUNKED", "Content-Length: 5\r\nConnection: keep-alive ",
+            "Content-Length: 5\r\nExpect: 100-continue\t",
+        ])
+        func `A body ends for the library where it ends for us, whatever blanks its fields have`(_ framing: String)
+            async throws
+        {
+            let handler = TestHandler(receive: { _ in .accept(bodyLimit: 16) }) { request, exchange in
+                exchange.respond(.text("\(request.head.method) \(String(decoding: request.body, as: UTF8.self))"))
+            }
+            try await withServer(handler) { server in
+                let client = try RawClient(port: server.port)
+                let body = framing.contains("Transfer") ? "5\r\nhello\r\n0\r\n\r\n" : "hello"
+                try client.send("POST / HTTP/1.1\r\nHost: x\r\n\(framing)\r\n\r\n\(body)")
+                try client.send("GET /next HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(try client.response().body == "POST hello")
+                #expect(try client.response().body == "GET ")
+            }
+        }
+
         @Test func `Fields are found by lower-case name, trimmed, in order, as often as they were sent`() async throws {
             let seen = Lock<HeaderFields?>(nil)
             let handler = TestHandler { request, exchange in
@@ -147,6 +175,22 @@ extension MicroHTTPSuites {
                 #expect(!fields.contains("x-absent"))
                 #expect(fields["x-absent"] == nil)
                 #expect(fields.all.map(\.name) == ["HOST", "Accept", "X-Empty", "accept", "X-Umlaut"])
+            }
+        }
+
+        @Test(arguments: [
+            ("127.0.0.1:80", "127.0.0.1"), ("[::1]", "127.0.0.1"), ("192.0.2.1", "127.0.0.1"), ("x", "unknown"),
+        ])
+        func `The address that a request came to is told where Host is one`(_ host: String, _ local: String)
+            async throws
+        {
+            let handler = TestHandler { request, exchange in
+                exchange.respond(.text("\(request.head.peer) \(request.head.local)"))
+            }
+            try await withServer(handler) { server in
+                let client = try RawClient(port: server.port, from: 5)
+                try client.send("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+                #expect(try client.response().body == "127.0.0.5 \(local)")
             }
         }
 
@@ -195,6 +239,9 @@ extension MicroHTTPSuites {
             ("GET / HTTP/2.0\r\n\r\n", 505), ("GET / HTTP/0.9\r\n\r\n", 505), ("GET / HTTQ/1.1\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1, 1\r\n\r\n", 400),
+            ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 25 \r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n", 400),
+            ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 25\t\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n", 400),
+            ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: +25\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n", 400),
             ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n", 413),
             ("GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n", 400),
             ("GET / HTTP/1.1\r\nHost: x\r\nNa\u{0}me: v\r\n\r\n", 400),

@@ -32,7 +32,9 @@ struct ShopServer: Sendable {
         func authenticate(_ proof: IdentityProof) async throws -> Principal {
             let words = (proof.identity ?? "").split(separator: " ").map(String.init)
             guard let name = words.first else { throw AuthenticationError(.rejected, "There is no name.") }
-            let claims: [String: [String: ClaimValue]] = ["premium": ["tier": "premium"], "admin": ["role": "admin"]]
+            let claims: [String: [ClaimName: ClaimValue]] = [
+                "premium": ["tier": "premium"], "admin": ["role": "admin"],
+            ]
             return Principal(issuer: "test", subject: name, claims: claims[words.last ?? ""] ?? [:])
         }
     }

@@ -64,6 +64,11 @@ package final class Examination: Sendable {
                 "\(options.address) sends its clients to \(Readable.text(place)). Give doctor the address that they end up at."
             )
         }
+        guard answer.problem != "wrong-host" else {
+            throw Unreachable(
+                "The server behind \(options.address) refuses the Host that reaches it (421 wrong-host). Start it with --public-url \(options.address), and have the proxy pass Host on (nginx: proxy_set_header Host $http_host; Apache: ProxyPreserveHost On)."
+            )
+        }
         guard answer.status == 200, Wire.read(FeatureList.self, answer.body) != nil else {
             throw Unreachable(
                 "\(options.address) answers GET /features with \(Judge.words(exchange)), expected a list of features. Give the address of the server's root, and what the proxy asks for with --header."

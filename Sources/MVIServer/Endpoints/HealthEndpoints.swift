@@ -42,11 +42,11 @@ struct HealthEndpoints: Sendable {
     var all: [Route] {
         [
             // The process answers.
-            Route("reportLiveness", "/health/live") { _ in
+            Route("reportLiveness", "/health/live", takesAnyHost: true) { _ in
                 Response(
                     status: 200, fields: AnswerFields.momentaryJSON, body: .bytes(Array(#"{"status":"live"}"#.utf8)))
             },
-            Route("reportReadiness", .get, "/health/ready", .everyone(ready)),
+            Route("reportReadiness", .get, "/health/ready", takesAnyHost: true, .everyone(ready)),
         ]
     }
 

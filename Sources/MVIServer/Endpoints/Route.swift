@@ -43,6 +43,9 @@ final class Route: Sendable {
     let takesDamaged: Bool
     /// Whether it takes somebody whose principal's time is over, and credentials that a sign-in has replaced.
     let takesExpired: Bool
+    /// Whether it is answered under any name in `Host`, as health checks are: those who probe choose the name, and the
+    /// answer is the same for all.
+    let takesAnyHost: Bool
     /// How many bytes of body it takes.
     let bodyLimit: Int
     /// What a refusal depends on, beside the path; nil where no session is behind it.
@@ -54,7 +57,7 @@ final class Route: Sendable {
 
     init(
         _ name: String, _ method: Method, _ path: String, checkPath: PathCheck? = nil, bodyLimit: Int = 0,
-        takesDamaged: Bool = false, takesExpired: Bool = false, refusalsVary: String? = nil,
+        takesDamaged: Bool = false, takesExpired: Bool = false, takesAnyHost: Bool = false, refusalsVary: String? = nil,
         insteadOf: (@Sendable (Problem, Incoming) throws(Problem) -> Response)? = nil,
         cutOff: (@Sendable (Incoming, Problem) -> Problem)? = nil, _ access: Access
     ) {
@@ -66,6 +69,7 @@ final class Route: Sendable {
         self.bodyLimit = bodyLimit
         self.takesDamaged = takesDamaged
         self.takesExpired = takesExpired
+        self.takesAnyHost = takesAnyHost
         if case .session = access {
             self.refusalsVary = refusalsVary ?? AnswerFields.sessionVary
         } else {
@@ -76,7 +80,11 @@ final class Route: Sendable {
     }
 
     /// An endpoint that answers everyone the same way, whatever the head says.
-    convenience init(_ name: String, _ path: String, answer: @escaping @Sendable (Incoming) -> Response) {
-        self.init(name, .get, path, .everyone { incoming in { _, reply in reply.answer(answer(incoming)) } })
+    convenience init(
+        _ name: String, _ path: String, takesAnyHost: Bool = false, answer: @escaping @Sendable (Incoming) -> Response
+    ) {
+        self.init(
+            name, .get, path, takesAnyHost: takesAnyHost,
+            .everyone { incoming in { _, reply in reply.answer(answer(incoming)) } })
     }
 }

@@ -14,6 +14,11 @@ struct Router: Sendable {
         /// A method that the path does not have.
         case unknownMethod(allow: String)
         case unknownPath
+
+        /// Whether it is answered under any name.
+        var takesAnyHost: Bool {
+            if case .found(let endpoint, _, _) = self { endpoint.takesAnyHost } else { false }
+        }
     }
 
     /// The paths asked for most come first.

@@ -29,7 +29,7 @@ enum NodeAddress {
     }
 
     /// The machine's name, as `hostname` says it.
-    private static func machineName() -> String {
+    static func machineName() -> String {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "localhost" }
         let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }

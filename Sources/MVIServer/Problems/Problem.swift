@@ -75,7 +75,7 @@ package struct Problem: Error, Sendable {
         var fields = self.fields
         fields.append(ResponseField("Content-Type", "application/problem+json"))
         fields.append(ResponseField("Cache-Control", "no-store"))
-        fields.append(ResponseField("X-Content-Type-Options", "nosniff"))
+        fields += [AnswerFields.noSniff, AnswerFields.sameOrigin]
         // RFC 9110 section 15.5.2: a 401 says how to authenticate.
         if type.status == 401 { fields.append(ResponseField("WWW-Authenticate", "Bearer realm=\"mvi\"")) }
         var response = Response(status: type.status, fields: fields, body: .bytes(body(instance: instance)))

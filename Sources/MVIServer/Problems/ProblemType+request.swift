@@ -32,6 +32,14 @@ extension ProblemType {
         meaning: "The body did not arrive within the time that the server allows.",
         remedy: "Send the request again on a new connection. With an `Idempotency-Key` an intent runs once at most.")
 
+    static let wrongHost = ProblemType(
+        "wrong-host", 421, "The request was meant for another server",
+        meaning:
+            "`Host` names none of the server's addresses: the name of its `--public-url`, loopback names, the address "
+            + "that the request came to, and the one at which other nodes reach the server.",
+        remedy: "Use one of these. Start the server with the `--public-url` under which browsers reach it, and have a "
+            + "proxy pass `Host` on as it came.")
+
     static let bodyTooLarge = ProblemType(
         "body-too-large", 413, "The body is too large",
         meaning: "The body has more bytes than the server takes.",

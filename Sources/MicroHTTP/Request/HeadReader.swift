@@ -82,9 +82,16 @@ enum HeadReader {
         return HeadCheck.framing(fields, isHTTP10: isHTTP10).map { framing in
             let head = RequestHead(
                 method: String(decoding: method, as: UTF8.self), path: target.path, query: target.query,
-                isHTTP10: isHTTP10, fields: fields, peer: PeerAddress(cmhd_peer(raw.connection)))
+                isHTTP10: isHTTP10, fields: fields, peer: PeerAddress(cmhd_peer(raw.connection)),
+                local: isAddress(fields.bytes(of: "host"))
+                    ? PeerAddress(localOf: cmhd_socket(raw.connection)) : .unknown)
             return (head, framing)
         }
+    }
+
+    /// Whether a `Host` may be an IP address: to ask the system for the socket's own one costs a call.
+    private static func isAddress(_ host: ArraySlice<UInt8>?) -> Bool {
+        host?.first.map { $0.isDigit || $0 == UInt8(ascii: "[") } ?? false
     }
 
     /// Whether every byte of the block is part of the line, a name, a value, or the one separator due there.

@@ -20,13 +20,16 @@ package final class RequestHead: Sendable {
     /// Where the request came from.
     package let peer: PeerAddress
 
+    /// The server's own address at which the request came; unknown unless its `Host` is an IP address.
+    package let local: PeerAddress
+
     /// The peer's address as text, without port, as a proxy's allow-list would write it. Made anew at each call.
     package var remoteAddress: String { peer.description }
 
     /// A head from its parts.
     package init(
         method: String, path: [UInt8], query: [UInt8]? = nil, isHTTP10: Bool = false,
-        fields: HeaderFields = HeaderFields([]), peer: PeerAddress = .unknown
+        fields: HeaderFields = HeaderFields([]), peer: PeerAddress = .unknown, local: PeerAddress = .unknown
     ) {
         self.method = method
         self.path = path
@@ -34,5 +37,6 @@ package final class RequestHead: Sendable {
         self.isHTTP10 = isHTTP10
         self.fields = fields
         self.peer = peer
+        self.local = local
     }
 }

@@ -56,6 +56,17 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The address of a socket's own end.
+    init(localOf descriptor: Int32) {
+        var address = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        self = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                getsockname(descriptor, $0, &size) == 0 ? PeerAddress($0) : .unknown
+            }
+        }
+    }
+
     /// `192.0.2.1`, `2001:db8::1` (RFC 5952), or `unknown`.
     package var description: String {
         switch family {
