@@ -1,6 +1,7 @@
-import JSONDelta
 import Testing
 import WireJSON
+
+@testable import JSONDelta
 
 @Suite struct DiffTests {
     private func bytes(_ value: RandomDocument.Value) -> [UInt8] { Array(RandomDocument.text(value).utf8) }
@@ -178,5 +179,36 @@ import WireJSON
         }
         #expect(JSONPatch.diff(from: [], to: old) == nil)
         #expect(MergePatch.diff(from: old, to: []) == nil)
+    }
+
+    @Test(
+        "Names whose escapes are cut short are read up to their end",
+        arguments: [#"{"\uÓÝ":1}"#, #"{"\u00":1}"#, #"{"\ud800":1}"#, #"{"\ud800\u00":1}"#, #"{"\ud800ABCDEF":1}"#])
+    func cutEscapes(text: String) {
+        for other in [#"{"a\"":2}"#, text] {
+            _ = patch(text, other)
+            _ = patch(other, text)
+            _ = merge(text, other)
+            _ = merge(other, text)
+        }
+    }
+
+    @Test("Elements that are long and alike are compared in a bounded number of bytes, and the patch is right")
+    func alikeElements() throws {
+        // Each pair differs in its last bytes only, and no two of both lists are the same.
+        func list(_ mark: String, _ count: Int) -> [UInt8] {
+            let same = String(repeating: "a", count: 2_000)
+            let elements = (0..<count).map { "\"\(same)\(mark)\(1_000 + $0)\"" }
+            return Array("[\(elements.joined(separator: ","))]".utf8)
+        }
+        let (old, new) = (list("x", 300), list("y", 290))
+        var difference = try #require(ListDifference(TextPair(old, new), 0, 0))
+        let limit = difference.bytesLeft
+        _ = difference.kept(TextPair(old, new))
+        // The last comparison may go beyond it by one element.
+        #expect(difference.bytesLeft <= 0 && difference.bytesLeft > -2_100)
+        #expect(limit == 8 * (old.count + new.count))
+        let patch = try #require(JSONPatch.diff(from: old, to: new))
+        #expect(try JSONPatch.apply(patch, to: old) == new)
     }
 }

@@ -84,6 +84,8 @@ enum EscapedText {
                 index += 1
                 continue
             }
+            // Beyond its end, and where half a character is missing, nothing is read: not every text has passed the scanner.
+            guard index + 1 < raw.endIndex else { break }
             let letter = raw[index + 1]
             index += 2
             switch letter {
@@ -93,11 +95,12 @@ enum EscapedText {
             case UInt8(ascii: "r"): text.append(0x0D)
             case UInt8(ascii: "t"): text.append(0x09)
             case UInt8(ascii: "u"):
+                guard index + 4 <= raw.endIndex else { return text }
                 var value = UInt32(codeUnit(raw[index..<index + 4]))
                 index += 4
-                if 0xD800..<0xDC00 ~= value {
+                if 0xD800..<0xDC00 ~= value, index + 6 <= raw.endIndex {
                     // The scanner has seen that the other half follows.
-                    value = 0x10000 + (value - 0xD800) << 10 + (UInt32(codeUnit(raw[index + 2..<index + 6])) - 0xDC00)
+                    value = 0x10000 + (value - 0xD800) << 10 + UInt32(codeUnit(raw[index + 2..<index + 6])) & 0x3FF
                     index += 6
                 }
                 append(scalar: value, to: &text)
