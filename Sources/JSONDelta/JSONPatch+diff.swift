@@ -101,7 +101,7 @@ private struct PatchWriter {
     }
 
     private mutating func writeArray(_ old: Int, _ new: Int) -> Ends? {
-        guard let list = ListDifference(texts, old, new) else { return nil }
+        guard var list = ListDifference(texts, old, new) else { return nil }
         var place = 0
         var (one, two) = (0, 0)
         for (oldPlace, newPlace) in list.kept(texts) {

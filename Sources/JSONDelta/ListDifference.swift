@@ -8,6 +8,10 @@ struct ListDifference {
     /// For each element of `new` the one of `old` with the same text, where that was seen on the way.
     private var seen: [Int] = []
 
+    /// Bytes that may still be compared of runs that are not the same: eight times both texts. Elements that are long and
+    /// alike would else be compared as often as there are steps.
+    private(set) var bytesLeft: Int
+
     /// Steps of comparing runs that are not the same; the rest is compared in pairs.
     private static let stepLimit = 1 << 20
     /// How many elements may come and go to be found.
@@ -17,6 +21,7 @@ struct ListDifference {
     init?(_ texts: TextPair, _ oldArray: Int, _ newArray: Int) {
         guard let (old, oldEnd) = texts.old.elements(at: oldArray) else { return nil }
         (self.old, self.oldEnd) = (old, oldEnd)
+        bytesLeft = 8 * (texts.old.bytes.count + texts.new.bytes.count)
         var place = newArray + 1
         // The old element that is expected next, and how many new ones came since that are others.
         var (expected, others) = (0, 0)
@@ -39,8 +44,18 @@ struct ListDifference {
         seen[two] == one || texts.areEqual(old[one], new[two])
     }
 
+    /// The same, of bytes that are left to compare.
+    private mutating func isSameWithinLimit(_ texts: TextPair, _ one: Int, _ two: Int) -> Bool {
+        if seen[two] == one { return true }
+        let (before, after) = (old[one], new[two])
+        guard before.count == after.count else { return false }
+        let same = texts.sameBytes(before.lowerBound, after.lowerBound, count: before.count)
+        bytesLeft -= same + 8
+        return same == before.count
+    }
+
     /// The pairs of places of elements that stay, in order.
-    func kept(_ texts: TextPair) -> [(Int, Int)] {
+    mutating func kept(_ texts: TextPair) -> [(Int, Int)] {
         var start = 0
         let shorter = min(old.count, new.count)
         while start < shorter, isSame(texts, start, start) { start += 1 }
@@ -52,8 +67,9 @@ struct ListDifference {
         return pairs
     }
 
-    /// E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), section 4, up to a number of changes.
-    private func middle(_ texts: TextPair, _ one: Range<Int>, _ two: Range<Int>) -> [(Int, Int)] {
+    /// E. Myers, "An O(ND) Difference Algorithm and Its Variations" (1986), section 4, up to a number of changes
+    /// and of bytes.
+    private mutating func middle(_ texts: TextPair, _ one: Range<Int>, _ two: Range<Int>) -> [(Int, Int)] {
         let (rows, columns) = (one.count, two.count)
         guard rows > 0, columns > 0 else { return [] }
         let limit = min(rows + columns, Self.changeLimit, Self.stepLimit / (rows + columns))
@@ -68,8 +84,9 @@ struct ListDifference {
                 let (lower, upper) = (furthest[limit + diagonal], furthest[limit + diagonal + 2])
                 var row = Self.isAddition(diagonal, changes, lower, upper) ? upper : lower + 1
                 while row < rows, row - diagonal < columns,
-                    isSame(texts, one.lowerBound + row, two.lowerBound + row - diagonal)
+                    isSameWithinLimit(texts, one.lowerBound + row, two.lowerBound + row - diagonal)
                 { row += 1 }
+                guard bytesLeft > 0 else { return [] }
                 furthest[limit + diagonal + 1] = row
                 guard row != rows || row - diagonal != columns else {
                     return Self.pairs(trace, rows, columns).map { (one.lowerBound + $0, two.lowerBound + $1) }

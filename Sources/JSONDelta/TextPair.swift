@@ -23,6 +23,11 @@ struct TextPair {
 
     private func areEqual(_ one: Int, _ two: Int, count: Int) -> Bool {
         guard one + count <= old.bytes.count, two + count <= new.bytes.count else { return false }
+        return sameBytes(one, two, count: count) == count
+    }
+
+    /// How many bytes two pieces inside the texts have in common at their beginning, or up to seven less.
+    func sameBytes(_ one: Int, _ two: Int, count: Int) -> Int {
         let (first, second) = (old.bytes.span.bytes, new.bytes.span.bytes)
         var offset = 0
         // Eight bytes at a time.
@@ -30,14 +35,14 @@ struct TextPair {
             guard
                 first.unsafeLoadUnaligned(fromByteOffset: one + offset, as: UInt64.self)
                     == second.unsafeLoadUnaligned(fromByteOffset: two + offset, as: UInt64.self)
-            else { return false }
+            else { return offset }
             offset += 8
         }
         while offset < count {
-            guard old.bytes[one + offset] == new.bytes[two + offset] else { return false }
+            guard old.bytes[one + offset] == new.bytes[two + offset] else { return offset }
             offset += 1
         }
-        return true
+        return count
     }
 
     /// For each member of the newer object the place of the older one's with that name, if it has one.
