@@ -32,8 +32,8 @@ extension Engine {
     }
 
     /// Whether another session may be kept, as far as this process knows.
-    func hasRoom() -> Bool {
-        let limit = options.sessionLimit
+    func hasRoom(for session: SessionRecord) -> Bool {
+        let limit = session.limit(ofAll: options.sessionLimit)
         return withSessions { $0.count.map { $0 < limit } ?? true }
     }
 
@@ -162,6 +162,7 @@ struct Expiry: Sendable {
     /// Those of the last step.
     private(set) var removed: [SessionKey] = []
     private(set) var isFirst = true
+    private var usedFor: Duration?
     private var hasTombstones = true
     private var hasSessions = true
 
@@ -170,20 +171,26 @@ struct Expiry: Sendable {
         (self.tombstoneUntil, self.limit) = (tombstoneUntil, limit)
     }
 
+    /// Only anonymous sessions that were used no longer than so, and no tombstones.
+    init(lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int) {
+        self.init(lastSeenBefore: lastSeenBefore, now: .zero, tombstoneUntil: tombstoneUntil, limit: limit)
+        (self.usedFor, hasTombstones) = (usedFor, false)
+    }
+
     var isOver: Bool { !hasTombstones && !hasSessions }
 
     /// Takes a step, and commits it.
     mutating func takeStep(in transaction: WriteTransaction, _ sql: Statements, _ options: PostgresOptions) throws {
         isFirst = false
         let limit = max(0, min(options.stepSessions, limit - count))
-        var first = [sql.lockUnused(since: lastSeenBefore, limit: limit)]
+        var first = [sql.lockUnused(since: lastSeenBefore, usedFor: usedFor, limit: limit)]
         if hasTombstones { first.append(sql.dropTombstones(now: now, limit: 512)) }
         let results = try transaction.run(first)
         let sessions = try results[0].map { row in try row.key(0) }
         var last: [PostgresStatement] = []
         if !sessions.isEmpty {
             last =
-                sql.expire(sessions, lastSeenBefore: lastSeenBefore)
+                sql.expire(sessions, lastSeenBefore: lastSeenBefore, usedFor: usedFor)
                 + sql.removeRest(of: sessions, tombstoneUntil: tombstoneUntil)
         }
         if hasTombstones, results[1].affected < 512, options.sessionLimit < .max {

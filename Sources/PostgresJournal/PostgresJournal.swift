@@ -94,7 +94,7 @@ public final class PostgresJournal: SharedJournal {
         let tokens = [session.tokenHash] + (credential.map { [$0.token] } ?? [])
         var keys = tokens.map { ChainKey.token($0) } + [.id(session.id)]
         if session.isShared, let subject = session.subject { keys.append(.shared(SubjectBytes(subject))) }
-        guard engine.hasRoom() else { return engine.refuse(.tooManyKept, done) }
+        guard engine.hasRoom(for: session) else { return engine.refuse(.tooManyKept, done) }
         let statement = engine.statements.create(session, credential)
         let write = Write(
             work: .statement(statement) { [engine] rows, news in
@@ -173,6 +173,14 @@ public final class PostgresJournal: SharedJournal {
     ) {
         engine.step(
             Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
+    }
+
+    public func reclaim(
+        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        engine.step(
+            Expiry(lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit), done
+        )
     }
 
     // MARK: Reading

@@ -117,6 +117,15 @@ public final class SQLiteJournal: Journal {
                 tombstoneLimit: engine.options.sessionLimit), done)
     }
 
+    public func reclaim(
+        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        engine.step(
+            Expiry(
+                lastSeenBefore: lastSeenBefore, now: .zero, tombstoneUntil: tombstoneUntil, limit: limit,
+                tombstoneLimit: engine.options.sessionLimit, usedFor: usedFor, hasTombstones: false), done)
+    }
+
     // MARK: Reading
 
     public func secret(done: @escaping Done<JournalSecret>) {

@@ -24,7 +24,8 @@ public protocol Journal: Sendable {
     ///
     /// Fails with `StoreError.Code.exists` if there is a session with its id, a session or a credential with one of the
     /// tokens, or, for a session that is shared, a shared one of its subject; with `gone` if one of the tokens is
-    /// remembered as ended; with `tooManySessions` if as many sessions are kept as may be.
+    /// remembered as ended; with `tooManySessions` if as many sessions are kept as may be: a sixteenth of them is for
+    /// sessions with a subject.
     func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>)
 
     /// Changes who may use a session: all of the change is kept or nothing.
@@ -62,6 +63,16 @@ public protocol Journal: Sendable {
     /// - Parameter tombstoneUntil: how long the tokens of those are remembered: time since 1970.
     func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>)
+
+    /// Forgets anonymous sessions without reminders that were used only for a short time and not lately: at most `limit`.
+    /// Hands over how many it were. A journal that does not know forgets none.
+    ///
+    /// - Parameters:
+    ///   - lastSeenBefore: the time since 1970 since which they were not used.
+    ///   - usedFor: the longest time from their beginning to their last use.
+    ///   - tombstoneUntil: how long their tokens are remembered: time since 1970.
+    func reclaim(
+        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>)
 
     /// What a token names, without the states of its stores: the session that it is the own token of, or that has a
     /// credential with it.
@@ -108,6 +119,12 @@ public protocol Journal: Sendable {
 }
 
 extension Journal {
+    public func reclaim(
+        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        done(.success(0))
+    }
+
     public func measure(by meter: any JournalMeter) {}
 
     /// Keeps a new session that is anonymous.

@@ -32,7 +32,7 @@ struct MemoryDirectory {
         guard sessionTokens.allSatisfy({ tombstones[$0] == nil }) else { return .failure(.sessionGone) }
         let subject = session.subject.map(SubjectBytes.init)
         if session.isShared, let subject, shared[subject] != nil { return .failure(.sharedExists) }
-        guard ids.count < limit else { return .failure(.tooManyKept) }
+        guard ids.count < session.limit(ofAll: limit) else { return .failure(.tooManyKept) }
         lastKey += 1
         let key = SessionKey(lastKey)
         for token in sessionTokens { tokens[token] = key }

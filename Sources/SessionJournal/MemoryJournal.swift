@@ -115,6 +115,26 @@ public final class MemoryJournal: Journal {
         done(.success(count))
     }
 
+    public func reclaim(
+        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        let isReclaimed: (MemorySession) -> Bool = { session in
+            session.record.subject == nil && session.reminders.isEmpty && session.record.lastSeen < lastSeenBefore
+                && session.record.lastSeen - session.record.created <= usedFor
+        }
+        var found: [(key: SessionKey, seen: Duration)] = []
+        for shard in shards {
+            found += shard.withLock { shard in
+                shard.sessions.lazy.filter { isReclaimed($0.value) }.map { ($0.key, $0.value.record.lastSeen) }
+            }
+        }
+        var count = 0
+        for (key, _) in found.sorted(by: { $0.seen < $1.seen }).prefix(limit) {
+            if remove(key, tombstoneUntil: tombstoneUntil, if: isReclaimed) { count += 1 }
+        }
+        answer(count, done)
+    }
+
     private func expire(
         _ shard: Lock<MemoryShard>, lastSeenBefore: Duration, tombstoneUntil: Duration, limit: Int
     ) -> Int {

@@ -56,6 +56,10 @@ public struct SessionRecord: Sendable, Hashable {
         set { owner = newValue.map { .subject($0) } }
     }
 
+    /// How many sessions may be there already for this one to be kept, where so many may be in all: a sixteenth is for those
+    /// with a subject.
+    package func limit(ofAll limit: Int) -> Int { subject == nil ? limit - limit / 16 : limit }
+
     /// Keeps a subject outside the record: most sessions have none, and a journal in memory has a record for each.
     private indirect enum Owner: Sendable, Hashable { case subject(Subject) }
 

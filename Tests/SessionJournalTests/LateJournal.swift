@@ -69,6 +69,16 @@ final class LateJournal: Journal {
         }
     }
 
+    func reclaim(
+        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        later(done) { [kept] in
+            kept.reclaim(
+                lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit,
+                done: done)
+        }
+    }
+
     func load(
         _ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>
     ) {

@@ -208,6 +208,14 @@ public final class HeldJournal: Journal {
             lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
     }
 
+    public func reclaim(
+        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        if let trouble { return done(.failure(trouble)) }
+        kept.reclaim(
+            lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
+    }
+
     public func load(
         _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
     ) {

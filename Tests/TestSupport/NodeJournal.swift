@@ -174,6 +174,16 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
+    public func reclaim(
+        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
+    ) {
+        reach(done) {
+            kept.reclaim(
+                lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit,
+                done: done)
+        }
+    }
+
     public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
         reach(done) { kept.load(token, now: now, done: done) }
     }

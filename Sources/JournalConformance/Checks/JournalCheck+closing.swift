@@ -20,6 +20,7 @@ extension JournalCheck {
             let touch = SessionTouch(session: log.key, lastSeen: Sample.later, written: [])
             #expect(try await journal.touch([touch]).failure == .closed)
             #expect(try await journal.expire(lastSeenBefore: .zero, limit: 1).failure == .closed)
+            #expect(try await journal.reclaim(lastSeenBefore: .zero, usedFor: .zero, limit: 1).failure == .closed)
             #expect(try await journal.load(log.record.tokenHash).failure == .closed)
             #expect(try await journal.load(log.key, since: .empty).failure == .closed)
             #expect(try await journal.loadStores([Sample.counter], of: log.key).failure == .closed)

@@ -23,6 +23,52 @@ extension JournalCheck {
             #expect(try await journal.stored(young).record == young.record)
             #expect(try await journal.expire(lastSeenBefore: limit, limit: 10).get() == 0)
         },
+        JournalCheck("anonymous sessions that were used once, and not lately, are reclaimed, and no others") {
+            journal in
+            let (limit, brief) = (Sample.start + .seconds(100), Duration.seconds(10))
+            let once = try await journal.newLog()
+            var appended = try await journal.newLog()
+            try await journal.commit(appended.batch(.made(), time: Sample.start + brief), to: &appended)
+            var longer = try await journal.newLog()
+            try await journal.commit(longer.batch(.made(), time: Sample.start + .seconds(11)), to: &longer)
+            let touched = try await journal.newLog(Sample.session(lastSeen: Sample.start + .seconds(11)))
+            let young = try await journal.newLog(Sample.session(created: limit, lastSeen: limit))
+            var reminded = try await journal.newLogWithStore()
+            try await journal.commit(reminded.batch(reminders: [.set(reminded.reminder("a"))]), to: &reminded)
+            let signedIn = try await journal.newSignedIn([.sample(1)])
+            try await journal.reload()
+            #expect(try await journal.reclaim(lastSeenBefore: limit, usedFor: brief, limit: 10).get() == 2)
+            try await journal.reload()
+            for log in [once, appended] {
+                #expect(try await journal.load(log.record.tokenHash).get().isEnded)
+                #expect(try await journal.export(log.record.id).get() == nil)
+            }
+            for log in [longer, touched, young, reminded, signedIn] { _ = try await journal.stored(log) }
+            #expect(try await journal.reclaim(lastSeenBefore: limit, usedFor: brief, limit: 10).get() == 0)
+        },
+        JournalCheck("at most so many are reclaimed, those first that were unused for longest") { journal in
+            var logs: [Log] = []
+            for number in 0..<60 {
+                let time = Sample.start + .milliseconds(number)
+                // Most were used for too long.
+                let created = number % 3 == 0 ? time : time - .seconds(60)
+                logs.append(try await journal.newLog(Sample.session(created: created, lastSeen: time)))
+            }
+            var counts: [Int] = []
+            for limit in [7, 1, 40] {
+                let reclaimed = try await journal.reclaim(
+                    lastSeenBefore: Sample.later, usedFor: .seconds(10), limit: limit)
+                counts.append(try reclaimed.get())
+                if limit == 7 {
+                    try await journal.reload()
+                    for number in [0, 3, 18] {
+                        #expect(try await journal.load(logs[number].record.tokenHash).get().isEnded)
+                    }
+                    _ = try await journal.stored(logs[21])
+                }
+            }
+            #expect(counts == [7, 1, 12])
+        },
         JournalCheck("a step of expiry takes at most as many as it may, and says how many it took") { journal in
             for _ in 0..<150 { _ = try await journal.newLog() }
             let young = try await journal.newLog(Sample.session(lastSeen: Sample.muchLater))

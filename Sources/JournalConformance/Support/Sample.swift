@@ -15,11 +15,11 @@ enum Sample {
     /// A new session; its id and token are random unless they are given.
     static func session(
         id: String? = nil, token: TokenHash? = nil, credential: SessionCredential = .bearer,
-        lastSeen: Duration = start, subject: Subject? = nil, isShared: Bool = false
+        created: Duration = start, lastSeen: Duration = start, subject: Subject? = nil, isShared: Bool = false
     ) -> SessionRecord {
         SessionRecord(
             id: id ?? "s\(UInt64.random(in: .min ... .max))", tokenHash: token ?? tokenHash(),
-            epoch: "k\(UInt64.random(in: .min ... .max))", credential: credential, created: start, lastSeen: lastSeen,
+            epoch: "k\(UInt64.random(in: .min ... .max))", credential: credential, created: created, lastSeen: lastSeen,
             subject: subject, isShared: isShared)
     }
 

@@ -109,6 +109,16 @@ final class TestedJournal: Sendable {
         }.value
     }
 
+    func reclaim(
+        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration = Sample.muchLater, limit: Int
+    ) async throws -> Result<Int, StoreError> {
+        try await start("reclaim") {
+            $0.reclaim(
+                lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit, done: $1
+            )
+        }.value
+    }
+
     func load(_ token: TokenHash, now: Duration = Sample.later) async throws -> Result<SessionLoad, StoreError> {
         try await start("load") { $0.load(token, now: now, done: $1) }.value
     }

@@ -150,29 +150,39 @@ extension Statements {
     }
 
     /// Locks the heads of sessions that seem to be unused.
-    func lockUnused(since time: Duration, limit: Int) -> PostgresStatement {
-        PostgresStatement(
+    ///
+    /// - Parameter usedFor: nil for all; else only anonymous ones that were used no longer.
+    func lockUnused(since time: Duration, usedFor: Duration?, limit: Int) -> PostgresStatement {
+        let briefly = usedFor == nil ? "" : "AND issuer IS NULL AND noted - created <= $3"
+        return PostgresStatement(
             """
             SELECT key FROM \(schema).heads WHERE key = ANY (ARRAY(
-                SELECT key FROM \(schema).sessions WHERE noted < $1 AND NOT reminded ORDER BY noted, key LIMIT $2))
+                SELECT key FROM \(schema).sessions WHERE noted < $1 AND NOT reminded \(briefly)
+                ORDER BY noted, key LIMIT $2))
             ORDER BY key FOR NO KEY UPDATE
-            """, [.time(time), .int8(Int64(limit))])
+            """, [.time(time), .int8(Int64(limit))] + (usedFor.map { [.time($0)] } ?? []))
     }
 
     /// Of sessions whose heads are locked: notes when those that were used after all were, and removes the others' rows;
     /// returns these.
-    func expire(_ sessions: [SessionKey], lastSeenBefore time: Duration) -> [PostgresStatement] {
-        let values: [PostgresValue] = [.int8s(sessions.map(\.number)), .time(time)]
+    func expire(
+        _ sessions: [SessionKey], lastSeenBefore time: Duration, usedFor: Duration?
+    ) -> [PostgresStatement] {
+        let values: [PostgresValue] =
+            [.int8s(sessions.map(\.number)), .time(time)] + (usedFor.map { [.time($0)] } ?? [])
+        let usedLonger = usedFor == nil ? "" : "OR h.seen - s.created > $3"
+        let usedBriefly = usedFor == nil ? "" : "AND s.issuer IS NULL AND h.seen - s.created <= $3"
         return [
             PostgresStatement(
                 """
                 UPDATE \(schema).sessions AS s SET noted = h.seen FROM \(schema).heads AS h
-                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen >= $2
+                WHERE s.key = ANY ($1) AND h.key = s.key AND (h.seen >= $2 \(usedLonger))
                 """, values),
             PostgresStatement(
                 """
                 DELETE FROM \(schema).sessions AS s USING \(schema).heads AS h
-                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen < $2 AND NOT s.reminded RETURNING s.key
+                WHERE s.key = ANY ($1) AND h.key = s.key AND h.seen < $2 AND NOT s.reminded \(usedBriefly)
+                RETURNING s.key
                 """, values),
         ]
     }

@@ -30,7 +30,7 @@ extension JournalDatabase {
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING
             """, values)
         guard changes == 1 else { return .failure(.sessionExists) }
-        guard count < limit else {
+        guard count < session.limit(ofAll: limit) else {
             try connection.execute("DELETE FROM sessions WHERE key = ?", [.integer(connection.lastInsertedRow)])
             return .failure(.tooManyKept)
         }
@@ -102,16 +102,13 @@ extension JournalDatabase {
             tombstoneCount = tombstoneCount.map { $0 - Int(count) }
         }
         guard expiry.hasSessions else { return }
+        if let usedFor = expiry.usedFor { return try reclaim(&expiry, usedFor, sessions) }
         let limit = max(0, min(sessions, expiry.limit - expiry.count))
         let candidates = try connection.query(
             Self.unusedSQL, [.time(expiry.lastSeenBefore), .integer(limit)]
         ) { row in (SessionKey(try row.integer(0)), try row.integer(1)) }
         for (index, (session, lastSeen)) in candidates.enumerated() {
-            // An append notes its time in its store's row only.
-            let time = try connection.first(
-                "SELECT max(time) FROM stores WHERE \(Connection.ofSession)", [.integer(session.number)]
-            ) { row in try row.optionalInteger(0) }
-            let newest = Duration.nanoseconds(max(lastSeen, (time ?? nil) ?? lastSeen))
+            let newest = try lastUse(of: session, seen: lastSeen)
             if newest < expiry.lastSeenBefore {
                 try remove(session, tombstoneUntil: expiry.tombstoneUntil, limit: expiry.tombstoneLimit)
                 expiry.count += 1
@@ -123,6 +120,46 @@ extension JournalDatabase {
         }
         expiry.hasSessions = candidates.count == limit && expiry.count < expiry.limit
     }
+
+    /// An append notes its time in its store's row only.
+    private func lastUse(of session: SessionKey, seen: Int64) throws -> Duration {
+        let time = try connection.first(
+            "SELECT max(time) FROM stores WHERE \(Connection.ofSession)", [.integer(session.number)]
+        ) { row in try row.optionalInteger(0) }
+        return .nanoseconds(max(seen, (time ?? nil) ?? seen))
+    }
+
+    /// Looks at the next sessions, those that were unused for longest first, for anonymous ones that were used shortly.
+    private func reclaim(_ expiry: inout Expiry, _ usedFor: Duration, _ sessions: Int) throws {
+        let candidates = try connection.query(
+            Self.brieflyUsedSQL,
+            [.time(expiry.lastSeenBefore), .integer(expiry.after.seen), .integer(expiry.after.key), .integer(sessions)]
+        ) { row in
+            (
+                key: try row.integer(0), seen: try row.integer(1), created: try row.integer(2),
+                isAnonymous: try row.integer(3) != 0
+            )
+        }
+        for candidate in candidates where expiry.count < expiry.limit {
+            expiry.after = (candidate.seen, candidate.key)
+            guard candidate.isAnonymous, .nanoseconds(candidate.seen - candidate.created) <= usedFor else { continue }
+            let session = SessionKey(candidate.key)
+            let last = try lastUse(of: session, seen: candidate.seen)
+            if last < expiry.lastSeenBefore, last - .nanoseconds(candidate.created) <= usedFor {
+                try remove(session, tombstoneUntil: expiry.tombstoneUntil, limit: expiry.tombstoneLimit)
+                expiry.count += 1
+            } else {
+                try note(session, seen: last)
+            }
+        }
+        expiry.hasSessions = candidates.count == sessions && expiry.count < expiry.limit
+    }
+
+    private static let brieflyUsedSQL =
+        """
+        SELECT key, last_seen, created, issuer IS NULL FROM sessions
+        WHERE last_seen < ?1 AND reminded = 0 AND (last_seen, key) > (?2, ?3) ORDER BY last_seen, key LIMIT ?4
+        """
 
     /// Sessions without reminders that seem to be unused; the index has no others.
     static let unusedSQL =
@@ -171,6 +208,10 @@ struct Expiry: Sendable {
     let tombstoneUntil: Duration
     let limit: Int
     let tombstoneLimit: Int
+    /// Nil for all that are unused; else only anonymous sessions that were used no longer.
+    var usedFor: Duration?
+    /// The session that was looked at last of these.
+    var after = (seen: Int64.min, key: Int64.min)
     /// How many sessions it has removed.
     var count = 0
     var hasTombstones = true
