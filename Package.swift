@@ -67,6 +67,8 @@ let package = Package(
     targets: [
         // The one lock; nothing else may be `@unchecked Sendable` outside the C borders.
         .target(name: "Locking", swiftSettings: settings),
+        // Where clients come from, and how what is bounded is shared between their networks.
+        .target(name: "Networks", dependencies: ["Locking"], swiftSettings: settings),
 
         // Pure code: no I/O, no HTTP.
         .target(
@@ -105,8 +107,8 @@ let package = Package(
         .target(
             name: "Sessions",
             dependencies: [
-                "MVI", "WireJSON", "JSONDelta", "EventStream", "SessionJournal", "Locking", metrics, crypto, deque,
-                logging, tracing,
+                "MVI", "WireJSON", "JSONDelta", "EventStream", "SessionJournal", "Locking", "Networks", metrics, crypto,
+                deque, logging, tracing,
             ],
             swiftSettings: settings),
 
@@ -115,7 +117,7 @@ let package = Package(
             name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
         .target(
             name: "MicroHTTP",
-            dependencies: ["CMicroHTTPD", "Locking", logging],
+            dependencies: ["CMicroHTTPD", "Locking", "Networks", logging],
             swiftSettings: settings),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "SQLite", dependencies: ["CSQLite", "Locking"], swiftSettings: settings),
@@ -141,8 +143,10 @@ let package = Package(
         .target(
             name: "MVIServer",
             dependencies: [
-                "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "WireJSON", "EventStream", "Locking",
-                "CResources", "PrometheusMetrics", "Schema", arguments, configuration, metrics, crypto, logging,
+                "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "Networks", "WireJSON",
+                "EventStream",
+                "Locking", "CResources", "PrometheusMetrics", "Schema", arguments, configuration, metrics, crypto,
+                logging,
                 lifecycle, tracing,
             ],
             swiftSettings: settings),
@@ -314,7 +318,8 @@ let package = Package(
                 "WireJSON", logging,
             ],
             swiftSettings: settings),
-        .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP"], swiftSettings: settings),
+        .testTarget(name: "NetworksTests", dependencies: ["Networks", "Locking"], swiftSettings: settings),
+        .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP", "Networks"], swiftSettings: settings),
         .testTarget(name: "SQLiteTests", dependencies: ["SQLite"], swiftSettings: settings),
         // A disk that fails when a test says so, as a layer under SQLite.
         .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/CFaultyDisk"),
@@ -336,8 +341,8 @@ let package = Package(
             name: "MVIServerTests",
             dependencies: [
                 "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream", "JSONDelta",
-                "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "NodeTransport", "SessionJournal", "Sessions",
-                "WireJSON", "PrometheusMetrics", crypto,
+                "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "Networks", "NodeTransport", "SessionJournal",
+                "Sessions", "WireJSON", "PrometheusMetrics", crypto,
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), logging, yaml,
             ],
             swiftSettings: settings),

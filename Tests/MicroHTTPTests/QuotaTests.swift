@@ -1,3 +1,4 @@
+import Networks
 import Testing
 
 @testable import MicroHTTP
@@ -59,12 +60,110 @@ extension MicroHTTPSuites {
             // The system gives the number of a closed descriptor to the next connection.
             for _ in 1...10 { #expect(connections.accepted(7, address)) }
             #expect(connections.count == 1)
-            connections.started(7)
+            let served = connections.started(7)
             #expect(connections.accepted(8, address))
             #expect(!connections.accepted(9, address))
-            connections.closed(address)
             connections.refused(8)
+            #expect(connections.count == 1)
+            withExtendedLifetime(served) {}
+        }
+
+        @Test func `A connection that is served counts as long as its place is held`() {
+            let connections = Connections(HTTPServerConfiguration())
+            do {
+                #expect(connections.accepted(7, PeerAddress("192.0.2.1") ?? .unknown))
+                let served = connections.started(7)
+                #expect(connections.count == 1)
+                withExtendedLifetime(served) {}
+            }
             #expect(connections.count == 0)
+        }
+
+        @Test func `When few connections are left, one of the address that has most ends for one of another`()
+            async throws
+        {
+            try await withServer(TestHandler.echo, configure: { $0.connectionLimit = 32 }) { server in
+                // Silent, in the middle of a head, and idle after an answer.
+                let many = try (0..<24).map { number in
+                    let client = try RawClient(port: server.port, from: 2)
+                    if number % 3 == 1 { try client.send("GET / HTTP/1.1\r\nHo") }
+                    if number % 3 == 2 {
+                        try client.send(Self.request)
+                        #expect(try client.response().status == 200)
+                    }
+                    return client
+                }
+                let some = try (0..<6).map { _ in try RawClient(port: server.port, from: 3) }
+                try await eventually("all are there") { server.statistics.openConnections == 30 }
+                for _ in 0..<3 {
+                    let user = try RawClient(port: server.port, from: 9)
+                    try user.send(Self.request)
+                    #expect(try user.response().status == 200)
+                    user.close()
+                }
+                let newest = many[23]
+                #expect(try newest.readToEnd() == "")
+                // The address that has most gets no more while few are left.
+                let others = try (0..<3).map { _ in try RawClient(port: server.port, from: 4) }
+                try await eventually("they are there") { server.statistics.openConnections >= 29 }
+                for client in some {
+                    try client.send(Self.request)
+                    #expect(try client.response().status == 200)
+                }
+                for client in many + some + others { client.close() }
+            }
+        }
+
+        @Test func `An address fills all connections and a user of another is served`() async throws {
+            try await withServer(TestHandler.echo, configure: { $0.connectionLimit = 16 }) { server in
+                var held: [RawClient] = []
+                for host in [2, 3, 4] as [UInt32] {
+                    for _ in 0..<16 { held.append(try RawClient(port: server.port, from: host)) }
+                }
+                for _ in 0..<5 {
+                    let user = try RawClient(port: server.port, from: 9)
+                    try user.send(Self.request)
+                    #expect(try user.response().status == 200)
+                    user.close()
+                }
+                for client in held { client.close() }
+            }
+        }
+
+        @Test
+        func `A body of the address that holds most is cut for one of another; a proxy's clients count by theirs`()
+            async throws
+        {
+            var handler = TestHandler { request, exchange in exchange.respond(.text("\(request.body.count)")) }
+            handler.client = { head in head.fields["x-client"].flatMap { PeerAddress($0) } ?? head.peer }
+            try await withServer(
+                handler,
+                configure: { configuration in
+                    configuration.bodyBudget = 1_048_576
+                    let proxy = PeerAddress("127.0.0.1")
+                    configuration.isExempt = { $0 == proxy }
+                }
+            ) { server in
+                func start(_ client: String, _ size: Int) throws -> RawClient {
+                    let connection = try RawClient(port: server.port)
+                    let head = "PUT / HTTP/1.1\r\nHost: x\r\nX-Client: \(client)\r\n"
+                    try connection.send(head + "Content-Length: \(size + 1)\r\n\r\n")
+                    try connection.send([UInt8](repeating: 0x78, count: size))
+                    return connection
+                }
+                let small = HTTPServerConfiguration.smallBody
+                // Nearly a quarter each; together nearly all.
+                let holders = try (1...4).map { try start("192.0.2.\($0)", small + 240_000) }
+                try await eventually("they are there") { server.heldBodyBytes == 960_000 }
+                let refused = try start("192.0.2.1", small + 30_000)
+                #expect(try refused.response().status == 503)
+                try await eventually("it is gone") { server.heldBodyBytes == 960_000 }
+                let other = try start("203.0.113.9", small + 70_000)
+                try await eventually("one of them made room") { server.heldBodyBytes == 3 * 240_000 + 70_000 }
+                try other.send("x")
+                #expect(try other.response().body == "\(small + 70_001)")
+                for client in holders + [refused, other] { client.close() }
+            }
         }
 
         @Test(arguments: [true, false])

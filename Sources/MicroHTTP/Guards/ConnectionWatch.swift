@@ -1,5 +1,6 @@
 import Glibc
 import Locking
+import Networks
 
 /// One connection's deadlines, from its opening to its close.
 ///
@@ -28,6 +29,10 @@ final class ConnectionWatch: ReactorMember {
         var phase = Phase.head
         var deadline: UInt64
         var hasExpired = false
+        /// Another network needs what the connection has: it is closed as soon as no handler has its request.
+        var givesWay = false
+        /// Left when the connection is closed.
+        var place: NetworkPlaces.Place?
         /// The client has closed its side.
         var hasHungUp = false
         /// The reactor's thread is in `shutdown` on the descriptor.
@@ -39,6 +44,14 @@ final class ConnectionWatch: ReactorMember {
             switch phase {
             case .head, .body, .idle: true
             case .answer, .writing, .none: false
+            }
+        }
+
+        /// Whether a handler has the request, or the socket is a stream's.
+        var isHandled: Bool {
+            switch phase {
+            case .answer, .none: true
+            case .head, .body, .writing, .idle: false
             }
         }
     }
@@ -66,11 +79,11 @@ final class ConnectionWatch: ReactorMember {
         var shortest: UInt64 { min(head, body, answer, write, idle) }
     }
 
-    init(descriptor: Int32, timeouts: Timeouts, thread: ReactorThread) {
+    init(descriptor: Int32, timeouts: Timeouts, thread: ReactorThread, place: NetworkPlaces.Place? = nil) {
         self.descriptor = descriptor
         self.timeouts = timeouts
         self.thread = thread
-        state = Lock(State(deadline: monotonicNow() + timeouts.head))
+        state = Lock(State(deadline: monotonicNow() + timeouts.head, place: place))
     }
 
     func start() {
@@ -78,6 +91,7 @@ final class ConnectionWatch: ReactorMember {
         state.withLock { $0.id = id }
         // Without it, for lack of memory in the system, the deadlines do what it would have done.
         _ = thread.watch(descriptor, for: id, hangUpOnly: true)
+        state.withLock { $0.place }?.onGiveWay { [weak self] in self?.giveWay() }
     }
 
     /// Starts the phase's deadline.
@@ -92,11 +106,28 @@ final class ConnectionWatch: ReactorMember {
             case .idle: timeouts.idle
             }
         let deadline = timeout.map { monotonicNow() + $0 } ?? .max
-        state.withLock { state in
+        let id = state.withLock { state -> UInt64? in
             state.phase = phase
-            state.deadline = deadline
+            state.deadline = state.givesWay && !state.isHandled ? 0 : deadline
+            return state.deadline == 0 ? state.id : nil
         }
+        if let id { thread.setDeadline(0, for: id) }
     }
+
+    /// Ends the connection as soon as no handler has its request: another network needs what it has.
+    func giveWay() {
+        let id = state.withLock { state -> UInt64? in
+            guard !state.isClosed, !state.givesWay else { return nil }
+            state.givesWay = true
+            guard !state.isHandled else { return nil }
+            state.deadline = 0
+            return state.id
+        }
+        if let id { thread.setDeadline(0, for: id) }
+    }
+
+    /// Whether the connection ends for another network's sake.
+    var givesWay: Bool { state.withLock { $0.givesWay } }
 
     /// The server stops: a head or a body that is on its way has a second left.
     func hurryRequest() {
@@ -118,11 +149,13 @@ final class ConnectionWatch: ReactorMember {
 
     /// The library is about to close the descriptor.
     func close() {
-        let id = state.withLock { state in
+        let (id, place) = state.withLock { state in
             state.isClosed = true
             state.phase = .none
-            return state.id
+            return (state.id, state.place.take())
         }
+        // Left here, outside the lock.
+        _ = consume place
         // For as long as one system call at most: the number must not be another socket's meanwhile.
         while state.withLock({ $0.isShutting }) { sched_yield() }
         thread.unwatch(descriptor)

@@ -1,4 +1,5 @@
 import CMicroHTTPD
+import Networks
 
 /// Reads a request's head out of libmicrohttpd's memory, in the first call of the handler.
 ///

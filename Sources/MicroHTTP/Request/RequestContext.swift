@@ -1,5 +1,6 @@
 import CMicroHTTPD
 import Glibc
+import Networks
 
 /// One request on libmicrohttpd's side, from its line to its completion.
 ///
@@ -29,8 +30,9 @@ final class RequestContext {
     @exclusivity(unchecked) private var head: RequestHead?
     @exclusivity(unchecked) private var body: [UInt8] = []
     private var bodyLimit = 0
-    /// Bytes of the bodies' budget that this one has.
-    private var bodyRoom = 0
+    /// What this one has of the bodies' budget.
+    private var bodyRoom: NetworkPlaces.Place?
+    private var bodyRoomBytes = 0
     @exclusivity(unchecked) private var handler: BodyHandler?
     /// A stream whose head is being sent, then its socket.
     private var source: (any StreamSource)?
@@ -126,10 +128,18 @@ final class RequestContext {
     }
 
     private func takeRoom(forBody length: Int) -> Bool {
-        let needed = length - HTTPServerConfiguration.smallBody - bodyRoom
+        let needed = length - HTTPServerConfiguration.smallBody - bodyRoomBytes
         guard needed > 0 else { return true }
-        guard let peer = head?.peer, core.takeBodyRoom(needed, of: peer) else { return false }
-        bodyRoom += needed
+        guard let head else { return false }
+        let places = core.bodyPlaces(needed)
+        if let bodyRoom {
+            guard bodyRoom.add(places) else { return false }
+        } else {
+            guard let taken = core.takeBodyRoom(places, for: head) else { return false }
+            if let watch { taken.onGiveWay { [weak watch] in watch?.giveWay() } }
+            bodyRoom = taken
+        }
+        bodyRoomBytes += core.bodyBytes(places)
         return true
     }
 
@@ -206,9 +216,11 @@ final class RequestContext {
             exchange.abandon()
         } else if case .body = stage, reason == .REQUEST_TERMINATED_CLIENT_ABORT {
             let fault =
-                watch?.hasExpired == true
-                ? RequestFault(.requestTimeout, "The body did not arrive in time.")
-                : RequestFault(.bodyCutShort, "The body ended before its length was reached.")
+                watch?.givesWay == true
+                ? noRoom
+                : watch?.hasExpired == true
+                    ? RequestFault(.requestTimeout, "The body did not arrive in time.")
+                    : RequestFault(.bodyCutShort, "The body ended before its length was reached.")
             lastWords = core.lastWords(core.response(to: fault, head: head), head: head, since: begun)
         } else if case .refused(let response) = stage {
             response.discard(.peerClosed)
@@ -218,7 +230,7 @@ final class RequestContext {
             if copy >= 0 { core.farewell(copy, lastWords) }
         }
         watch?.enter(.idle)
-        if bodyRoom > 0, let peer = head?.peer { core.leaveBodyRoom(bodyRoom, of: peer) }
+        bodyRoom = nil
         core.requestCompleted()
     }
 

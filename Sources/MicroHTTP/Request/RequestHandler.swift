@@ -1,9 +1,15 @@
+import Networks
+
 /// What answers requests. Its methods are called on libmicrohttpd's threads, several at once, and must not block.
 package protocol RequestHandler: Sendable {
     /// Decides by the head alone, before any byte of the body and before `100 Continue`.
     ///
     /// Called once per request whose head is well-formed. A refusal of a request with a body ends the connection.
     func receive(_ head: RequestHead) -> HeadVerdict
+
+    /// The address of the client that a request is of, also where a proxy passed it on. On any thread of this layer; must not
+    /// block.
+    func client(of head: RequestHead) -> PeerAddress
 
     /// Words a refusal that this layer makes, so that it looks like the handler's own. On any thread of this layer.
     ///
@@ -17,6 +23,9 @@ package protocol RequestHandler: Sendable {
 }
 
 extension RequestHandler {
+    /// Who is at the other end of the connection.
+    package func client(of head: RequestHead) -> PeerAddress { head.peer }
+
     package func answered(_ answer: RequestAnswer) {}
 }
 

@@ -1,3 +1,5 @@
+import Networks
+
 /// A request's line and fields.
 ///
 /// A class, since it goes through many hands, and a structure would have each of its parts counted at each.

@@ -1,5 +1,6 @@
 import Glibc
 import Locking
+import Networks
 
 /// Takes connections from the listening socket and hands each to libmicrohttpd, on a reactor's thread.
 ///
@@ -112,7 +113,7 @@ final class Acceptor: ReactorMember {
 
     private func refuse(_ descriptor: Int32, _ peer: PeerAddress) {
         core.logger.warning(
-            "An address has as many connections as it may: more are refused. A proxy must be a --trusted-proxy.",
+            "An address has as many connections as it may, or most while few are left: more are refused. A proxy must be a --trusted-proxy.",
             metadata: ["address": "\(peer)"])
         let fault = RequestFault(.tooManyConnections, "Your address has too many connections to this server open.")
         core.farewell(descriptor, core.lastWords(core.response(to: fault), head: nil))

@@ -1,61 +1,38 @@
 import Locking
-import Synchronization
+import Networks
 
-/// How many connections there are, in all and of each address.
+/// How many connections there are, in all and of each network.
 final class Connections: Sendable {
-    private struct State {
-        var perAddress: [PeerAddress: Int] = [:]
-        /// Handed to the library, which has not begun with them, by descriptor: it closes one that it cannot make without a
-        /// word, and the system then gives its number to another.
-        var begun: [Int32: PeerAddress] = [:]
-    }
+    typealias Place = NetworkPlaces.Place
 
     let limit: Int
-    private let limitPerAddress: Int
     private let isExempt: @Sendable (PeerAddress) -> Bool
-    private let state = Lock(State())
-    private let open = Atomic<Int>(0)
+    private let places: NetworkPlaces
+    /// The places of those handed to the library, which has not begun with them, by descriptor: it closes one that it cannot
+    /// make without a word, and the system then gives its number to another.
+    private let begun = Lock<[Int32: Place]>([:])
 
     init(_ configuration: HTTPServerConfiguration) {
         limit = configuration.connectionLimit
-        limitPerAddress = configuration.connectionsPerAddress
+        places = NetworkPlaces(configuration.connectionLimit, perNetwork: configuration.connectionsPerAddress)
         isExempt = configuration.isExempt
     }
 
-    var count: Int { open.load(ordering: .sequentiallyConsistent) }
+    var count: Int { places.taken }
 
-    /// Counts a connection that was accepted; false if its address has too many.
+    /// Counts a connection that was accepted; false if its address has too many, or its network most while few are left.
     func accepted(_ descriptor: Int32, _ address: PeerAddress) -> Bool {
-        let isExempt = limitPerAddress == .max || address == .unknown || isExempt(address)
-        let address = address.network
-        return state.withLock { state in
-            if let lost = state.begun.removeValue(forKey: descriptor) { leave(lost, &state) }
-            guard isExempt || state.perAddress[address, default: 0] < limitPerAddress else { return false }
-            state.perAddress[address, default: 0] += 1
-            state.begun[descriptor] = address
-            open.add(1, ordering: .sequentiallyConsistent)
-            return true
-        }
+        // Its number was given anew, so the library has closed what had it.
+        refused(descriptor)
+        let counted = address == .unknown || isExempt(address) ? nil : address
+        guard let place = try? places.take(for: counted) else { return false }
+        begun.withLock { $0[descriptor] = place }
+        return true
     }
 
-    /// The library serves it.
-    func started(_ descriptor: Int32) {
-        _ = state.withLock { $0.begun.removeValue(forKey: descriptor) }
-    }
+    /// The library serves it, as long as the place is held.
+    func started(_ descriptor: Int32) -> Place? { begun.withLock { $0.removeValue(forKey: descriptor) } }
 
     /// The library did not take it.
-    func refused(_ descriptor: Int32) {
-        state.withLock { state in
-            if let address = state.begun.removeValue(forKey: descriptor) { leave(address, &state) }
-        }
-    }
-
-    /// The library is about to close it.
-    func closed(_ address: PeerAddress) { state.withLock { leave(address.network, &$0) } }
-
-    private func leave(_ address: PeerAddress, _ state: inout State) {
-        let count = (state.perAddress[address] ?? 1) - 1
-        state.perAddress[address] = count > 0 ? count : nil
-        open.subtract(1, ordering: .sequentiallyConsistent)
-    }
+    func refused(_ descriptor: Int32) { _ = started(descriptor) }
 }

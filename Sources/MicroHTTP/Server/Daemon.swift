@@ -109,9 +109,9 @@ final class Daemon: @unchecked Sendable {
         if event == .CONNECTION_NOTIFY_STARTED {
             let core = Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
             let descriptor = cmhd_socket(connection)
-            core.connections.started(descriptor)
             let watch = ConnectionWatch(
-                descriptor: descriptor, timeouts: core.timeouts, thread: core.reactor.thread(for: descriptor))
+                descriptor: descriptor, timeouts: core.timeouts, thread: core.reactor.thread(for: descriptor),
+                place: core.connections.started(descriptor))
             // Retained here, released when the connection closes.
             slot.pointee = Unmanaged.passRetained(watch).toOpaque()
             watch.start()
@@ -119,7 +119,6 @@ final class Daemon: @unchecked Sendable {
             slot.pointee = nil
             Unmanaged<ConnectionWatch>.fromOpaque(pointer).takeRetainedValue().close()
             let core = Unmanaged<ServerCore>.fromOpaque(context).takeUnretainedValue()
-            core.connections.closed(PeerAddress(cmhd_peer(connection)))
             core.roomChanged()
         }
     }

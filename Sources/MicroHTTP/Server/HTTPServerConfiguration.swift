@@ -1,4 +1,5 @@
 import Glibc
+import Networks
 
 /// How an `HTTPServer` listens, and what it bears.
 package struct HTTPServerConfiguration: Sendable {

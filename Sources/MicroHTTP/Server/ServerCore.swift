@@ -1,6 +1,7 @@
 import Glibc
 import Locking
 import Logging
+import Networks
 import Synchronization
 
 /// What a server's threads share.
@@ -15,8 +16,9 @@ final class ServerCore: Sendable {
     let streamTiming: StreamHandle.Timing
     /// Accepted and not closed by the library.
     let connections: Connections
-    /// Bytes that bodies hold beyond what each may.
-    private let bodyRoom = Lock((all: 0, perAddress: [PeerAddress: Int]()))
+    /// What bodies hold beyond what each may, in units of so many bytes.
+    private let bodyRoom: NetworkPlaces
+    private let bodyUnit: Int
     /// Whether the acceptor waits for a connection to close, and what tells it that one has.
     private let isRoomAwaited = Atomic<Bool>(false)
     private let roomMade = Lock<@Sendable () -> Void>({})
@@ -34,6 +36,9 @@ final class ServerCore: Sendable {
         self.logger = logger
         self.handler = handler
         connections = Connections(configuration)
+        bodyUnit = max(1, configuration.bodyBudget >> 16)
+        let bodies = configuration.bodyBudget / bodyUnit
+        bodyRoom = NetworkPlaces(bodies, perNetwork: bodies / 4)
         let progress = Progress()
         self.progress = progress
         suspended = SuspendedExchanges { progress.changed() }
@@ -69,32 +74,20 @@ final class ServerCore: Sendable {
         return timing
     }
 
-    /// Takes room for so many bytes more of a body; false if there is none, or none for this address: of one that is no
-    /// proxy's at most a quarter of all.
-    func takeBodyRoom(_ bytes: Int, of address: PeerAddress) -> Bool {
-        let address = address.network
-        let budget = configuration.bodyBudget
-        let share = configuration.isExempt(address) ? budget : budget / 4
-        return bodyRoom.withLock { room in
-            guard room.all + bytes <= budget, room.perAddress[address, default: 0] + bytes <= share else {
-                return false
-            }
-            room.all += bytes
-            room.perAddress[address, default: 0] += bytes
-            return true
-        }
+    /// How many places of the bodies' budget so many bytes take.
+    func bodyPlaces(_ bytes: Int) -> Int { (bytes + bodyUnit - 1) / bodyUnit }
+
+    /// The bytes that may lie in so many places.
+    func bodyBytes(_ places: Int) -> Int { places * bodyUnit }
+
+    /// Takes room for a body beyond what each may have; nil if there is none, or none for the client's network: one that is no
+    /// proxy's has at most a quarter of all.
+    func takeBodyRoom(_ places: Int, for head: RequestHead) -> NetworkPlaces.Place? {
+        let client = handler.client(of: head)
+        return try? bodyRoom.take(places, for: configuration.isExempt(client) ? nil : client)
     }
 
-    func leaveBodyRoom(_ bytes: Int, of address: PeerAddress) {
-        let address = address.network
-        bodyRoom.withLock { room in
-            room.all -= bytes
-            let left = (room.perAddress[address] ?? bytes) - bytes
-            room.perAddress[address] = left > 0 ? left : nil
-        }
-    }
-
-    var heldBodyBytes: Int { bodyRoom.withLock { $0.all } }
+    var heldBodyBytes: Int { bodyBytes(bodyRoom.taken) }
 
     /// The handler's wording of a fault.
     func response(to fault: RequestFault, head: RequestHead? = nil) -> Response {

@@ -1,5 +1,6 @@
 import Locking
 import MicroHTTP
+import Networks
 
 /// A request whose body has arrived whole.
 struct Request: Sendable {
@@ -22,6 +23,7 @@ struct TestHandler: RequestHandler {
 
     var onReceive: @Sendable (RequestHead) -> Verdict
     var onHandle: @Sendable (Request, Exchange) -> Void
+    var client: @Sendable (RequestHead) -> PeerAddress = { $0.peer }
 
     init(
         receive: @escaping @Sendable (RequestHead) -> Verdict = { _ in .accept(bodyLimit: .max) },
@@ -30,6 +32,8 @@ struct TestHandler: RequestHandler {
         onReceive = receive
         onHandle = handle
     }
+
+    func client(of head: RequestHead) -> PeerAddress { client(head) }
 
     func receive(_ head: RequestHead) -> HeadVerdict {
         switch onReceive(head) {

@@ -15,9 +15,18 @@ extension PeerAddress {
     }
 
     /// The addresses that one user has: an IPv4 address, or the 64 bits of an IPv6 one that a network's owner gives out.
-    package var network: PeerAddress {
+    package var network: PeerAddress { first(bits: isV4 ? 32 : 64) }
+
+    /// The networks that it lies in, the widest first: those of 48, 56 and 64 bits, which owners of IPv6 networks are given
+    /// (RFC 6177), or an IPv4 address by itself. None of an unknown address.
+    package var networks: [PeerAddress] {
+        if self == .unknown { return [] }
+        return isV4 ? [self] : [48, 56, 64].map { first(bits: $0) }
+    }
+
+    private func first(bits: Int) -> PeerAddress {
         var network = self
-        network.keepFirst(bits: isV4 ? 32 : 64)
+        network.keepFirst(bits: bits)
         return network
     }
 }

@@ -12,14 +12,15 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
 
     private init() {}
 
-    init(v4: UInt32) {
+    /// An IPv4 address, its first byte the highest.
+    package init(v4: UInt32) {
         family = .v4
         low = UInt64(v4)
     }
 
     /// An IPv6 address, or the IPv4 one that it stands for: ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2), as peers of a socket
     /// have that listens on both.
-    init(_ address: in6_addr) {
+    package init(_ address: in6_addr) {
         (high, low) = withUnsafeBytes(of: address) { bytes in
             (
                 UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
@@ -38,33 +39,6 @@ package struct PeerAddress: Hashable, Sendable, CustomStringConvertible {
         if isV4 { return low &= mask(bits) >> 32 }
         high &= mask(bits)
         low &= mask(bits - 64)
-    }
-
-    init(_ address: UnsafePointer<sockaddr>?) {
-        guard let address else {
-            self.init()
-            return
-        }
-        switch Int32(address.pointee.sa_family) {
-        case AF_INET:
-            self.init(
-                v4: address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                    UInt32(bigEndian: $0.pointee.sin_addr.s_addr)
-                })
-        case AF_INET6: self.init(address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { $0.pointee.sin6_addr })
-        default: self.init()
-        }
-    }
-
-    /// The address of a socket's own end.
-    init(localOf descriptor: Int32) {
-        var address = sockaddr_storage()
-        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        self = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                getsockname(descriptor, $0, &size) == 0 ? PeerAddress($0) : .unknown
-            }
-        }
     }
 
     /// `192.0.2.1`, `2001:db8::1` (RFC 5952), or `unknown`.

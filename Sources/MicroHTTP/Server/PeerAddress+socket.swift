@@ -1,0 +1,32 @@
+import Glibc
+import Networks
+
+extension PeerAddress {
+    /// The address in what the system calls one; unknown for other families than those of IP.
+    init(_ address: UnsafePointer<sockaddr>?) {
+        guard let address else {
+            self = .unknown
+            return
+        }
+        switch Int32(address.pointee.sa_family) {
+        case AF_INET:
+            self.init(
+                v4: address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                    UInt32(bigEndian: $0.pointee.sin_addr.s_addr)
+                })
+        case AF_INET6: self.init(address.withMemoryRebound(to: sockaddr_in6.self, capacity: 1) { $0.pointee.sin6_addr })
+        default: self = .unknown
+        }
+    }
+
+    /// The address of a socket's own end.
+    init(localOf descriptor: Int32) {
+        var address = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        self = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                getsockname(descriptor, $0, &size) == 0 ? PeerAddress($0) : .unknown
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+import Locking
+
+/// Places of which there is a bounded number, shared between the networks that clients come from: when few are left, the
+/// network that has most gives one way to a network that has fewer.
+///
+/// The newest place of that network goes. Its holder ends what it does there, which takes a moment, so places run short a
+/// little before the limit: in the last sixteenth. All methods may be called from any thread.
+package final class NetworkPlaces: Sendable {
+    /// Why there is no place.
+    package enum Refusal: Error {
+        /// The network has as many as it may have, or most of them while few are left.
+        case ofNetwork
+        /// All are taken.
+        case ofAll
+    }
+
+    fileprivate final class Holder: Sendable {
+        /// What ends its use of the place, and whether it has to.
+        let state = Lock<(giveWay: (@Sendable () -> Void)?, hasTo: Bool)>((nil, false))
+
+        func giveWay() {
+            let action = state.withLock { state in
+                state.hasTo = true
+                return state.giveWay
+            }
+            action?()
+        }
+    }
+
+    fileprivate struct Member {
+        let networks: [PeerAddress]
+        var count: Int
+        let holder: Holder
+    }
+
+    fileprivate struct State {
+        var taken = 0
+        var last: UInt64 = 0
+        var shares = NetworkShares()
+        /// Those that have not been asked to give way.
+        var members: [UInt64: Member] = [:]
+        /// How many places those have that were, and have not left yet.
+        var leaving: [UInt64: Int] = [:]
+        var leavingCount = 0
+        /// By their narrowest network, the newest last; some may be gone.
+        var order: [PeerAddress: [UInt64]] = [:]
+    }
+
+    private let limit: Int
+    private let limitPerNetwork: Int
+    private let state = Lock(State())
+
+    /// - Parameter perNetwork: how many one IPv4 address may have, or the first 64 bits of an IPv6 one.
+    package init(_ limit: Int, perNetwork: Int = .max) {
+        (self.limit, limitPerNetwork) = (limit, perNetwork)
+    }
+
+    /// How many are taken.
+    package var taken: Int { state.withLock { $0.taken } }
+
+    /// Whether there is a place.
+    package var hasRoom: Bool { taken < limit }
+
+    /// How many are kept for those who have fewer than others.
+    private var reserve: Int { max(1, limit / 16) }
+    /// What a network may have in any case, as long as there are places.
+    private var least: Int { max(1, limit / 1024) }
+
+    /// Takes places, until what is returned is released.
+    ///
+    /// - Parameter address: the client's; nil for one that is bounded by the limit only and gives no way.
+    package func take(_ count: Int = 1, for address: PeerAddress?) throws(Refusal) -> Place {
+        let networks = address?.networks ?? []
+        let outcome = state.withLock { state -> (Result<(number: UInt64, holder: Holder), Refusal>, Holder?) in
+            let (refusal, other) = admit(count, networks, &state)
+            if let refusal { return (.failure(refusal), other) }
+            let holder = Holder()
+            state.last += 1
+            if let narrowest = networks.last {
+                state.members[state.last] = Member(networks: networks, count: count, holder: holder)
+                state.order[narrowest, default: []].append(state.last)
+                state.compact(narrowest, networks)
+            }
+            return (.success((state.last, holder)), other)
+        }
+        outcome.1?.giveWay()
+        let (number, holder) = try outcome.0.get()
+        return Place(self, number, holder, count)
+    }
+
+    /// Counts so many more, and says who gives way for it.
+    private func admit(
+        _ count: Int, _ networks: [PeerAddress], _ state: inout State
+    ) -> (refusal: Refusal?, other: Holder?) {
+        let own = state.shares.share(of: networks[...])
+        guard networks.isEmpty || own + count <= limitPerNetwork else { return (.ofNetwork, nil) }
+        var other: Holder?
+        if !networks.isEmpty, state.taken - state.leavingCount + count > limit - reserve {
+            if let largest = state.shares.largest(above: networks[...], with: count) {
+                other = state.removeNewest(of: largest)
+            } else {
+                // Others share the places with it, and none of them has more.
+                let widest = state.shares.share(of: networks[..<1])
+                guard widest + count <= least || widest == state.taken else { return (.ofNetwork, nil) }
+            }
+        }
+        guard state.taken + count <= limit else { return (.ofAll, other) }
+        state.taken += count
+        state.shares.add(count, to: networks[...])
+        return (nil, other)
+    }
+
+    /// What came of asking a network to give way.
+    package enum Outcome {
+        /// So many holders were asked.
+        case asked(Int)
+        /// The client's own network has most.
+        case ownHasMost
+        /// No network has so many.
+        case nobody
+    }
+
+    /// Has the network that has most give some places up, its newest first.
+    ///
+    /// - Parameters:
+    ///   - address: the client's for whose sake; nil for one whose network does not count.
+    ///   - least: a network with fewer is not asked.
+    package func giveWay(to address: PeerAddress?, above least: Int, atMost limit: Int) -> Outcome {
+        let networks = address?.networks ?? []
+        let (outcome, holders) = state.withLock { state -> (Outcome, [Holder]) in
+            guard state.shares.largest >= least else { return (.nobody, []) }
+            var holders: [Holder] = []
+            while holders.count < limit, state.shares.largest >= least,
+                let largest = state.shares.largest(above: networks[...], with: 1),
+                let holder = state.removeNewest(of: largest)
+            {
+                holders.append(holder)
+            }
+            return (holders.isEmpty ? .ownHasMost : .asked(holders.count), holders)
+        }
+        for holder in holders { holder.giveWay() }
+        return outcome
+    }
+
+    fileprivate func add(_ count: Int, _ number: UInt64) -> Bool {
+        let (isAdded, other) = state.withLock { state -> (Bool, Holder?) in
+            guard state.leaving[number] == nil else { return (false, nil) }
+            let networks = state.members[number]?.networks
+            let (refusal, other) = admit(count, networks ?? [], &state)
+            guard refusal == nil else { return (false, other) }
+            if networks != nil { state.members[number]?.count += count }
+            return (true, other)
+        }
+        other?.giveWay()
+        return isAdded
+    }
+
+    fileprivate func leave(_ count: Int, _ number: UInt64) {
+        state.withLock { state in
+            state.taken -= count
+            state.leavingCount -= state.leaving.removeValue(forKey: number) ?? 0
+            if let member = state.members.removeValue(forKey: number) { state.left(member) }
+        }
+    }
+
+    /// Places that somebody has, left when this is released.
+    package final class Place: Sendable {
+        private let places: NetworkPlaces
+        private let number: UInt64
+        private let holder: Holder
+        private let count: Lock<Int>
+
+        fileprivate init(_ places: NetworkPlaces, _ number: UInt64, _ holder: Holder, _ count: Int) {
+            (self.places, self.number, self.holder, self.count) = (places, number, holder, Lock(count))
+        }
+
+        deinit { places.leave(count.withLock { $0 }, number) }
+
+        /// Takes so many more; false if there are none, or if it has to give way.
+        package func add(_ more: Int) -> Bool {
+            guard places.add(more, number) else { return false }
+            count.withLock { $0 += more }
+            return true
+        }
+
+        /// Says what ends the use of the place, when another network needs it. Called at most once, on any thread, at once if
+        /// that was so already.
+        package func onGiveWay(_ action: @escaping @Sendable () -> Void) {
+            let hasTo = holder.state.withLock { state in
+                if !state.hasTo { state.giveWay = action }
+                return state.hasTo
+            }
+            if hasTo { action() }
+        }
+    }
+}
+
+extension NetworkPlaces.State {
+    /// Takes the newest one out of the shares: it is about to leave.
+    fileprivate mutating func removeNewest(of network: PeerAddress) -> NetworkPlaces.Holder? {
+        while let number = order[network]?.popLast() {
+            guard let member = members.removeValue(forKey: number) else { continue }
+            left(member)
+            leaving[number] = member.count
+            leavingCount += member.count
+            return member.holder
+        }
+        return nil
+    }
+
+    fileprivate mutating func left(_ member: NetworkPlaces.Member) {
+        shares.add(-member.count, to: member.networks[...])
+        if let narrowest = member.networks.last, shares.share(of: member.networks[...]) == 0 { order[narrowest] = nil }
+    }
+
+    /// Forgets those that are gone once they are as many as the others.
+    fileprivate mutating func compact(_ network: PeerAddress, _ networks: [PeerAddress]) {
+        guard let numbers = order[network], numbers.count > 16 + 2 * shares.share(of: networks[...]) else { return }
+        order[network] = numbers.filter { members[$0] != nil }
+    }
+}

@@ -1,0 +1,27 @@
+/// Keys with a number each; the key with the largest number is found in constant time.
+struct Ranking<Key: Hashable & Sendable>: Sendable {
+    private var numbers: [Key: Int] = [:]
+    /// The keys that have each number, by that number. The last one is not empty.
+    private var keys: [Set<Key>] = []
+
+    subscript(key: Key) -> Int { numbers[key] ?? 0 }
+
+    /// One of those with the largest number; nil if there is no key.
+    var largest: (key: Key, number: Int)? { keys.last?.first.map { ($0, keys.count - 1) } }
+
+    /// Adds to a key's number. A key whose number is 0 goes.
+    mutating func add(_ change: Int, to key: Key) {
+        let old = self[key]
+        let new = old + change
+        precondition(new >= 0, "more was taken from a key than it had")
+        if old > 0 { keys[old].remove(key) }
+        if new > 0 {
+            numbers[key] = new
+            if keys.count <= new { keys += repeatElement([], count: new + 1 - keys.count) }
+            keys[new].insert(key)
+        } else {
+            numbers[key] = nil
+        }
+        while keys.last?.isEmpty == true { keys.removeLast() }
+    }
+}
