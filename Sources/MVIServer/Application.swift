@@ -1,6 +1,7 @@
 import CoreMetrics
 import Logging
 import MicroHTTP
+import Networks
 import SessionJournal
 import Sessions
 
@@ -39,8 +40,8 @@ package final class Application: RequestHandler {
             addresses: ClientAddress(trusted: settings.trustedProxies), time: sessions.environment.time,
             clock: sessions.environment.clock, logger: logger)
         let quotas = AddressQuotas(
-            sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreamsPerAddress,
-            trusted: settings.trustedProxies, logger: logger)
+            sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreams,
+            streamLimitPerAddress: settings.maxStreamsPerAddress, trusted: settings.trustedProxies, logger: logger)
         let forwarder = link.map { link in
             Forwarder(
                 link, quotas.addresses, owner: owner, clock: sessions.environment.clock,
@@ -59,7 +60,7 @@ package final class Application: RequestHandler {
                 sessions, credentials, crossSite, identity, bodyLimit: settings.bodyLimit, forwarder: forwarder
             ).all
                 + StateEndpoints(
-                    sessions: sessions, crossSite: crossSite, forwarder: forwarder
+                    sessions: sessions, crossSite: crossSite, addresses: quotas.addresses, forwarder: forwarder
                 ).all
                 + StreamEndpoints(
                     sessions: sessions, credentials: credentials, crossSite: crossSite, quotas: quotas,
@@ -85,6 +86,8 @@ package final class Application: RequestHandler {
             RequestMetrics(factory, limits, router), tracer: isAdmin ? nil : observation.tracer,
             accessLog: accessLog.map { AccessLog($0, quotas.addresses) }, quotas.addresses)
     }
+
+    package func client(of head: RequestHead) -> PeerAddress { quotas.addresses.of(head) }
 
     package func answered(_ answer: RequestAnswer) { observer.answered(answer) }
 
@@ -155,7 +158,7 @@ package final class Application: RequestHandler {
         case .everyone(let judge): answer = try judge(incoming)
         case .session(let judge):
             do throws(Problem) {
-                switch try credentials.caller(incoming.fields) {
+                switch try credentials.caller(incoming.head, quotas) {
                 case .known(let caller):
                     terms.note?.note { $0.session = caller.session.id }
                     try identity.check(caller, incoming, endpoint)
@@ -190,6 +193,7 @@ package final class Application: RequestHandler {
         var terms = reply.terms
         do throws(Problem) {
             do throws(Problem) {
+                if case .unknown = found { credentials.noteUnknown(incoming.head, quotas) }
                 let caller = try credentials.caller(found, pending.token, isByCookie: pending.isByCookie)
                 terms.note?.note { $0.session = caller.session.id }
                 try identity.check(caller, incoming, endpoint)

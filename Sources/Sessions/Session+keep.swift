@@ -1,4 +1,5 @@
 import MVI
+import Networks
 import SessionJournal
 
 /// A session is written down with its first turn. Until then its token alone says that it is there.
@@ -6,12 +7,12 @@ extension Session {
     /// Has the journal keep the session, if it does not, and hands over what it calls it.
     func keep(_ done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
         let now = Moment(shared.time)
-        let (key, record) = core.withLock { core -> (SessionKey?, SessionRecord?) in
-            if let key = core.key { return (key, nil) }
+        let (key, origin, record) = core.withLock { core -> (SessionKey?, PeerAddress?, SessionRecord?) in
+            if let key = core.key { return (key, nil, nil) }
             defer { core.keepers = (core.keepers ?? []) + [done] }
-            guard core.keepers == nil else { return (nil, nil) }
+            guard core.keepers == nil else { return (nil, nil, nil) }
             return (
-                nil,
+                nil, core.origin,
                 SessionRecord(
                     id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
                     lastSeen: max(created, now.sinceEpoch(core.lastTouch)))
@@ -19,10 +20,17 @@ extension Session {
         }
         if let key { return done(.success(key)) }
         guard let record else { return }
-        shared.journal.create(record) { [self] result in
+        shared.keptRoom.create(record, from: origin) { [self] result in
             if case .failure(let error) = result, error.code == .exists { return findKept(error) }
+            if case .success = result { takePlace(origin) }
             kept(result)
         }
+    }
+
+    private func takePlace(_ origin: PeerAddress?) {
+        let place = shared.keptRoom.take(for: origin)
+        core.withLock { $0.keptPlace = place }
+        place?.onGiveWay { [weak self] in self?.giveWay() }
     }
 
     /// Another process was first, or this one before its last append's outcome was known.

@@ -1,4 +1,5 @@
 import MVI
+import Networks
 import SessionJournal
 
 /// What a session's lock guards: plain data, in rooms. Everything that its clients can see changes here, in one step for
@@ -19,6 +20,9 @@ struct SessionCore {
     var isAwaitingCatchUp = false
     /// Who waits for that.
     var catchUpWaiters: [@Sendable () -> Void] = []
+    /// Where its first client is, and its place among the sessions that this process has kept: see `KeptRoom`.
+    var origin: PeerAddress?
+    var keptPlace: NetworkPlaces.Place?
     /// Who waits for the journal to have it; nil if it was not asked to.
     var keepers: [@Sendable (Result<SessionKey, StoreError>) -> Void]?
     /// Empty as long as nobody has signed in.

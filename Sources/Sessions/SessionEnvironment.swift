@@ -1,5 +1,6 @@
 import Locking
 import MVI
+import Networks
 import SessionJournal
 import Tracing
 
@@ -72,7 +73,8 @@ package final class SessionEnvironment: Sendable {
     /// Where turns, appends and launched work are traced; nil for nobody.
     let tracer: StoreTracer?
     let streamPlaces: Places
-    let waitPlaces: Places
+    let waitPlaces: NetworkPlaces
+    let keptRoom: KeptRoom
     /// When the journal last said where sessions are, on the monotonic clock.
     let lastAnswer = Lock<Duration>(.seconds(-60))
     private let lastNumber = Lock<UInt64>(0)
@@ -101,7 +103,8 @@ package final class SessionEnvironment: Sendable {
         lease = sharedJournal.map { _ in NodeLease(time: time) }
         owned = sharedJournal.map { _ in OwnedSessions() }
         streamPlaces = Places(limit: limits.streams)
-        waitPlaces = Places(limit: limits.waits)
+        keptRoom = KeptRoom(journal, time, limits)
+        waitPlaces = NetworkPlaces(limits.waits, perNetwork: limits.waitsPerNetwork)
         var stores = StoreEnvironment(
             clock: clock, now: { Timestamp(sinceEpoch: time.sinceEpoch()) }, executor: executor,
             queueLimit: limits.queuedIntents,

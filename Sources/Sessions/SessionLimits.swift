@@ -20,6 +20,8 @@ package struct SessionLimits: Sendable {
     package var stateBytes = 1024 * 1024
     /// Requests that wait, in all.
     package var waits = 256
+    /// Requests that wait, of clients of one network: an eighth of all.
+    var waitsPerNetwork: Int { max(waits / 8, min(waits, waitsPerSession)) }
     /// Requests that wait, a session.
     package var waitsPerSession = 2
     /// How long a request may wait.

@@ -17,7 +17,7 @@ package enum SessionLookup: Sendable {
 
 extension SessionLookup {
     /// The session that is there, in whatever condition.
-    var session: Session? {
+    package var session: Session? {
         switch self {
         case .live(let session, _), .damaged(let session, _): session
         case .ended, .unknown, .failed: nil

@@ -1,5 +1,6 @@
 import Locking
 import MVI
+import Networks
 import SessionJournal
 
 /// A request that waits: it ends once, by what it waits for or by its time.
@@ -8,6 +9,8 @@ final class Wait: Sendable {
         var isOver = false
         var timer: Task<Void, Never>?
         var cleanUp: (@Sendable () -> Void)?
+        /// Left when it ends.
+        var place: NetworkPlaces.Place?
     }
 
     let number: UInt64
@@ -16,10 +19,14 @@ final class Wait: Sendable {
     private let finish: @Sendable (Bool) -> Void
     private let state = Lock(State())
 
-    init(number: UInt64, credential: Int = 0, finish: @escaping @Sendable (Bool) -> Void) {
+    init(
+        number: UInt64, credential: Int = 0, place: NetworkPlaces.Place? = nil,
+        finish: @escaping @Sendable (Bool) -> Void
+    ) {
         self.number = number
         self.credential = credential
         self.finish = finish
+        state.withLock { $0.place = place }
     }
 
     /// Ends it; the argument says whether what it waited for came. Only the first call counts.
@@ -30,7 +37,8 @@ final class Wait: Sendable {
             state = State(isOver: true)
             return old
         }
-        guard let ended else { return }
+        guard var ended else { return }
+        ended.place = nil
         ended.timer?.cancel()
         if !came { ended.cleanUp?() }
         finish(came)
@@ -58,15 +66,14 @@ final class Wait: Sendable {
 extension Session {
     /// Takes a place among those that wait; nil if there is none.
     func beginWait(
-        for duration: Duration, of credential: Credential?, then finish: @escaping @Sendable (Bool) -> Void
+        for duration: Duration, of client: SessionClient, then finish: @escaping @Sendable (Bool) -> Void
     ) -> Wait? {
         let limits = shared.limits
         let duration = min(duration, limits.longestWait)
-        guard duration > .zero, shared.waitPlaces.enter() else { return nil }
+        guard duration > .zero, let place = try? shared.waitPlaces.take(for: client.address) else { return nil }
         let number = shared.nextNumber()
-        let wait = Wait(number: number, credential: credential?.number ?? 0) { [self] came in
+        let wait = Wait(number: number, credential: client.credential?.number ?? 0, place: place) { [self] came in
             core.withLock { _ = $0.waits.removeValue(forKey: number) }
-            shared.waitPlaces.leave()
             finish(came)
         }
         let hasPlace = core.withLock { core in
@@ -75,10 +82,8 @@ extension Session {
             core.waits[number] = wait
             return true
         }
-        guard hasPlace else {
-            shared.waitPlaces.leave()
-            return nil
-        }
+        guard hasPlace else { return nil }
+        place.onGiveWay { [weak wait] in wait?.end(false) }
         let clock = shared.clock
         wait.start(
             Task(executorPreference: shared.executor) {
@@ -103,7 +108,7 @@ extension Session {
         state(of: feature, for: client) { [self] result in
             guard case .success(let now) = result, !isNews(now), wait > .zero, shared.limits.longestWait > .zero
             else { return completion(result) }
-            let waiting = beginWait(for: wait, of: client.credential) { [self] _ in
+            let waiting = beginWait(for: wait, of: client) { [self] _ in
                 completion(reading(as: client, feature) { $0.stores[feature]?.snapshot ?? now })
             }
             guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }

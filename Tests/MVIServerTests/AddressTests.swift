@@ -1,4 +1,5 @@
 import MicroHTTP
+import Networks
 import Sessions
 import Testing
 

@@ -1,6 +1,7 @@
 import MVI
 import MVITesting
 import MicroHTTP
+import Networks
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Locking
 import Logging
 import MicroHTTP
+import Networks
 import Sessions
 
 /// Decides which requests the admin port answers beside health: those with the token. Without a token only metrics are

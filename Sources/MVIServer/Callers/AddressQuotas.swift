@@ -1,6 +1,7 @@
 import Locking
 import Logging
 import MicroHTTP
+import Networks
 import Sessions
 import Synchronization
 
@@ -8,32 +9,57 @@ import Synchronization
 final class AddressQuotas: Sendable {
     /// How often an address may make a session; nil for as often as it likes.
     let sessionRate: Rate?
-    /// How many streams an address may have open.
-    let streamLimit: Int
     let addresses: ClientAddress
 
-    /// Addresses share buckets, mostly each with none; which ones, no client can know.
-    private let buckets: Lock<[TokenBucket]>
-    private let streams = Lock<[PeerAddress: Int]>([:])
+    /// Addresses share buckets, mostly each with none; which ones, no client can know. The sessions that they make, and the
+    /// tokens that they send of no session.
+    private let sessions: Lock<[TokenBucket]>
+    private let unknownTokens: Lock<[TokenBucket]>
+    private let streams: NetworkPlaces
     private let logger: Logger?
     private let hasWarned = Atomic<Bool>(false)
     private static let bucketCount = 16_384
 
-    init(sessionRate: Rate?, streamLimit: Int, trusted: [AddressRange], logger: Logger? = nil) {
+    init(
+        sessionRate: Rate?, streamLimit: Int, streamLimitPerAddress: Int, trusted: [AddressRange], logger: Logger? = nil
+    ) {
         self.logger = logger
         self.sessionRate = sessionRate
-        self.streamLimit = streamLimit
         addresses = ClientAddress(trusted: trusted)
-        buckets = Lock([TokenBucket](repeating: TokenBucket(), count: sessionRate == nil ? 0 : Self.bucketCount))
+        streams = NetworkPlaces(streamLimit, perNetwork: streamLimitPerAddress)
+        let buckets = [TokenBucket](repeating: TokenBucket(), count: sessionRate == nil ? 0 : Self.bucketCount)
+        (sessions, unknownTokens) = (Lock(buckets), Lock(buckets))
     }
 
     /// Counts a new session of the request's address; nil if it may have one, else in how much time.
     func takeSession(_ head: RequestHead, now: Duration) -> Duration? {
         noteProxy(head)
         guard let sessionRate else { return nil }
-        // Seeded anew in each process.
-        let place = Int(UInt(bitPattern: addresses.of(head).network.hashValue) % UInt(Self.bucketCount))
-        return buckets.withLock { $0[place].take(sessionRate, now: now) }
+        let place = bucket(of: head)
+        return sessions.withLock { $0[place].take(sessionRate, now: now) }
+    }
+
+    /// Whether the journal may be asked for a token that the request's address sends: nil if it may, else in how much time.
+    /// Only tokens of no session count: see `noteUnknownToken`.
+    func mayAskForToken(_ head: RequestHead, now: Duration) -> Duration? {
+        guard let sessionRate else { return nil }
+        let place = bucket(of: head)
+        return unknownTokens.withLock { buckets in
+            var bucket = buckets[place]
+            return bucket.take(sessionRate, now: now)
+        }
+    }
+
+    /// Counts a token of no session.
+    func noteUnknownToken(_ head: RequestHead, now: Duration) {
+        guard let sessionRate else { return }
+        let place = bucket(of: head)
+        _ = unknownTokens.withLock { $0[place].take(sessionRate, now: now) }
+    }
+
+    /// Seeded anew in each process.
+    private func bucket(of head: RequestHead) -> Int {
+        Int(UInt(bitPattern: addresses.of(head).network.hashValue) % UInt(Self.bucketCount))
     }
 
     /// Says once that a proxy is in front whose word is not taken: all its clients have one address's quotas.
@@ -44,33 +70,8 @@ final class AddressQuotas: Sendable {
             metadata: ["proxy": "\(head.peer)"])
     }
 
-    /// Counts a stream of an address, until the place that is returned is left; nil if it has too many.
-    func takeStream(_ head: RequestHead) -> StreamPlace? {
-        let address = addresses.of(head).network
-        let isTaken = streams.withLock { streams in
-            guard streams[address, default: 0] < streamLimit else { return false }
-            streams[address, default: 0] += 1
-            return true
-        }
-        return isTaken ? StreamPlace(self, address) : nil
-    }
-
-    fileprivate func leaveStream(_ address: PeerAddress) {
-        streams.withLock { streams in
-            let count = (streams[address] ?? 1) - 1
-            streams[address] = count > 0 ? count : nil
-        }
-    }
-
-    /// One stream's place in its address's quota, left when nothing holds it any more.
-    final class StreamPlace: Sendable {
-        private let quotas: AddressQuotas
-        private let address: PeerAddress
-
-        init(_ quotas: AddressQuotas, _ address: PeerAddress) {
-            (self.quotas, self.address) = (quotas, address)
-        }
-
-        deinit { quotas.leaveStream(address) }
+    /// Counts a stream of the request's client, until the place is released.
+    func takeStream(_ head: RequestHead) throws(NetworkPlaces.Refusal) -> NetworkPlaces.Place {
+        try streams.take(for: addresses.of(head))
     }
 }

@@ -1,4 +1,5 @@
 import MicroHTTP
+import Networks
 
 /// Finds out which address a request came from, also through proxies of the operator's.
 struct ClientAddress: Sendable {

@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import MicroHTTP
+import Networks
 import Sessions
 
 /// Whose request it is.
@@ -18,6 +19,8 @@ struct Caller: Sendable {
     var principal: Principal?
     /// How the session judges the request whenever it acts.
     var client: SessionClient { SessionClient(credential) }
+    /// The same for a request that waits, which takes a place of its network.
+    func client(at address: PeerAddress) -> SessionClient { SessionClient(credential, address: address) }
     /// Why the session can only be ended.
     var damage: StoreError?
 }
@@ -44,9 +47,10 @@ struct Credentials: Sendable {
     let sessions: SessionTable
     let cookies: CookiePolicy
 
-    func caller(_ fields: HeaderFields) throws(Problem) -> CallerLookup {
+    func caller(_ head: RequestHead, _ quotas: AddressQuotas) throws(Problem) -> CallerLookup {
+        let fields = head.fields
         switch try bearer(fields) {
-        case let token?: return try find(token, isByCookie: false)
+        case let token?: return try find(token, isByCookie: false, head, quotas)
         case nil: break
         }
         guard let text = cookies.value(fields) else {
@@ -58,7 +62,7 @@ struct Credentials: Sendable {
         guard let token = SessionToken(text) else {
             throw Problem(.unauthorized, "The session's cookie is not one that this server gives.")
         }
-        return try find(token, isByCookie: true)
+        return try find(token, isByCookie: true, head, quotas)
     }
 
     /// The token of the session that a request names, if it names one well; for refusals that concern the session.
@@ -72,13 +76,32 @@ struct Credentials: Sendable {
         cookies.value(fields).flatMap { SessionToken($0) }
     }
 
-    private func find(_ token: SessionToken, isByCookie: Bool) throws(Problem) -> CallerLookup {
+    private func find(
+        _ token: SessionToken, isByCookie: Bool, _ head: RequestHead, _ quotas: AddressQuotas
+    ) throws(Problem) -> CallerLookup {
         if let found = sessions.lookup(token) { return .known(try caller(found, token, isByCookie: isByCookie)) }
+        // What is not in memory costs a read of the journal.
+        if let rate = quotas.sessionRate, let wait = quotas.mayAskForToken(head, now: now) {
+            throw Problem(
+                "tokens", rate, wait, "Your address sends tokens of no session faster than \(rate.perSecond) a second.")
+        }
         let lookup = Later<SessionLookup>()
-        sessions.find(token) { lookup.resolve($0) }
-        if let found = lookup.value { return .known(try caller(found, token, isByCookie: isByCookie)) }
+        let address = quotas.addresses.of(head)
+        sessions.find(token) { found in
+            found.session?.noteOrigin(address)
+            lookup.resolve(found)
+        }
+        if let found = lookup.value {
+            if case .unknown = found { noteUnknown(head, quotas) }
+            return .known(try caller(found, token, isByCookie: isByCookie))
+        }
         return .pending(PendingCaller(token: token, isByCookie: isByCookie, lookup: lookup))
     }
+
+    /// Counts a request whose token names no session.
+    func noteUnknown(_ head: RequestHead, _ quotas: AddressQuotas) { quotas.noteUnknownToken(head, now: now) }
+
+    private var now: Duration { sessions.environment.time.monotonic() }
 
     /// Whose request it is, by what was found.
     func caller(_ found: SessionLookup, _ token: SessionToken, isByCookie: Bool) throws(Problem) -> Caller {

@@ -1,4 +1,5 @@
 import MicroHTTP
+import Networks
 
 /// Refuses requests whose `Host` is not the server's. A page whose own name was given this server's address (DNS rebinding)
 /// is of the server's origin to a browser, and passes the cross-site rule; its `Host` is still its own name.

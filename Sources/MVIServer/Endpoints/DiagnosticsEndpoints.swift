@@ -1,4 +1,5 @@
 import MicroHTTP
+import Networks
 
 /// `/diagnostics/request`: how a request arrived, after all proxies, for `mvi-server doctor`.
 ///

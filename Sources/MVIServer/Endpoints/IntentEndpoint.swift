@@ -50,8 +50,9 @@ final class IntentEndpoint: Sendable {
         try crossSite.check(fields)
         let feature = try incoming.feature(sessions.environment.features)
         if hasRules { try sessions.environment.features.checkAccess(to: feature, caller.principal, .send) }
-        try checkInstance(feature, caller)
+        // A key's maker asks elsewhere whether the key is good.
         try caller.checkRate(incoming)
+        try checkInstance(feature, caller)
         do throws(Problem) { try incoming.checkSize(limit: bodyLimit) } catch {
             throw useUpAtOnce(incoming.head, caller, feature, error)
         }
@@ -73,9 +74,10 @@ final class IntentEndpoint: Sendable {
         }
         let preferences = Preferences(fields)
         return { [self] body, reply in
+            let wait = wait(preferences)
             let request = IntentRequest(
-                body: body, name: name, ifMatch: condition, wait: wait(preferences),
-                wantsState: preferences.wantsState, client: caller.client,
+                body: body, name: name, ifMatch: condition, wait: wait, wantsState: preferences.wantsState,
+                client: wait == nil ? caller.client : caller.client(at: identity.addresses.of(incoming.head)),
                 trace: reply.terms.note?.trace)
             reply.terms.note?.note { $0.feature = feature.text }
             let intent = PostedIntent(
@@ -103,7 +105,7 @@ final class IntentEndpoint: Sendable {
     /// A key that names nothing is found out before the body is looked at, without making a store for a request that
     /// may yet be refused.
     private func checkInstance(_ feature: FeatureID, _ caller: Caller) throws(Problem) {
-        guard feature.key != nil, !caller.session.hasStore(feature) else { return }
+        guard caller.makes(feature) else { return }
         do throws(StoreError) { _ = try caller.session.initialState(of: feature, for: caller.principal) } catch {
             throw Problem(error, feature)
         }

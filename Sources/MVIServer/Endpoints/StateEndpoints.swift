@@ -6,6 +6,7 @@ import Sessions
 struct StateEndpoints: Sendable {
     let sessions: SessionTable
     let crossSite: CrossSiteRule
+    let addresses: ClientAddress
     /// Nil for a server without other nodes.
     let forwarder: Forwarder?
 
@@ -23,6 +24,8 @@ struct StateEndpoints: Sendable {
         if caller.isByCookie { try crossSite.check(incoming.fields) }
         let feature = try incoming.feature(sessions.environment.features)
         try sessions.environment.features.checkAccess(to: feature, caller.principal, .read)
+        // A key's maker asks elsewhere, as for an intent.
+        if caller.makes(feature) { try caller.checkRate(incoming) }
         // A field that is not well written is as good as none: the answer is the whole state.
         let known = try? EntityTags.read("if-none-match", of: incoming.fields)?.get()
         if incoming.isHead { return try head(caller, feature, known) }
@@ -33,7 +36,8 @@ struct StateEndpoints: Sendable {
                     return answerNow(caller, feature, known, reply, done)
                 }
                 let seconds = min(wait, Int(sessions.environment.limits.longestWait.components.seconds))
-                waitForNews(caller, feature, known, seconds, reply, done)
+                let client = caller.client(at: addresses.of(incoming.head))
+                waitForNews(caller, client, feature, known, seconds, reply, done)
             }
             read { isAnswered in
                 if !isAnswered { make(feature, incoming, caller, reply, again: read) }
@@ -71,12 +75,13 @@ struct StateEndpoints: Sendable {
     }
 
     private func waitForNews(
-        _ caller: Caller, _ feature: FeatureID, _ known: EntityTags, _ seconds: Int, _ reply: Reply,
+        _ caller: Caller, _ client: SessionClient, _ feature: FeatureID, _ known: EntityTags, _ seconds: Int,
+        _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
         let session = caller.session
         session.state(
-            of: feature, for: caller.client, wait: .seconds(seconds),
+            of: feature, for: client, wait: .seconds(seconds),
             until: { !known.matchesWeakly(session.entityTag(version: $0.version)) },
             completion: { result in
                 switch result {
@@ -136,15 +141,15 @@ struct StateEndpoints: Sendable {
         try crossSite.check(incoming.fields)
         let feature = try incoming.feature(sessions.environment.features)
         try sessions.environment.features.checkAccess(to: feature, caller.principal, .dispose)
-        if feature.key != nil, !caller.session.hasStore(feature) {
+        // Else stores could be made and disposed of in turn, each time with a commit.
+        try caller.checkRate(incoming)
+        if caller.makes(feature) {
             do throws(StoreError) {
                 _ = try caller.session.initialState(of: feature, for: caller.principal)
             } catch {
                 if error.code == .featureNotFound { throw Problem(error, feature) }
             }
         }
-        // Else stores could be made and disposed of in turn, each time with a commit.
-        try caller.checkRate(incoming)
         return { _, reply in
             let remove: Forwarder.Attempt = { done in
                 // A store that is not there is as gone as one that was disposed: DELETE is idempotent.

@@ -1,5 +1,6 @@
 import MVI
 import MicroHTTP
+import Networks
 import Sessions
 
 /// `/features/{id}/events` and `/events`.
@@ -52,16 +53,15 @@ struct StreamEndpoints: Sendable {
             throw Problem(.notAcceptable, "The request's `Accept` excludes text/event-stream.")
         }
         try checkAccess(filter, caller)
+        try checkRate(filter, incoming, caller)
         let delta = try delta(incoming)
         if incoming.isHead { return try head(filter, incoming, caller) }
         let start = StreamStart(lastEventID: lastEventID(incoming))
         let wantsProblem = Preferences(incoming.fields).problem
         return { _, reply in
-            guard let place = quotas.takeStream(incoming.head) else {
-                let problem = Problem(
-                    .tooManyConnections, "Your address has as many streams open as it may have.",
-                    retryAfter: .seconds(10))
-                return putOff(.busy, problem, wantsProblem, reply)
+            let place: NetworkPlaces.Place
+            do throws(NetworkPlaces.Refusal) { place = try quotas.takeStream(incoming.head) } catch {
+                return putOff(.busy, Self.problem(error), wantsProblem, reply)
             }
             let open: Forwarder.Attempt = { done in
                 self.open(filter, start, delta, caller, place, wantsProblem: wantsProblem, reply, done)
@@ -69,6 +69,19 @@ struct StreamEndpoints: Sendable {
             open { isAnswered in
                 if !isAnswered { make(filter, incoming, caller, wantsProblem, reply, again: open) }
             }
+        }
+    }
+
+    private static func problem(_ refusal: NetworkPlaces.Refusal) -> Problem {
+        switch refusal {
+        case .ofNetwork:
+            Problem(
+                .tooManyConnections,
+                "Your address has as many streams open as it may have, or its network has most while few are left.",
+                retryAfter: .seconds(10))
+        case .ofAll:
+            Problem(
+                .tooManyStreams, "The server has as many streams open as it may have.", retryAfter: .seconds(10))
         }
     }
 
@@ -120,6 +133,12 @@ struct StreamEndpoints: Sendable {
         try features.checkAccess(to: first, caller.principal, .read)
     }
 
+    /// Each key that the session has no store of asks its feature's maker, as an intent to it does, and counts as one.
+    private func checkRate(_ filter: StreamFilter, _ incoming: Incoming, _ caller: Caller) throws(Problem) {
+        guard case .features(let named) = filter else { return }
+        for feature in named where caller.makes(feature) { try caller.checkRate(incoming) }
+    }
+
     /// `Last-Event-ID`, which browsers send by themselves, before the query's, which a page can choose. One that cannot
     /// be read is one that is not known: the stream says so, since an EventSource gives up for good at a 400.
     private func lastEventID(_ incoming: Incoming) -> String? {
@@ -164,7 +183,7 @@ struct StreamEndpoints: Sendable {
 
     private func open(
         _ filter: StreamFilter, _ start: StreamStart, _ delta: DeltaForm?, _ caller: Caller,
-        _ place: AddressQuotas.StreamPlace, wantsProblem: Bool, _ reply: Reply,
+        _ place: NetworkPlaces.Place, wantsProblem: Bool, _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
         guard !sessions.isDraining else {
@@ -177,6 +196,7 @@ struct StreamEndpoints: Sendable {
         ) { result in
             switch result {
             case .success(let stream):
+                place.onGiveWay { [weak stream] in stream?.goAway(.busy) }
                 // Between the look above and now the server may have begun to stop, and this stream not have been told.
                 if sessions.isDraining { stream.goAway(.drain) }
                 reply.answer(
@@ -198,7 +218,7 @@ struct StreamEndpoints: Sendable {
             guard !incoming.isHead else { throw problem }
             return try putOff(
                 .identity, problem, Preferences(incoming.fields).problem, retry: GoAwayReason.retryAfterExpiry())
-        case .journalUnavailable, .storageFull, .tooManySessions:
+        case .journalUnavailable, .storageFull, .tooManySessions, .tooManyRequests:
             guard !incoming.isHead else { throw problem }
             return try putOff(.busy, problem, Preferences(incoming.fields).problem)
         default: throw problem

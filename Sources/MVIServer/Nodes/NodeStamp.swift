@@ -1,4 +1,5 @@
 import MicroHTTP
+import Networks
 import SessionJournal
 
 /// What one node says to another of a request that it sends, in the field `MVI-Node`.

@@ -3,13 +3,15 @@ extension ProblemType {
     static let tooManyRequests = ProblemType(
         "too-many-requests", 429, "Too often",
         meaning:
-            "The session has sent intents, or its address made sessions or signed in, faster than the server allows, "
-            + "which `RateLimit-Policy` then says; or a rule of the feature says that the intent comes too soon after others.",
+            "The session has sent intents, or its address made sessions, signed in or sent tokens of no session, faster than "
+            + "the server allows, which `RateLimit-Policy` then says; or a rule of the feature says that the intent comes "
+            + "too soon after others.",
         remedy: "Wait as long as `Retry-After` says.")
 
     static let tooManyConnections = ProblemType(
         "too-many-connections", 429, "Too many connections of one address",
-        meaning: "The client's address has too many connections, or streams.",
+        meaning:
+            "The client's address has too many connections, or streams; or its network has most while few are left.",
         remedy: "Close those that are not used. If a proxy is in front, the server has to be told: `--trusted-proxy`.")
 
     static let tooManyStores = ProblemType(

@@ -1,4 +1,5 @@
 import MicroHTTP
+import Networks
 
 /// IP addresses that begin with the same bits, as `10.0.0.0/8` or `2001:db8::/32`; one address without `/`.
 public struct AddressRange: Sendable, Hashable, CustomStringConvertible {

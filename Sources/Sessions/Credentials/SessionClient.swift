@@ -1,4 +1,5 @@
 import MVI
+import Networks
 
 /// The client that a request is of. It is judged whenever the request acts: it may have lost its access meanwhile.
 package struct SessionClient: Sendable {
@@ -6,10 +7,12 @@ package struct SessionClient: Sendable {
     package let credential: Credential?
     /// The principal of a client without a credential, in tests of features.
     private let given: Principal?
+    /// Whose network shares what is bounded; nil for a client in this process.
+    let address: PeerAddress?
 
     /// A client with a credential, or an anonymous one.
-    package init(_ credential: Credential? = nil, principal: Principal? = nil) {
-        (self.credential, given) = (credential, principal)
+    package init(_ credential: Credential? = nil, principal: Principal? = nil, address: PeerAddress? = nil) {
+        (self.credential, given, self.address) = (credential, principal, address)
     }
 
     /// Its principal now; nil for an anonymous client.

@@ -66,7 +66,7 @@ extension SessionTable {
             created: now, lastSeen: now, subject: subject, isShared: isShared)
         let credential = StoredCredential(
             token: token.hash, kind: kind, number: 1, principal: principal, made: now)
-        _ = try await journal { environment.journal.create(record, credential: credential, done: $0) }
+        _ = try await journal { environment.keptRoom.create(record, credential: credential, from: nil, $0) }
         return try await session(record.tokenHash)
     }
 

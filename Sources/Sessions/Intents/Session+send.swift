@@ -145,7 +145,7 @@ extension Session {
             completion(.success(withholding(outcome, from: client, feature)))
         }
         if outcome.isSettled { return end(true, true, nil) }
-        let waiting = beginWait(for: wait, of: client.credential) { [self] isSettled in
+        let waiting = beginWait(for: wait, of: client) { [self] isSettled in
             end(isSettled, true, existingState(of: feature))
         }
         guard let waiting else { return end(false, false, existingState(of: feature)) }

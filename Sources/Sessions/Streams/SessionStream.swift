@@ -14,8 +14,8 @@ package final class SessionStream: Sendable {
     private let filter: StreamFilter
     private let credential: Credential?
     private let showsChanges: Bool
-    /// Held as long as the stream is.
-    private let place: (any AnyObject & Sendable)?
+    /// Left when the stream is closed.
+    private let place: Lock<(any AnyObject & Sendable)?>
 
     init(
         session: Session, number: UInt64, filter: StreamFilter, credential: Credential?, showsChanges: Bool,
@@ -26,7 +26,7 @@ package final class SessionStream: Sendable {
         self.credential = credential
         self.showsChanges = showsChanges
         self.number = number
-        self.place = place
+        self.place = Lock(place)
     }
 
     /// The connection is there: `waker` is told of news from now on.
@@ -107,6 +107,7 @@ package final class SessionStream: Sendable {
             return removed
         }
         guard let removed else { return }
+        _ = place.withLock { $0.take() }
         session.shared.metrics.ended(removed.goAway.map { .told($0) } ?? ending)
         session.shared.streamPlaces.leave()
         for store in removed.watched { store.scope.endWatching() }

@@ -2,6 +2,7 @@ import Locking
 import MVI
 import MVITesting
 import MicroHTTP
+import Networks
 import SessionJournal
 import Sessions
 import Testing

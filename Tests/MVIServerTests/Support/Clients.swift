@@ -1,3 +1,4 @@
+import Networks
 import TestSupport
 import MicroHTTP
 import Testing

@@ -5,14 +5,14 @@ extension Declared {
     static let table: [Declared] = declared + declared.compactMap(\.forHead) + options
 
     private static let sessionGone: [ProblemType] =
-        [.unauthorized, .sessionNotFound, .sessionEnded, .otherSession, .tooManySessions] + notKept
+        [.unauthorized, .sessionNotFound, .sessionEnded, .otherSession, .tooManyRequests, .tooManySessions] + notKept
     /// What stands between a session and whoever is signed in.
     private static let notSignedIn: [ProblemType] = [.identityRejected, .identityExpired, .identityRequired]
     /// A session, or a store, cannot be read or written now.
     private static let notKept: [ProblemType] = [.journalUnavailable, .storageFull]
     private static let whoAsks = ["Sec-Fetch-Site", "Cookie"]
     private static let ofCaller = whoAsks + ["MVI-Session"]
-    private static let ofSession = ["Set-Cookie", "WWW-Authenticate", "Retry-After"]
+    private static let ofSession = ["Set-Cookie", "WWW-Authenticate", "Retry-After", "RateLimit", "RateLimit-Policy"]
     private static let streaming = Declared(
         method: .get, path: "/events", operation: .streamSession, hasSession: true,
         query: ["feature", "delta", "last_event_id"],
@@ -21,7 +21,7 @@ extension Declared {
         // A session that has ended is no problem of a stream: it gets 204.
         problems: [
             .badRequest, .unauthorized, .sessionNotFound, .otherSession, .crossSite, .forbidden, .featureNotFound,
-            .notAcceptable,
+            .notAcceptable, .tooManyRequests,
             .tooManyStores, .stateUnavailable, .tooManyStreams, .tooManyConnections, .tooManySessions, .draining,
             .ownerUnreachable, .newerState,
         ] + notSignedIn + notKept,
@@ -36,7 +36,7 @@ extension Declared {
                 .invalidJSON, .badRequest, .crossSite, .bodyTooLarge, .unsupportedMediaType, .draining,
                 .tooManySessions, .tooManyRequests, .identityUnavailable,
             ] + notSignedIn + notKept,
-            responseFields: ofSession + ["Content-Type", "Location", "RateLimit", "RateLimit-Policy"]),
+            responseFields: ofSession + ["Content-Type", "Location"]),
         Declared(
             method: .get, path: "/sessions/current", operation: .describeSession, hasSession: true,
             requestFields: ofCaller, successes: [200], problems: sessionGone + notSignedIn,
@@ -51,9 +51,9 @@ extension Declared {
             requestFields: ofCaller + ["Content-Type", "Content-Encoding"], successes: [200],
             problems: sessionGone + [
                 .invalidJSON, .badRequest, .identityRejected, .identityExpired, .crossSite, .otherIdentity,
-                .bodyTooLarge, .unsupportedMediaType, .tooManyRequests, .identityUnavailable,
+                .bodyTooLarge, .unsupportedMediaType, .identityUnavailable,
             ],
-            responseFields: ofSession + ["Content-Type", "RateLimit", "RateLimit-Policy"]),
+            responseFields: ofSession + ["Content-Type"]),
         Declared(
             method: .delete, path: "/sessions/current/identity", operation: .signOut, hasSession: true,
             query: ["everywhere"], requestFields: ofCaller, successes: [204],
@@ -77,9 +77,9 @@ extension Declared {
             method: .delete, path: "/features/{id}/state", operation: .disposeStore, hasSession: true,
             requestFields: ofCaller, successes: [204],
             problems: sessionGone + notSignedIn + [
-                .crossSite, .forbidden, .featureNotFound, .tooManyRequests, .ownerUnreachable,
+                .crossSite, .forbidden, .featureNotFound, .ownerUnreachable,
             ],
-            responseFields: ofSession + ["RateLimit", "RateLimit-Policy"]),
+            responseFields: ofSession),
         Declared(
             method: .post, path: "/features/{id}/intents", operation: .sendIntent, hasSession: true,
             requestFields: ofCaller + [
@@ -91,13 +91,12 @@ extension Declared {
                 .badRequest, .invalidJSON, .crossSite, .forbidden, .featureNotFound, .targetNotFound, .intentInProgress,
                 .outOfSequence, .receiptExpired, .intentConflict, .storeDisposed, .preconditionFailed, .bodyTooLarge,
                 .unsupportedMediaType, .invalidIntent,
-                .idempotencyKeyReused, .intentRefused, .tooManyRequests, .tooManyStores, .tooManyReceipts,
+                .idempotencyKeyReused, .intentRefused, .tooManyStores, .tooManyReceipts,
                 .intentFailed, .stateUnavailable, .busy, .draining, .ownerUnreachable, .newerState,
                 .checkTimeout, .stateTooLarge,
             ],
             responseFields: ofSession + [
-                "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Expected-Seq", "RateLimit",
-                "RateLimit-Policy",
+                "Content-Type", "ETag", "Preference-Applied", "Idempotency-Replayed", "Expected-Seq",
             ]),
         Declared(
             method: .get, path: "/features/{id}/events", operation: .streamFeature, hasSession: true,

@@ -1,3 +1,4 @@
+import Networks
 import Sessions
 import MicroHTTP
 import Testing
@@ -28,6 +29,14 @@ extension RefusalCase {
                 server in
                 let session = try await server.cookieSession()
                 return try await server.send(session.request(method, target, [("Authorization", unknownToken)]))
+            },
+            RefusalCase(
+                operation, .tooManyRequests, when: "the address sent many tokens of no session",
+                settings: { $0.sessionRate = 1 }
+            ) { server in
+                let request = TestRequest(method, target, [("Authorization", unknownToken), ("Prefer", "problem")])
+                for _ in 0..<30 { _ = try await server.send(request) }
+                return try await server.send(request)
             },
         ]
     }
@@ -268,7 +277,7 @@ extension TestServer {
         of session: Credential, _ body: () async throws -> Result
     ) async throws -> Result {
         let address = try #require(PeerAddress("127.0.0.1"))
-        let place = assembly.application.quotas.takeStream(RequestHead(method: "GET", path: [], peer: address))
+        let place = try assembly.application.quotas.takeStream(RequestHead(method: "GET", path: [], peer: address))
         defer { withExtendedLifetime(place) {} }
         return try await body()
     }

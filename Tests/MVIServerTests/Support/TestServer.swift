@@ -186,9 +186,11 @@ struct Credential: Sendable {
 
 /// What outlives a server: the disk, and the time.
 struct World: Sendable {
-    let kept = MemoryJournal()
+    let kept: MemoryJournal
     let time = ManualTime()
     private let starts = Lock(0)
+
+    init(kept: MemoryJournal = MemoryJournal()) { self.kept = kept }
 
     /// The time as the next server of this world sees it: its monotonic clock begins anew, as after a computer's start.
     func start() -> TimeSource {
