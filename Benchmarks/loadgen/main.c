@@ -38,6 +38,7 @@ static const struct option {
     {"--expect-overflow", flag, offsetof(options, expect_overflow), 0, 0,
      "slow: the outbox is smaller than what is missed, a reset must say so"},
     {"--from", whole, offsetof(options, from), 1, 254, "connections come from 127.0.0.N (1)"},
+    {"--networks", flag, offsetof(options, networks), 0, 0, "flood: connections come from 127.0.0.2 to 127.0.0.9"},
     {"--parts", text, offsetof(options, parts), 0, 0,
      "flood: the attacks, with commas (all); hold: what is held, one of bodies, waits, streams, blocked, demo"},
     {"--proxied", flag, offsetof(options, proxied), 0, 0, "survive: a proxy is in front, which answers 502 to 504 while no server listens"},

@@ -7,7 +7,7 @@ typedef struct {
     const char *json, *keep, *tokens, *feature, *parts;
     unsigned port, seed, streams, connections, clients, rounds, sessions, active, features, pid, from;
     double rate, seconds, warmup, drain;
-    bool may_conflate, expect_overflow, nchan, proxied;
+    bool may_conflate, expect_overflow, nchan, proxied, networks;
 } options;
 
 typedef struct {

@@ -139,6 +139,18 @@ static bool ask_with_tags(attacker *self) {
     return self->prepared = true;
 }
 
+// --- Requests that wait for a change that does not come ---
+
+static bool ask_to_wait(attacker *self) {
+    const char *token = token_of(self, 2);
+    if (!token) return false;
+    if (!self->prepared) {
+        connection_ask(
+            &self->connection, "GET", "/features/counter/state", token, "If-None-Match: *\r\nPrefer: wait=10\r\n", NULL);
+    }
+    return self->prepared = true;
+}
+
 const attack attacks[attack_count] = {
     {.name = "sessions", .count = 64, .prepare = ask_session, .answered = take_session, .pause_ms = 10},
     {.name = "streams", .count = 4200, .prepare = ask_stream, .answered = take_stream, .room = 500, .pause_ms = 200},
@@ -146,5 +158,6 @@ const attack attacks[attack_count] = {
     {.name = "slow", .count = 300, .prepare = begin_slowly, .drip = drip, .pause_ms = 10},
     {.name = "escapes", .count = 64, .prepare = ask_with_escapes, .pause_ms = 10},
     {.name = "tags", .count = 64, .prepare = ask_with_tags, .pause_ms = 10},
+    {.name = "waits", .count = 300, .prepare = ask_to_wait, .pause_ms = 100},
     {.name = "silent", .count = 3000, .prepare = say_nothing, .pause_ms = 100, .silent = true},
 };

@@ -123,7 +123,7 @@ static int run_flood(const options *options) {
     signal(SIGTERM, stop);
     session_part = has_part(options->parts, "sessions");
     for (unsigned i = 0; i < attack_count; i++) attacker_count += attacks[i].count;
-    network_start(options->port, attacker_count + 64, false);
+    network_start(options->port, attacker_count + 64, options->networks);
     attackers = allocate(attacker_count, sizeof *attackers);
     for (unsigned i = 0; i < attack_count; i++) {
         bool wanted = i == 0 || has_part(options->parts, attacks[i].name);
@@ -161,6 +161,6 @@ static int run_flood(const options *options) {
 
 const mode flood_mode = {
     "flood",
-    "connections of one address that take all they can get, until SIGTERM; silent ones come after half of --seconds",
+    "connections of one address, or of eight, that take all they can get, until SIGTERM; silent ones come after half of --seconds",
     {.seconds = 10}, run_flood,
 };

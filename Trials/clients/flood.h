@@ -1,4 +1,4 @@
-// Connections of one address that take from a server all that they can get: requests as fast as they are answered,
+// Connections of one address, or of a few, that take from a server all that they can get: requests as fast as they are answered,
 // streams that are not read, requests that never end, and silence.
 #pragma once
 
@@ -39,7 +39,7 @@ struct attacker {
     bool prepared;
 };
 
-enum { attack_count = 7 };
+enum { attack_count = 8 };
 extern const attack attacks[attack_count];
 
 /// The tokens of the sessions that the flood has made, which its other attacks use.

@@ -170,6 +170,6 @@ static int run_guests(const options *options) {
 const mode guests_mode = {
     "guests",
     "clients with a session, a stream and an intent at a fixed rate, and new ones every few seconds: all must succeed",
-    {.connections = 100, .clients = 100, .rate = 400, .seconds = 30, .drain = 10, .feature = "counter", .from = 2},
+    {.connections = 100, .clients = 100, .rate = 400, .seconds = 30, .drain = 10, .feature = "counter", .from = 20},
     run_guests,
 };

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016,SC2034,SC2154  # the parts of script/trial share their variables; awk has its own
-# One address floods the server, with its settings as they are by default; clients of another address must not suffer.
+# One address floods the server, with its settings as they are by default, and then eight; clients of another address must
+# not suffer.
 
 # The bounds, from what was measured: 80 MB of memory, 20 MB of data after two minutes. Streams that are not read, and
 # bodies, may hold more at times.
@@ -8,6 +9,9 @@ flood_rss_mib=600 flood_data_mib=512
 # What the flood may add to the p99 of the others on two cores, which flood, clients and server share: 250 ms where
 # nothing else runs. The phase without the flood shows what the machine does by itself.
 flood_p99_ms=250
+# What a new client of another address waits at most, at the 99th percentile.
+flood_newcomer_ms=500
+flood_flags=() flood_networks=
 
 # Asks for both kinds of health on the admin port each second; a line for each question: kind, code, milliseconds.
 start_asking_health() {
@@ -36,14 +40,18 @@ stop_asking_health() {
 # of_health PROGRAM: awk over the questions.
 of_health() { awk "$1" "$work/health"; }
 
-# be_guests SECONDS NAME: the clients of the other address, and their figures. Leaves `p99`, the greater of both.
+# be_guests SECONDS NAME: the clients of the other address, and their figures. Leaves `p99`, the greater of both, and
+# `newcomer_p99`, that of new clients' sessions and streams.
 be_guests() {
     local code=0 event
     timeout $(($1 + 120)) "$work/loadgen" guests --seconds "$1" --port "$port" --pid "$server_pid" \
         --json "$work/report.json" >"$work/guests.out" 2>"$work/guests.log" || code=$?
     ((code == 0)) || cat "$work/guests.log" "$work/guests.out"
     judge "$code"
-    p99=$(answer_ms p99) event=$(sed -nE 's/.*"eventMs":\{[^}]*"p99":([0-9.]+).*/\1/p' "$work/report.json")
+    p99=$(answer_ms p99)
+    # What a new client waits for its session and its first state, in milliseconds.
+    newcomer_p99=$(awk '/^newSessionP99|^newStreamP99/ { if ($2 > most) most = $2 } END { print most }' "$work/guests.out")
+    event=$(sed -nE 's/.*"eventMs":\{[^}]*"p99":([0-9.]+).*/\1/p' "$work/report.json")
     awk -v name="$2" '
         /^successPercent/ { success = $2 } /^requests/ { requests = $2 } /^serverCores/ { cores = $2 }
         /^newSession/ || /^newStream/ { value[$1] = $2 }
@@ -60,22 +68,35 @@ be_guests() {
     if holds "${event:-0} > ${p99:-0}"; then p99=$event; fi
 }
 
-# trial_flood SECONDS [PARTS]
+# trial_flood SECONDS [PARTS]: from one address with the settings as they are, then from eight that together take every
+# total, which are lowered so far.
 trial_flood() {
+    echo 'from one address'
+    flood "$@"
+    echo 'from eight addresses'
+    flood_flags=(--max-connections 1024 --max-connections-per-address 256 --max-streams 1200
+        --max-streams-per-address 300 --max-kept-sessions 800 --max-waits 64 --session-rate 100)
+    flood_networks=yes
+    flood "$@"
+}
+
+# flood SECONDS [PARTS]
+flood() {
     local seconds=$1 parts=${2:-} quiet p99 began failed cpu most_kib code=0
     need_files 9000
     new_server
     free_port admin_port
     # The quotas that other trials turn off are what is tried here.
     launch env -u MVI_INTENT_RATE -u MVI_SESSION_RATE -u MVI_MAX_CONNECTIONS_PER_ADDRESS -u MVI_MAX_STREAMS_PER_ADDRESS \
-        "$server" --host 127.0.0.1 --port "$port" --admin-port "$admin_port" --data "$data" --log-level warning
+        "$server" --host 127.0.0.1 --port "$port" --admin-port "$admin_port" --data "$data" --log-level warning \
+        ${flood_flags[@]+"${flood_flags[@]}"}
     await_ready
     be_guests $((seconds >= 20 ? seconds / 4 : 5)) 'without the flood'
     quiet=$p99
 
     start_sampling
     start_asking_health
-    "$work/loadgen" flood --port "$port" --seconds "$seconds" ${parts:+--parts "$parts"} \
+    "$work/loadgen" flood --port "$port" --seconds "$seconds" ${flood_networks:+--networks} ${parts:+--parts "$parts"} \
         >"$work/flood.out" 2>"$work/flood.log" &
     clients_pid=$!
     # Until it has the sessions that it uses.
@@ -111,4 +132,6 @@ trial_flood() {
     of_health "\$4 > $flood_data_mib * 1024 { exit 1 }" || fault "the data folder grew beyond $flood_data_mib MiB"
     holds "${p99:-1e9} <= ${quiet:-0} + $flood_p99_ms" \
         || fault "the p99 of the others went from $quiet to $p99 ms, more than $flood_p99_ms ms up"
+    holds "${newcomer_p99:-1e9} <= $flood_newcomer_ms" \
+        || fault "the p99 of new clients was $newcomer_p99 ms, more than $flood_newcomer_ms"
 }
