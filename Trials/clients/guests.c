@@ -16,7 +16,8 @@ typedef struct {
     uint64_t due_ns, since_ns;
 } newcomer;
 
-enum { period_ms = 8000, patience_ms = 10000 };
+// A little fewer new sessions a second than an address may make.
+enum { period_ms = 12000, patience_ms = 10000 };
 static const uint64_t millisecond = 1000000;
 
 static tally found;

@@ -11,7 +11,7 @@ flood_rss_mib=600 flood_data_mib=512
 flood_p99_ms=250
 # What a new client of another address waits at most, at the 99th percentile.
 flood_newcomer_ms=500
-flood_flags=() flood_networks=
+flood_flags=() guest_flags=() flood_networks=
 
 # Asks for both kinds of health on the admin port each second; a line for each question: kind, code, milliseconds.
 start_asking_health() {
@@ -45,7 +45,7 @@ of_health() { awk "$1" "$work/health"; }
 be_guests() {
     local code=0 event
     timeout $(($1 + 120)) "$work/loadgen" guests --seconds "$1" --port "$port" --pid "$server_pid" \
-        --json "$work/report.json" >"$work/guests.out" 2>"$work/guests.log" || code=$?
+        ${guest_flags[@]+"${guest_flags[@]}"} --json "$work/report.json" >"$work/guests.out" 2>"$work/guests.log" || code=$?
     ((code == 0)) || cat "$work/guests.log" "$work/guests.out"
     judge "$code"
     p99=$(answer_ms p99)
@@ -77,6 +77,8 @@ trial_flood() {
     flood_flags=(--max-connections 1024 --max-connections-per-address 256 --max-streams 1200
         --max-streams-per-address 300 --max-kept-sessions 800 --max-waits 64 --session-rate 100)
     flood_networks=yes
+    # Fewer than an equal share of each total: a network that has more is not a new one.
+    guest_flags=(--clients 30 --connections 30 --rate 120)
     flood "$@"
 }
 
