@@ -47,7 +47,7 @@ final class Reader {
                 engine.statements.limits,
                 [
                     .milliseconds(options.statementTime), .milliseconds(options.lockTime),
-                    .milliseconds(options.idleTransactionTime),
+                    .milliseconds(options.idleTransactionTime), .milliseconds(options.transactionTime),
                 ]),
         ]
         let results: [PostgresRows]

@@ -63,6 +63,35 @@ import Testing
         await again.close()
     }
 
+    @Test func `a transaction of a lane's last connection that does not end is ended by the next one`() async throws {
+        let schema = try await TestSchema(in: Cluster.make())
+        let journal = try await schema.journal { $0.lockTime = .seconds(600) }
+        let session = try await journal.newSession()
+        let turn = session.turn()
+        #expect(await journal.append(turn).isCommitted)
+        // As half a pipeline would, whose rest never comes: it has the writers' rows, and says nothing more.
+        let silent = try #require(ConnectionTarget(schema.cluster.url(user: "mvi"), applicationName: "silent"))
+        let connection = try PostgresConnection(silent, deadline: .now + .seconds(30))
+        _ = try connection.run(
+            [
+                PostgresStatement("BEGIN"),
+                PostgresStatement("SELECT FROM \(schema.name).writers FOR SHARE"),
+                PostgresStatement("SELECT FROM \(schema.name).heads FOR UPDATE"),
+            ], deadline: .now + .seconds(30))
+        try await schema.cluster.run(
+            """
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+            WHERE pid <> pg_backend_pid() AND application_name = 'mvi-server'
+            """)
+        var client = Client(session, after: turn.head, kept: 1)
+        try await client.count(in: journal, until: .now + .seconds(60))
+        #expect(client.kept == 2)
+        #expect(throws: (any Error).self) {
+            try connection.run([PostgresStatement("SELECT 1")], deadline: .now + .seconds(30))
+        }
+        await journal.close()
+    }
+
     @Test func `no acknowledged append is lost or doubled while the server crashes and starts again`() async throws {
         let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal()

@@ -18,7 +18,7 @@ struct Statements: Sendable {
         guardText = """
             SELECT set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
                 set_config('idle_in_transaction_session_timeout', $5, true),
-                set_config('client_min_messages', 'warning', true), \(Self.plans),
+                set_config('client_min_messages', 'warning', true), \(Self.transactionLimit("$6")), \(Self.plans),
                 1 / (SELECT count(*) FROM
                     (SELECT FROM \(at).writers WHERE id = $1 AND generation = $2 FOR SHARE) AS writer)::int
             """
@@ -215,8 +215,32 @@ struct Statements: Sendable {
     let limits = """
         SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
             set_config('idle_in_transaction_session_timeout', $3, true),
-            set_config('client_min_messages', 'warning', true)
+            set_config('client_min_messages', 'warning', true), \(transactionLimit("$4"))
         """
+
+    /// Bounds the whole transaction, where the database can (since version 17): of half a pipeline, behind which nothing
+    /// comes, the other bounds end none.
+    private static func transactionLimit(_ time: String) -> String {
+        """
+        CASE WHEN current_setting('server_version_num')::int >= 170000
+            THEN set_config('transaction_timeout', \(time), true) ELSE \(time)::text END
+        """
+    }
+
+    /// Has the database find out by itself that a client is gone, in the time in which the client finds out that the database
+    /// is. Through a pooler these are the pooler's connections.
+    let keepalives = """
+        SELECT set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false),
+            set_config('tcp_keepalives_count', '3', false), set_config('tcp_user_timeout', '10000', false)
+        """
+    /// Ends the transaction of a writer's last connection if it is still there: it may be half a pipeline whose rest never
+    /// comes. It is known by the lock that it has on the writer's row, not by its connection, which may be a pooler's.
+    var endPredecessor: String {
+        """
+        SELECT count(pg_terminate_backend(a.pid)) FROM \(schema).writers AS w JOIN pg_stat_activity AS a
+            ON a.backend_xid = w.xmax WHERE w.id = $1 AND a.pid <> pg_backend_pid()
+        """
+    }
     /// Makes a writer's generation a higher one.
     var settle: String {
         """

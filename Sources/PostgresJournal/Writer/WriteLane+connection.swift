@@ -37,8 +37,8 @@ extension WriteLane {
         engine.noteTrouble(nil, of: index)
     }
 
-    /// Commits a new generation of this lane. It waits for a transaction of the last connection that is still running, and
-    /// one that was not begun yet fails: so what is read afterwards is certain. Being committed itself, synchronously if the
+    /// Commits a new generation of this lane. It ends a transaction of the last connection that is still running, waits for
+    /// that, and one that was not begun yet fails: so what is read afterwards is certain. Being committed itself, synchronously if the
     /// database is set so, it shows that everything before it is as well.
     private func settle(_ connection: PostgresConnection) throws {
         let options = engine.options
@@ -49,13 +49,14 @@ extension WriteLane {
                 engine.statements.limits,
                 [
                     .milliseconds(options.statementTime), .milliseconds(options.lockTime),
-                    .milliseconds(options.idleTransactionTime),
+                    .milliseconds(options.idleTransactionTime), .milliseconds(options.transactionTime),
                 ]),
             deadline: .now + options.transactionTime)
         let rows = try transaction.commit([
-            PostgresStatement(engine.statements.settle, [.int8(id), .int8(generation)])
+            PostgresStatement(engine.statements.endPredecessor, [.int8(id)]),
+            PostgresStatement(engine.statements.settle, [.int8(id), .int8(generation)]),
         ])
-        guard rows.first?.rows.isEmpty == false else {
+        guard rows.last?.rows.isEmpty == false else {
             throw StoreError(.unavailable, "A newer connection of this process took this one's place.")
         }
     }

@@ -105,7 +105,7 @@ final class WriteLane {
             engine.statements.guardText,
             [
                 .int8(id), .int8(generation), .milliseconds(options.statementTime), .milliseconds(options.lockTime),
-                .milliseconds(options.idleTransactionTime),
+                .milliseconds(options.idleTransactionTime), .milliseconds(options.transactionTime),
             ])
     }
 

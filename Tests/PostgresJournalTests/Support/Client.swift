@@ -13,7 +13,9 @@ struct Client: Sendable {
     private(set) var unknown = 0
     private(set) var failed = 0
 
-    init(_ session: TestSession) { self.session = session }
+    init(_ session: TestSession, after head: SessionHead = .empty, kept: Int = 0) {
+        (self.session, self.head, self.kept) = (session, head, kept)
+    }
 
     /// Appends one turn, as often as it takes until it is certain that it was kept once.
     mutating func count(in journal: PostgresJournal, until deadline: ContinuousClock.Instant) async throws {
