@@ -50,8 +50,10 @@ final class TestJournal: Journal {
         kept.load(session, since: since, done: done)
     }
 
-    func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
-        kept.loadStores(features, of: session, done: done)
+    func loadStores(
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+    ) {
+        kept.loadStores(features, of: session, named: token, done: done)
     }
 
     func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {

@@ -137,7 +137,7 @@ final class TestSession: Sendable {
     /// A store as the journal has it; nil if it is not there.
     func kept(_ feature: FeatureID) -> StoredStore? {
         let (journal, key) = (journal, key)
-        return (try? journal.now { journal.loadStores([feature], of: key, done: $0) })?.first
+        return (try? journal.now { journal.loadStores([feature], of: key, named: Self.token, done: $0) })?.first
     }
 
     /// Changes a store as another writer does; false if there is no such store.

@@ -202,9 +202,11 @@ public final class PostgresJournal: SharedJournal {
         engine.load(session, since: since, done)
     }
 
-    public func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
+    public func loadStores(
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+    ) {
         engine.read([.session(session)], .keys, of: session, done) { [engine] reader, _ in
-            reader.attempt([SessionReads.stores(engine.statements, features, of: session)]) { results in
+            reader.attempt([SessionReads.stores(engine.statements, features, of: session, named: token)]) { results in
                 try results.first?.map { try $0.store() } ?? []
             }
         }

@@ -148,8 +148,12 @@ public final class SQLiteJournal: Journal {
         engine.read(after: .session(session), done) { connection in try connection.load(session, since: since) }
     }
 
-    public func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
-        engine.read(after: .session(session), done) { connection in try connection.stores(features, of: session) }
+    public func loadStores(
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+    ) {
+        engine.read(after: .session(session), done) { connection in
+            try connection.stores(features, of: session, named: token)
+        }
     }
 
     public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {

@@ -85,7 +85,10 @@ public protocol Journal: Sendable {
     func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>)
 
     /// The stores of those that the session has.
-    func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>)
+    ///
+    /// - Parameter token: the session's own. If the key names another session, as after a restore, none is handed over.
+    func loadStores(
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>)
 
     /// The sessions that are looked for, oldest first, at most `limit`. Those of a subject are the shared one and all
     /// others; subjects are compared byte for byte. A session whose row is damaged is passed over.

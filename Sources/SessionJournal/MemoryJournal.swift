@@ -198,8 +198,13 @@ public final class MemoryJournal: Journal {
         answer(read(session) { $0.stored(session, since: since.number) }, done)
     }
 
-    public func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
-        answer(read(session) { $0.stores.filter { features.contains($0.summary.feature) } } ?? [], done)
+    public func loadStores(
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+    ) {
+        let stores = read(session) { session in
+            session.record.tokenHash == token ? session.stores.filter { features.contains($0.summary.feature) } : []
+        }
+        answer(stores ?? [], done)
     }
 
     public func export(_ id: String, done: @escaping Done<SessionExport?>) {

@@ -51,7 +51,7 @@ final class MemorySession {
         set { change { $0.accessChanges = newValue } }
     }
 
-    var mark: SessionMark { SessionMark(head: head, accessChanges: accessChanges) }
+    var mark: SessionMark { SessionMark(token: record.tokenHash, head: head, accessChanges: accessChanges) }
 
     /// Whether expiry passes the session over, since it had reminders when it was looked at.
     var isPassedOver: Bool {

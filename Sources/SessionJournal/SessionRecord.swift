@@ -139,7 +139,9 @@ public struct StoredSession: Sendable {
     /// The log's head.
     public var head: SessionHead { recentHeads.last ?? .empty }
 
-    public var mark: SessionMark { SessionMark(head: head, accessChanges: accessChanges) }
+    public var mark: SessionMark {
+        SessionMark(token: record.tokenHash, head: head, accessChanges: accessChanges)
+    }
 }
 
 /// Everything that is kept of a session, for people and tests to look at.

@@ -59,11 +59,15 @@ public protocol SharedJournal: Journal {
 
 /// Where a session is: a session with the same mark is the same to its clients.
 public struct SessionMark: Sendable, Hashable {
+    /// The session's own: a key may come back after a restore, and name another session.
+    public var token: TokenHash
     public var head: SessionHead
     /// How often it was changed who may use it.
     public var accessChanges: UInt64
 
-    public init(head: SessionHead, accessChanges: UInt64) { (self.head, self.accessChanges) = (head, accessChanges) }
+    public init(token: TokenHash, head: SessionHead, accessChanges: UInt64) {
+        (self.token, self.head, self.accessChanges) = (token, head, accessChanges)
+    }
 }
 
 /// What a journal heard of others.

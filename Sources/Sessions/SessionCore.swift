@@ -122,7 +122,9 @@ struct SessionCore {
 
     var isLive: Bool { phase == .live }
 
-    var mark: SessionMark { SessionMark(head: head, accessChanges: accessChanges) }
+    func mark(_ token: TokenHash) -> SessionMark {
+        SessionMark(token: token, head: head, accessChanges: accessChanges)
+    }
 
     /// Why the session takes nothing any more; nil if it does.
     var refusal: StoreError? {

@@ -37,11 +37,15 @@ import Testing
         let news = try #require(try await second.news(appended, since: other.head))
         #expect(news.record.epoch != "e" && news.head == other.head)
         #expect(await second.append(next).isCommitted)
+        // A node may have a session in memory that the database lacks: no new one gets its key.
+        let fresh = try await second.newSession()
+        #expect(fresh.key.number > appended.key.number + 1 << 40)
         // Once.
         let epoch = try await second.news(appended)?.record.epoch
         await second.close()
         let third = try await schema.journal()
         #expect(try await third.news(appended)?.record.epoch == epoch)
+        #expect(try await third.newSession().key.number < fresh.key.number + 1 << 20)
         await third.close()
     }
 

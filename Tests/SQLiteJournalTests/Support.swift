@@ -191,7 +191,9 @@ extension SQLiteJournal {
 
     /// The state of a session's store; nil if the session is not there.
     func state(_ session: TestSession) async throws -> String? {
-        let stores = try await awaitResult { loadStores([TestSession.counter], of: session.key, done: $0) }.get()
+        let stores = try await awaitResult {
+            loadStores([TestSession.counter], of: session.key, named: session.record.tokenHash, done: $0)
+        }.get()
         return stores.first.map { String(decoding: $0.state, as: UTF8.self) }
     }
 

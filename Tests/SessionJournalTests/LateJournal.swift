@@ -92,10 +92,10 @@ final class LateJournal: Journal {
     }
 
     func loadStores(
-        _ features: [FeatureID], of session: SessionKey,
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash,
         done: @escaping Done<[StoredStore]>
     ) {
-        later(done) { [kept] in kept.loadStores(features, of: session, done: done) }
+        later(done) { [kept] in kept.loadStores(features, of: session, named: token, done: done) }
     }
 
     func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {

@@ -230,10 +230,10 @@ public final class HeldJournal: Journal {
     }
 
     public func loadStores(
-        _ features: [FeatureID], of session: SessionKey,
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash,
         done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
-        load(done) { [kept] in kept.loadStores(features, of: session, done: $0) }
+        load(done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
     }
 
     public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {

@@ -50,6 +50,8 @@ public final class NodeJournal: SharedJournal {
     /// Time of the journal itself: since some fixed point.
     private let now: @Sendable () -> Duration
     private let isCutOff = Lock(false)
+    /// Keys that name other sessions by now, as after a restore.
+    private let given = Lock<[SessionKey: SessionKey]>([:])
     /// Of one session it is not said where it is, as long as that is set: what is asked waits.
     private let heldMarks = Lock<(session: SessionKey?, asked: [@Sendable () -> Void])>((nil, []))
 
@@ -58,6 +60,11 @@ public final class NodeJournal: SharedJournal {
     ) {
         (self.kept, self.cluster, self.now) = (kept, cluster, now)
     }
+
+    /// A session's key names another session from now on, as where a restore gave it again.
+    public func give(_ key: SessionKey, to other: SessionKey) { given.withLock { $0[key] = other } }
+
+    private func named(_ key: SessionKey) -> SessionKey { given.withLock { $0[key] } ?? key }
 
     /// Nothing that it is asked reaches the journal any more, or all of it again.
     public func cutOff(_ isCutOff: Bool) { self.isCutOff.withLock { $0 = isCutOff } }
@@ -94,7 +101,7 @@ public final class NodeJournal: SharedJournal {
         if isHeld { return }
         reach(done) {
             var marks: [SessionKey: SessionMark] = [:]
-            for key in sessions { marks[key] = kept.mark(of: key) }
+            for key in sessions { marks[key] = kept.mark(of: named(key)) }
             done(.success(marks))
         }
     }
@@ -115,6 +122,8 @@ public final class NodeJournal: SharedJournal {
 
     public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         if isCutOff.withLock({ $0 }) { return .failed(.cutOff) }
+        var batch = batch
+        batch.session = named(batch.session)
         let result = kept.append(batch, done: done)
         if case .committed? = result {
             cluster.endClaims(of: batch)
@@ -189,11 +198,13 @@ public final class NodeJournal: SharedJournal {
     }
 
     public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
-        reach(done) { kept.load(session, since: since, done: done) }
+        reach(done) { kept.load(named(session), since: since, done: done) }
     }
 
-    public func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
-        reach(done) { kept.loadStores(features, of: session, done: done) }
+    public func loadStores(
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+    ) {
+        reach(done) { kept.loadStores(features, of: named(session), named: token, done: done) }
     }
 
     public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {

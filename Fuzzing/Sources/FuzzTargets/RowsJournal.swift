@@ -41,7 +41,9 @@ final class RowsJournal: Journal {
         done(.success(news))
     }
 
-    func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
+    func loadStores(
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+    ) {
         done(.success(state.withLock { $0.rows.stores.filter { features.contains($0.summary.feature) } }))
     }
 

@@ -23,7 +23,7 @@ extension JournalCheck {
             #expect(try await journal.reclaim(lastSeenBefore: .zero, usedFor: .zero, limit: 1).failure == .closed)
             #expect(try await journal.load(log.record.tokenHash).failure == .closed)
             #expect(try await journal.load(log.key, since: .empty).failure == .closed)
-            #expect(try await journal.loadStores([Sample.counter], of: log.key).failure == .closed)
+            #expect(try await journal.loadStores([Sample.counter], of: log).failure == .closed)
             #expect(try await journal.find(.id(log.record.id)).failure == .closed)
             #expect(try await journal.alarms().failure == .closed)
             #expect(try await journal.export(log.record.id).failure == .closed)

@@ -63,6 +63,21 @@ extension JournalCheck {
             #expect(try await journal.picture(log) == before)
             #expect(try await journal.load(again.tokenHash).get().isUnknown)
         },
+        JournalCheck("a key is not given again, and shows nothing to a session of another token") { journal in
+            var gone = try await journal.newLogWithStore()
+            try await journal.commit(gone.batch(.changed(Sample.counter, "1")), to: &gone)
+            _ = try await journal.remove(gone.key, tombstoneUntil: Sample.later).get()
+            try await journal.reload()
+            let log = try await journal.newLogWithStore()
+            #expect(log.key != gone.key)
+            // As a session in memory would ask whose key came back all the same.
+            let mistaken = Log(key: log.key, record: gone.record)
+            #expect(try await journal.loadStores([Sample.counter], of: mistaken).get() == [])
+            #expect(try await journal.loadStores([Sample.counter], of: log).get().count == 1)
+            let loaded = try #require(try await journal.load(log.key, since: .empty).get())
+            #expect(loaded.record.tokenHash == log.record.tokenHash)
+            #expect(loaded.mark.token == log.record.tokenHash)
+        },
         JournalCheck("what belongs to one session is not seen in another") { journal in
             var first = try await journal.newLog()
             var second = try await journal.newLog()
@@ -71,7 +86,7 @@ extension JournalCheck {
             try await journal.commit(batch, to: &first)
             let empty = try await journal.picture(second)
             try await journal.reload()
-            #expect(try await journal.loadStores([Sample.counter], of: second.key).get() == [])
+            #expect(try await journal.loadStores([Sample.counter], of: second).get() == [])
             #expect(try await journal.picture(second) == empty)
 
             try await journal.commit(

@@ -104,7 +104,7 @@ extension JournalCheck {
                 $0.load(record.tokenHash, now: Sample.later, done: $1)
             }
             let stores: Answer<Result<[StoredStore], StoreError>> = journal.start("loadStores") {
-                $0.loadStores([Sample.counter], of: key, done: $1)
+                $0.loadStores([Sample.counter], of: key, named: record.tokenHash, done: $1)
             }
             let news: Answer<Result<StoredSession?, StoreError>> = journal.start("load since") {
                 $0.load(key, since: .empty, done: $1)
@@ -158,7 +158,7 @@ extension JournalCheck {
                 { $0.create(Sample.session()) { [done = $1] _ in done() } },
                 { $0.load(record.tokenHash, now: Sample.later) { [done = $1] _ in done() } },
                 { $0.load(key, since: .empty) { [done = $1] _ in done() } },
-                { $0.loadStores([feature], of: key) { [done = $1] _ in done() } },
+                { $0.loadStores([feature], of: key, named: record.tokenHash) { [done = $1] _ in done() } },
                 { $0.find(.id(record.id), limit: 1) { [done = $1] _ in done() } },
                 { $0.alarms(after: nil, limit: 1) { [done = $1] _ in done() } },
                 {

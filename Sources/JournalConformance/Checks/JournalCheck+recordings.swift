@@ -65,7 +65,7 @@ extension JournalCheck {
             try await journal.reload()
             let export = try await journal.exported(log)
             let stored = try await journal.stored(log)
-            let stores = try await journal.loadStores([Sample.counter, Sample.feature(1)], of: log.key).get()
+            let stores = try await journal.loadStores([Sample.counter, Sample.feature(1)], of: log).get()
             #expect(Set(export.stores) == Set(stores) && export.stores.count == 2)
             #expect(Set(export.stores.map(\.summary)) == Set(stored.stores))
             let again = SessionExport(session: stored, stores: stores, turns: [], setAside: [])

@@ -26,7 +26,7 @@ extension JournalCheck {
                 try await journal.reload()
                 #expect(try await journal.load(log.record.tokenHash).get().isEnded)
                 #expect(try await journal.load(log.key, since: .empty).get() == nil)
-                #expect(try await journal.loadStores([Sample.counter], of: log.key).get() == [])
+                #expect(try await journal.loadStores([Sample.counter], of: log).get() == [])
                 #expect(try await journal.export(log.record.id).get() == nil)
                 #expect(try await journal.append(log.batch(.changed())).failure == .gone)
                 #expect(try await journal.append(log.batch(receipts: [Sample.receipt("key")])).failure == .gone)

@@ -40,10 +40,10 @@ extension JournalCheck {
             }
             try await journal.reload()
             let asked = [Sample.feature(3), Sample.feature(4), Sample.feature(1), Sample.counter]
-            let stores = try await journal.loadStores(asked, of: log.key).get()
+            let stores = try await journal.loadStores(asked, of: log).get()
             #expect(Set(stores.map(\.summary.feature)) == [Sample.feature(1), Sample.feature(3)])
             #expect(Set(stores.map(\.state)) == [Sample.bytes("1"), Sample.bytes("3")])
-            #expect(try await journal.loadStores([], of: log.key).get() == [])
+            #expect(try await journal.loadStores([], of: log).get() == [])
             #expect(
                 Set(try await journal.stored(log).stores.map(\.feature)) == Set((1...3).map { Sample.feature($0) }))
         },
@@ -86,7 +86,7 @@ extension JournalCheck {
             #expect(session.head == log.head)
             #expect(session.stores.map(\.feature) == [Sample.feature(1)])
             #expect(session.labels == labels, "labels outlive their store")
-            #expect(try await journal.loadStores([Sample.counter], of: log.key).get() == [])
+            #expect(try await journal.loadStores([Sample.counter], of: log).get() == [])
             #expect(try await journal.store(Sample.feature(1), of: log).state == Sample.bytes("other"))
 
             try await journal.commit(log.batch(.made(Sample.counter, "new")), to: &log)
@@ -116,7 +116,7 @@ extension JournalCheck {
             try await journal.commit(batch, to: &log)
             try await journal.reload()
             #expect(try await journal.stored(log).head == log.head)
-            let stores = try await journal.loadStores(features, of: log.key).get()
+            let stores = try await journal.loadStores(features, of: log).get()
                 .sorted { $0.summary.feature.text < $1.summary.feature.text }
             #expect(
                 stores.map(\.summary) == [

@@ -69,7 +69,7 @@ extension TestedJournal {
     func store(
         _ feature: FeatureID = Sample.counter, of log: Log, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> StoredStore {
-        let stores = try await loadStores([feature], of: log.key).get()
+        let stores = try await loadStores([feature], of: log).get()
         #expect(stores.count == 1, sourceLocation: sourceLocation)
         return try #require(stores.first, sourceLocation: sourceLocation)
     }

@@ -128,9 +128,11 @@ final class TestedJournal: Sendable {
     }
 
     func loadStores(
-        _ features: [FeatureID], of session: SessionKey
+        _ features: [FeatureID], of log: Log
     ) async throws -> Result<[StoredStore], StoreError> {
-        try await start("loadStores") { $0.loadStores(features, of: session, done: $1) }.value
+        try await start("loadStores") {
+            $0.loadStores(features, of: log.key, named: log.record.tokenHash, done: $1)
+        }.value
     }
 
     func find(_ query: SessionQuery, limit: Int = 100) async throws -> Result<[SessionRecord], StoreError> {

@@ -19,6 +19,7 @@ struct DatabaseSetup {
     ///
     /// - Throws: `JournalOpenError` if a newer program made the schema.
     func prepare() throws {
+        _ = try run(sql.keepalives)
         let latest = engine.options.migrations.count
         if try version() != latest { try migrate(to: latest) }
         try notePlace()
@@ -76,8 +77,13 @@ struct DatabaseSetup {
 
     // MARK: Another past
 
+    /// How far the keys of sessions jump when the database is another one: further than sessions can have been made that it
+    /// lacks.
+    private static let keyJump = 1 << 40
+
     /// Notes when the database is another one than before, or went another way: after a failover, whose standby may lack what
-    /// was committed, and after a restore. Sessions get new epochs then, each when it is touched.
+    /// was committed, and after a restore. Sessions get new epochs then, each when it is touched, and new ones no key that a
+    /// session had which is lost: nodes may have it in memory.
     private func notePlace() throws {
         let place = try place()
         let isKnown = try run("SELECT place = \(place) FROM \(sql.schema).meta")
@@ -85,9 +91,15 @@ struct DatabaseSetup {
         try transaction {
             _ = try run(
                 """
-                UPDATE \(sql.schema).meta SET place = \(place), past = past + CASE place WHEN '' THEN 0 ELSE 1 END,
-                    generation = CASE place WHEN '' THEN generation ELSE $1 END
-                WHERE place <> \(place)
+                WITH noted AS (
+                    UPDATE \(sql.schema).meta SET place = \(place),
+                        past = past + CASE place WHEN '' THEN 0 ELSE 1 END,
+                        generation = CASE place WHEN '' THEN generation ELSE $1 END
+                    WHERE place <> \(place) RETURNING past)
+                SELECT setval(keys.name, nextval(keys.name) + \(Self.keyJump))
+                FROM noted, (SELECT pg_get_serial_sequence('\(sql.quotedText(sql.schema + ".sessions"))', 'key')::regclass AS name)
+                    AS keys
+                WHERE noted.past > 0
                 """, [.bytea(JournalSecret.random().generation)])
         }
     }
@@ -202,7 +214,7 @@ struct DatabaseSetup {
                     sql.limits,
                     [
                         .milliseconds(engine.options.statementTime), .milliseconds(engine.options.transactionTime),
-                        .milliseconds(engine.options.idleTransactionTime),
+                        .milliseconds(engine.options.idleTransactionTime), .milliseconds(.zero),
                     ]),
                 PostgresStatement(
                     "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", [.text("mvi journal \(sql.schema)")]),

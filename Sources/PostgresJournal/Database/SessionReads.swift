@@ -213,12 +213,15 @@ struct SessionReads {
     // MARK: Stores
 
     /// The stores of a session that are asked for.
-    static func stores(_ sql: Statements, _ features: [FeatureID], of session: SessionKey) -> PostgresStatement {
+    static func stores(
+        _ sql: Statements, _ features: [FeatureID], of session: SessionKey, named token: TokenHash
+    ) -> PostgresStatement {
         PostgresStatement(
             """
             SELECT \(summaryColumns), schema, state, view, view_intent FROM \(sql.schema).stores
-            WHERE session = $1 AND feature = ANY ($2) AND EXISTS (SELECT FROM \(sql.schema).sessions WHERE key = $1)
-            """, [.key(session), .texts(features.map(\.text))])
+            WHERE session = $1 AND feature = ANY ($2)
+                AND EXISTS (SELECT FROM \(sql.schema).sessions WHERE key = $1 AND token = $3)
+            """, [.key(session), .texts(features.map(\.text)), .bytea(token.bytes)])
     }
 
     // MARK: Many sessions

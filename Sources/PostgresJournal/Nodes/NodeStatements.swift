@@ -144,7 +144,10 @@ extension Statements {
 
     func marks(of sessions: [SessionKey]) -> PostgresStatement {
         PostgresStatement(
-            "SELECT key, number, nonce, access_changes FROM \(schema).heads WHERE key = ANY ($1)",
+            """
+            SELECT h.key, h.number, h.nonce, h.access_changes, s.token
+            FROM \(schema).heads AS h JOIN \(schema).sessions AS s ON s.key = h.key WHERE h.key = ANY ($1)
+            """,
             [.int8s(sessions.map(\.number))])
     }
 

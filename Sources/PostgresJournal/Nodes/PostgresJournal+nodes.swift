@@ -12,7 +12,8 @@ extension PostgresJournal {
             reader.attempt([engine.statements.marks(of: sessions)]) { results in
                 var marks: [SessionKey: SessionMark] = [:]
                 for row in results.first?.rows ?? [] {
-                    marks[try row.key(0)] = SessionMark(head: try row.head(1), accessChanges: try row.bits(3))
+                    marks[try row.key(0)] = SessionMark(
+                        token: try row.token(4), head: try row.head(1), accessChanges: try row.bits(3))
                 }
                 return marks
             }

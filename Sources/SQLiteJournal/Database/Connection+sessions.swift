@@ -71,8 +71,10 @@ extension Connection {
             session: try stored(rows), stores: try stores(rows) { _ in true }, turns: turns, setAside: setAside)
     }
 
-    mutating func stores(_ features: [FeatureID], of session: SessionKey) throws -> [StoredStore] {
-        guard let rows = try rows(of: session) else { return [] }
+    mutating func stores(
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash
+    ) throws -> [StoredStore] {
+        guard let rows = try rows(of: session), rows.record.tokenHash == token else { return [] }
         return try stores(rows) { features.contains($0.feature) }
     }
 

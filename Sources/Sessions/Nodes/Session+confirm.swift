@@ -20,8 +20,8 @@ extension Session {
             done(
                 core.withLock { core in
                     result.map { marks in
-                        if marks[key] == core.mark { core.confirmed = max(core.confirmed, asked) }
-                        return marks[key] != core.mark
+                        if marks[key] == core.mark(tokenHash) { core.confirmed = max(core.confirmed, asked) }
+                        return marks[key] != core.mark(tokenHash)
                     }
                 })
         }

@@ -84,7 +84,7 @@ extension Session {
     fileprivate var watched: Watched? {
         core.withLock { core in
             guard core.isLive, !core.isAwaitingCatchUp, core.isWatched else { return nil }
-            return core.key.map { .kept($0, core.mark) } ?? .unkept
+            return core.key.map { .kept($0, core.mark(tokenHash)) } ?? .unkept
         }
     }
 }

@@ -49,7 +49,7 @@ extension SessionTable {
         let memory = shard(token).withLock { $0.sessions[token] }
         switch try await load(token) {
         case .found(let stored):
-            let stores = try await stores(stored.stores.map(\.feature), of: stored.key).map { store in
+            let stores = try await stores(stored.stores.map(\.feature), of: stored).map { store in
                 SessionInspection.Store(
                     summary: store.summary, schemaVersion: store.schemaVersion, bytes: store.state.count,
                     viewBytes: store.view.count)
@@ -76,7 +76,7 @@ extension SessionTable {
         guard let token = try await token(ofID: id) else { return .noSession }
         switch try await load(token) {
         case .found(let stored):
-            let store = try await stores([feature], of: stored.key).first
+            let store = try await stores([feature], of: stored).first
             return store.map { .store($0) } ?? .noStore
         case .damaged(_, let reason): throw StoreError(.unavailable, reason)
         case .ended, .unknown: return .noStore
@@ -131,11 +131,13 @@ extension SessionTable {
     }
 
     private func stores(
-        _ features: [FeatureID], of session: SessionKey
+        _ features: [FeatureID], of session: StoredSession
     ) async throws(StoreError) -> [StoredStore] {
         guard !features.isEmpty else { return [] }
         return try await withCheckedContinuation { continuation in
-            environment.journal.loadStores(features, of: session) { continuation.resume(returning: $0) }
+            environment.journal.loadStores(features, of: session.key, named: session.record.tokenHash) {
+                continuation.resume(returning: $0)
+            }
         }.get()
     }
 

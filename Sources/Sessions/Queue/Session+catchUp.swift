@@ -83,7 +83,7 @@ extension Session {
             switch result {
             // What a damaged row says is not applied; it is read again until it is whole, or the session is ended.
             case .success(let news?) where news.fault != nil: tryAgain { [self] in load(then: then) }
-            case .success(let news): then(news)
+            case .success(let news): then(own(news))
             case .failure(let error) where error.code == .closed || isEnded: then(nil)
             case .failure: tryAgain { [self] in load(then: then) }
             }
@@ -95,11 +95,16 @@ extension Session {
         let head = core.withLock { $0.head }
         keep { [self] result in
             switch result {
-            case .success(let key): shared.journal.load(key, since: head, done: done)
+            case .success(let key): shared.journal.load(key, since: head) { [self] result in done(result.map(own)) }
             case .failure(let error) where error.code == .gone: done(.success(nil))
             case .failure(let error): done(.failure(error))
             }
         }
+    }
+
+    /// What was loaded by the session's key; nil if the key names another session by now, as after a restore: this one is gone.
+    private func own(_ stored: StoredSession?) -> StoredSession? {
+        stored.flatMap { $0.record.tokenHash == tokenHash ? $0 : nil }
     }
 
     private func tryAgain(_ body: @escaping @Sendable () -> Void) {

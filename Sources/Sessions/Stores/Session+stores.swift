@@ -155,7 +155,7 @@ extension Session {
         }
         // One that the journal does not have has no stores that are kept.
         guard let key, !missing.isEmpty else { return }
-        shared.journal.loadStores(missing, of: key) { [self] in loaded(missing, $0) }
+        shared.journal.loadStores(missing, of: key, named: tokenHash) { [self] in loaded(missing, $0) }
     }
 
     private func loaded(_ features: [FeatureID], _ result: Result<[StoredStore], StoreError>) {

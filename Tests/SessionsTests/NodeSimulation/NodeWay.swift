@@ -239,8 +239,10 @@ final class NodeWay: SharedJournal {
         ask(done) { [kept] in kept.load(session, since: head, done: $0) }
     }
 
-    func loadStores(_ features: [FeatureID], of session: SessionKey, done: @escaping Done<[StoredStore]>) {
-        ask(done) { [kept] in kept.loadStores(features, of: session, done: $0) }
+    func loadStores(
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
+    ) {
+        ask(done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
     }
 
     func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {

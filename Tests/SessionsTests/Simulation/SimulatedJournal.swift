@@ -172,10 +172,10 @@ final class SimulatedJournal: Journal {
     }
 
     func loadStores(
-        _ features: [FeatureID], of session: SessionKey,
+        _ features: [FeatureID], of session: SessionKey, named token: TokenHash,
         done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
-        ask(done) { [kept] in kept.loadStores(features, of: session, done: $0) }
+        ask(done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
     }
 
     func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
