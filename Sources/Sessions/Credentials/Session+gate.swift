@@ -21,7 +21,8 @@ extension SessionCore {
     func refusal(of client: SessionClient) -> StoreError? {
         if let refusal { return refusal }
         switch gate {
-        case .ending: return .sessionEnded
+        // Not that it has ended: that is so once it is kept.
+        case .ending: return .ending
         case .signingIn where client.credential == nil: return .signingIn
         case .open, .signingIn: break
         }
@@ -178,11 +179,12 @@ extension Session {
         core.withLock { $0.noteAccessChange() }.finish()
     }
 
-    /// Keeps every client out, at once: the session is being ended.
+    /// Keeps every client out, at once: the session is being ended. Its waits are answered when that is kept, or at their own
+    /// time.
     func closeAll() {
         core.withLock { core in
             core.gate = .ending
-            return core.noteAccessChange(endingStreamsOf: [nil] + core.credentials, .ended)
+            return core.noteAccessChange(endingStreamsOf: [nil] + core.credentials, .ended, endsWaits: false)
         }.finish()
     }
 }
@@ -202,6 +204,8 @@ extension StoreError {
         .identityExpired, "The identity that is signed in has expired; renew it.")
     static let signingIn = StoreError(
         .signingIn, "A client signs in to the session; use the credential that it gets.", retryAfter: .seconds(1))
+
+    static let ending = StoreError(.unavailable, "The session is being ended.", retryAfter: .seconds(1))
 
     static func noAccess(isAnonymous: Bool) -> StoreError {
         StoreError(.forbidden, isAnonymous ? "Sign in to use this feature." : "You may not use this feature.")

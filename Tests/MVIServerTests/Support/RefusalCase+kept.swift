@@ -142,9 +142,11 @@ extension RefusalCase {
                 server.journal.fail(code)
                 let refused = try await server.send(session.request("DELETE", "/sessions/current"))
                 server.journal.fail(nil)
-                // It is closed here all the same, and its end can be repeated.
-                #expect(try await server.send(session.request("GET", "/sessions/current")).problem == "session-ended")
+                // It is closed here all the same, and has not ended elsewhere; its end can be repeated.
+                let state = session.request("GET", "/features/probe/state")
+                #expect(try await server.send(state).problem == "journal-unavailable")
                 #expect(try await server.send(session.request("DELETE", "/sessions/current")).status == 204)
+                #expect(try await server.send(state).problem == "session-ended")
                 return refused
             },
             RefusalCase(.disposeStore, type, when: "that cannot be kept") { server in
