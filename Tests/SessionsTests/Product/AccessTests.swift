@@ -56,7 +56,7 @@ struct AccessTests {
         #expect(read(session, tablet, fixture.basket) == nil)
     }
 
-    @Test("66: a session whose end cannot be kept is closed to all without a word that it has ended; the end can be repeated")
+    @Test("66: a session whose end cannot be kept is closed to all and has not ended; the end can be repeated")
     func endNotKept() async throws {
         let fixture = try ProductFixture()
         let (session, phone, token) = try await device(fixture)
