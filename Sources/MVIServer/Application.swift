@@ -34,14 +34,14 @@ package final class Application: RequestHandler {
             publicURL: settings.publicURL, allowedOrigins: isAdmin ? [] : settings.allowedOrigins)
         let cookies = CookiePolicy(
             isSecure: settings.publicURL?.isSecure == true, sessionLife: settings.sessionLife)
-        let credentials = Credentials(sessions: sessions, cookies: cookies)
+        let quotas = AddressQuotas(
+            sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreams,
+            streamLimitPerAddress: settings.maxStreamsPerAddress, trusted: settings.trustedProxies, logger: logger)
+        let credentials = Credentials(sessions: sessions, cookies: cookies, quotas: quotas)
         let identity = IdentityRule(
             authenticator: authenticator, isRequired: settings.requireIdentity, credentials: credentials,
             addresses: ClientAddress(trusted: settings.trustedProxies), time: sessions.environment.time,
             clock: sessions.environment.clock, logger: logger)
-        let quotas = AddressQuotas(
-            sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreams,
-            streamLimitPerAddress: settings.maxStreamsPerAddress, trusted: settings.trustedProxies, logger: logger)
         let forwarder = link.map { link in
             Forwarder(
                 link, quotas.addresses, owner: owner, clock: sessions.environment.clock,
@@ -158,7 +158,7 @@ package final class Application: RequestHandler {
         case .everyone(let judge): answer = try judge(incoming)
         case .session(let judge):
             do throws(Problem) {
-                switch try credentials.caller(incoming.head, quotas) {
+                switch try credentials.caller(incoming.head) {
                 case .known(let caller):
                     terms.note?.note { $0.session = caller.session.id }
                     try identity.check(caller, incoming, endpoint)
@@ -193,7 +193,6 @@ package final class Application: RequestHandler {
         var terms = reply.terms
         do throws(Problem) {
             do throws(Problem) {
-                if case .unknown = found { credentials.noteUnknown(incoming.head, quotas) }
                 let caller = try credentials.caller(found, pending.token, isByCookie: pending.isByCookie)
                 terms.note?.note { $0.session = caller.session.id }
                 try identity.check(caller, incoming, endpoint)

@@ -46,11 +46,12 @@ struct Credentials: Sendable {
 
     let sessions: SessionTable
     let cookies: CookiePolicy
+    let quotas: AddressQuotas
 
-    func caller(_ head: RequestHead, _ quotas: AddressQuotas) throws(Problem) -> CallerLookup {
+    func caller(_ head: RequestHead) throws(Problem) -> CallerLookup {
         let fields = head.fields
         switch try bearer(fields) {
-        case let token?: return try find(token, isByCookie: false, head, quotas)
+        case let token?: return try find(token, isByCookie: false, head)
         case nil: break
         }
         guard let text = cookies.value(fields) else {
@@ -62,7 +63,7 @@ struct Credentials: Sendable {
         guard let token = SessionToken(text) else {
             throw Problem(.unauthorized, "The session's cookie is not one that this server gives.")
         }
-        return try find(token, isByCookie: true, head, quotas)
+        return try find(token, isByCookie: true, head)
     }
 
     /// The token of the session that a request names, if it names one well; for refusals that concern the session.
@@ -77,31 +78,32 @@ struct Credentials: Sendable {
     }
 
     private func find(
-        _ token: SessionToken, isByCookie: Bool, _ head: RequestHead, _ quotas: AddressQuotas
+        _ token: SessionToken, isByCookie: Bool, _ head: RequestHead
     ) throws(Problem) -> CallerLookup {
         if let found = sessions.lookup(token) { return .known(try caller(found, token, isByCookie: isByCookie)) }
-        // What is not in memory costs a read of the journal.
-        if let rate = quotas.sessionRate, let wait = quotas.mayAskForToken(head, now: now) {
-            throw Problem(
-                "tokens", rate, wait, "Your address sends tokens of no session faster than \(rate.perSecond) a second.")
-        }
         let lookup = Later<SessionLookup>()
-        let address = quotas.addresses.of(head)
-        sessions.find(token) { found in
-            found.session?.noteOrigin(address)
-            lookup.resolve(found)
-        }
-        if let found = lookup.value {
-            if case .unknown = found { noteUnknown(head, quotas) }
-            return .known(try caller(found, token, isByCookie: isByCookie))
-        }
+        try find(token, head) { lookup.resolve($0) }
+        if let found = lookup.value { return .known(try caller(found, token, isByCookie: isByCookie)) }
         return .pending(PendingCaller(token: token, isByCookie: isByCookie, lookup: lookup))
     }
 
-    /// Counts a request whose token names no session.
-    func noteUnknown(_ head: RequestHead, _ quotas: AddressQuotas) { quotas.noteUnknownToken(head, now: now) }
-
-    private var now: Duration { sessions.environment.time.monotonic() }
+    /// Hands over what a request's token names, now or later. What is not in memory costs a read of the journal: throws if the
+    /// client's address has sent tokens of no session too often for that.
+    func find(
+        _ token: SessionToken, _ head: RequestHead, completion: @escaping @Sendable (SessionLookup) -> Void
+    ) throws(Problem) {
+        let now = sessions.environment.time.monotonic()
+        if let rate = quotas.sessionRate, let wait = quotas.mayAskForToken(head, now: now) {
+            if let found = sessions.lookup(token) { return completion(found) }
+            throw Problem(
+                "tokens", rate, wait, "Your address sends tokens of no session faster than \(rate.perSecond) a second.")
+        }
+        sessions.find(token) { [quotas] found in
+            found.session?.noteOrigin(quotas.addresses.of(head))
+            if case .unknown = found { quotas.noteUnknownToken(head, now: now) }
+            completion(found)
+        }
+    }
 
     /// Whose request it is, by what was found.
     func caller(_ found: SessionLookup, _ token: SessionToken, isByCookie: Bool) throws(Problem) -> Caller {

@@ -50,14 +50,19 @@ struct FeatureEndpoints: Sendable {
         let token = identity.credentials.token(incoming.fields)?.token
         return { _, reply in
             guard let token else { return reply.answer(list(for: nil)) }
-            identity.credentials.sessions.find(token) { found in
-                var principal: Principal?
-                if case .live(_, let credential?) = found, !credential.isRevoked,
-                    identity.mayUse(credential, incoming.head)
-                {
-                    principal = credential.principal
+            do throws(Problem) {
+                try identity.credentials.find(token, incoming.head) { found in
+                    var principal: Principal?
+                    if case .live(_, let credential?) = found, !credential.isRevoked,
+                        identity.mayUse(credential, incoming.head)
+                    {
+                        principal = credential.principal
+                    }
+                    reply.answer(list(for: principal))
                 }
-                reply.answer(list(for: principal))
+            } catch {
+                // The list is everybody's: an address that has asked too often sees what a stranger does.
+                reply.answer(list(for: nil))
             }
         }
     }

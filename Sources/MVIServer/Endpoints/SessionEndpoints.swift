@@ -58,7 +58,9 @@ struct SessionEndpoints: Sendable {
                 guard order.credential == .cookie, let token = credentials.tokenOfCookie(incoming.fields) else {
                     return createAnonymous(order.credential, incoming.head, reply)
                 }
-                sessions.find(token) { found in answer(order, found, token, incoming.head, reply) }
+                try credentials.find(token, incoming.head) { found in
+                    answer(order, found, token, incoming.head, reply)
+                }
             } catch {
                 reply.refuse(error)
             }

@@ -47,12 +47,16 @@ final class ConnectionWatch: ReactorMember {
             }
         }
 
-        /// Whether a handler has the request, or the socket is a stream's.
-        var isHandled: Bool {
+        /// What a connection that gives way has left: nothing, or a second for an answer that is being written. One whose
+        /// request a handler has, or that is a stream's, goes on. Returns whom to wake for it.
+        mutating func hurryAway() -> UInt64? {
+            guard givesWay else { return nil }
             switch phase {
-            case .answer, .none: true
-            case .head, .body, .writing, .idle: false
+            case .answer, .none: return nil
+            case .head, .body, .idle: deadline = 0
+            case .writing: deadline = min(deadline, monotonicNow() + ConnectionWatch.lastRequest)
             }
+            return id
         }
     }
 
@@ -60,7 +64,7 @@ final class ConnectionWatch: ReactorMember {
     private static let reminder: UInt64 = 100_000_000
 
     /// How long a head or a body may take that is on its way when the server stops.
-    private static let lastRequest: UInt64 = 1_000_000_000
+    static let lastRequest: UInt64 = 1_000_000_000
 
     private let descriptor: Int32
     private let timeouts: Timeouts
@@ -108,22 +112,22 @@ final class ConnectionWatch: ReactorMember {
         let deadline = timeout.map { monotonicNow() + $0 } ?? .max
         let id = state.withLock { state -> UInt64? in
             state.phase = phase
-            state.deadline = state.givesWay && !state.isHandled ? 0 : deadline
-            return state.deadline == 0 ? state.id : nil
+            state.deadline = deadline
+            return state.hurryAway()
         }
-        if let id { thread.setDeadline(0, for: id) }
+        if let id { wake(id) }
     }
+
+    private func wake(_ id: UInt64) { thread.setDeadline(monotonicNow(), for: id) }
 
     /// Ends the connection as soon as no handler has its request: another network needs what it has.
     func giveWay() {
         let id = state.withLock { state -> UInt64? in
             guard !state.isClosed, !state.givesWay else { return nil }
             state.givesWay = true
-            guard !state.isHandled else { return nil }
-            state.deadline = 0
-            return state.id
+            return state.hurryAway()
         }
-        if let id { thread.setDeadline(0, for: id) }
+        if let id { wake(id) }
     }
 
     /// Whether the connection ends for another network's sake.
