@@ -221,6 +221,14 @@ struct NetworkTests {
                 let refused = try await ask("192.0.2.1", path)
                 #expect(refused.problem == "too-many-requests" && refused["ratelimit"] == #""tokens";r=0;t=1"#)
             }
+            // The list is everybody's, and a cookie that names nothing is a token as well.
+            #expect(try await ask("192.0.2.1", "/features").status == 200)
+            let cookie = ("Cookie", "mvi_session=" + String(repeating: "A", count: 43))
+            let made = try await server.send(
+                TestRequest(
+                    "POST", "/sessions", [("Content-Type", "application/json"), cookie, Self.from("192.0.2.1")],
+                    body: #"{"credential":"cookie"}"#))
+            #expect(made.problem == "too-many-requests" && made["ratelimit"] == #""tokens";r=0;t=1"#)
             // A browser's stream comes back, where it would give up at 429.
             let stream = try await ask("192.0.2.1", "/events")
             #expect(stream.status == 200 && stream.text.contains(#""reason":"busy""#))

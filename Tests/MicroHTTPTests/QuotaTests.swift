@@ -1,3 +1,4 @@
+import Locking
 import Networks
 import Testing
 
@@ -111,6 +112,38 @@ extension MicroHTTPSuites {
                     #expect(try client.response().status == 200)
                 }
                 for client in many + some + others { client.close() }
+            }
+        }
+
+        @Test func `A connection whose request is handled gives way after its answer, which comes whole`() async throws {
+            let held = Lock<[Exchange]>([])
+            let handler = TestHandler { request, exchange in
+                if request.head.path == Array("/slow".utf8) {
+                    held.withLock { $0.append(exchange) }
+                } else {
+                    exchange.respond(.text("fast"))
+                }
+            }
+            try await withServer(handler, configure: { $0.connectionLimit = 16 }) { server in
+                let many = try (0..<14).map { _ in
+                    let client = try RawClient(port: server.port, from: 2)
+                    try client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+                    return client
+                }
+                try await eventually("all are handled") { held.withLock { $0.count } == 14 }
+                let users = try (3...5).map { host in
+                    let user = try RawClient(port: server.port, from: UInt32(host))
+                    try user.send(Self.request)
+                    return user
+                }
+                for user in users.prefix(2) { #expect(try user.response().body == "fast") }
+                let large = String(repeating: "x", count: 200_000)
+                for exchange in held.withLock({ $0 }) { exchange.respond(.text(large)) }
+                for client in many { #expect(try client.response().body == large) }
+                // The newest one gave way, and what waited behind it is served.
+                #expect(try many[13].readToEnd() == "")
+                #expect(try users[2].response().body == "fast")
+                for client in many + users { client.close() }
             }
         }
 
