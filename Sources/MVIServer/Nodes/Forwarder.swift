@@ -202,7 +202,7 @@ final class Forwarder: Sendable {
         do throws(PeerError) {
             let answer = try await link.client.send(
                 request, for: addresses.of(incoming.head),
-                unsealed: ForwardedFields.select(ForwardedFields.ofTrace, from: incoming.fields), to: owner.address)
+                unsealed: ForwardedFields.select(ForwardedFields.ofTrace, from: incoming.fields), to: owner)
             guard answer.status != ProblemType.misdirected.status else { return .moved }
             guard let response = Response(relaying: answer) else { return .lost }
             return .answer(response)

@@ -1,4 +1,3 @@
-import Locking
 import Logging
 import MicroHTTP
 import SessionJournal
@@ -14,7 +13,7 @@ package final class NodeLink: Sendable {
     private let key: NodeKey
     private let time: TimeSource
     private let logger: Logger?
-    private let lastWarning = Lock<Duration?>(nil)
+    private let (late, misdirected, unproven) = (RareWarning(), RareWarning(), RareWarning())
 
     /// - Parameter node: this one's name in the journal.
     init(
@@ -35,11 +34,27 @@ package final class NodeLink: Sendable {
     ///
     /// - Parameter judge: judges it as the server's endpoints do. The head that it is given has the client's address.
     func receive(_ head: RequestHead, _ judge: (RequestHead, RequestSender) -> HeadVerdict) -> HeadVerdict {
-        switch key.known?.open(head, now: time.sinceEpoch()) ?? .bad {
-        case .bad: return judge(head, .unproven)
-        case .outOfTime(let age):
-            warn(age)
+        // Nothing can be proven before the journal has said its secret.
+        guard let seal = key.known else { return judge(head, .unproven) }
+        switch seal.open(head, at: node, now: time.sinceEpoch()) {
+        case .bad:
+            warn(
+                unproven, "Requests said that they come from a node and did not prove it.",
+                ["from": "\(head.peer)"])
             return judge(head, .unproven)
+        case .outOfTime(let age):
+            warn(
+                late,
+                "Requests of other nodes are older than they may be, or from later: the nodes' clocks differ, or somebody repeats requests.",
+                ["seconds": "\(age.components.seconds)"])
+            return judge(head, .unproven)
+        case .misdirected(let stamp):
+            warn(
+                misdirected,
+                "Requests of other nodes are meant for another one: a node that was at this address before, or somebody repeats requests.",
+                ["from": "\(stamp.node.number)", "for": "\(stamp.receiver.number)"])
+            let problem = Problem(.misdirected, "The request is meant for another node.")
+            return .refuse(problem.response(instance: head.path))
         case .good(let stamp):
             let head = RequestHead(
                 method: head.method, path: head.path, query: head.query, isHTTP10: head.isHTTP10,
@@ -58,17 +73,8 @@ package final class NodeLink: Sendable {
         }
     }
 
-    /// Says once a minute that clocks differ: then nothing can be sent on.
-    private func warn(_ age: Duration) {
-        let now = time.monotonic()
-        let isDue = lastWarning.withLock { last in
-            if let last, now - last < .seconds(60) { return false }
-            last = now
-            return true
-        }
-        guard isDue else { return }
-        logger?.warning(
-            "A request of another node is older than it may be, or from later: the nodes' clocks differ, or somebody repeats requests.",
-            metadata: ["seconds": "\(age.components.seconds)"])
+    private func warn(_ warning: RareWarning, _ message: Logger.Message, _ details: Logger.Metadata) {
+        guard let count = warning.note(at: time.monotonic()) else { return }
+        logger?.warning(message, metadata: details.merging(["requests": "\(count)"]) { $1 })
     }
 }

@@ -15,6 +15,8 @@ struct NodeSeal: Sendable {
         case good(NodeStamp)
         /// Proven, but too old, or from a clock that is ahead: how much older.
         case outOfTime(by: Duration)
+        /// Proven, but meant for another node.
+        case misdirected(NodeStamp)
         /// Not proven.
         case bad
     }
@@ -48,8 +50,10 @@ struct NodeSeal: Sendable {
 
     /// What a request's stamp is worth. Takes as long for one wrong proof as for another.
     ///
-    /// - Parameter now: time since 1970.
-    func open(_ head: RequestHead, now: Duration) -> Finding {
+    /// - Parameters:
+    ///   - node: this one.
+    ///   - now: time since 1970.
+    func open(_ head: RequestHead, at node: NodeID, now: Duration) -> Finding {
         let values = head.fields.values(of: NodeStamp.field)
         guard values.count == 1, let (stamp, proof) = NodeStamp.read(values[0]) else { return .bad }
         var target = head.path
@@ -62,8 +66,8 @@ struct NodeSeal: Sendable {
         }
         guard isProven else { return .bad }
         let age = now - .milliseconds(stamp.time)
-        let isInTime = age <= Self.life && .zero - age <= Self.life
-        return isInTime ? .good(stamp) : .outOfTime(by: age)
+        guard age <= Self.life, .zero - age <= Self.life else { return .outOfTime(by: age) }
+        return stamp.receiver == node ? .good(stamp) : .misdirected(stamp)
     }
 
     /// Each part with its length before it, so that no two requests have the same message. The fields in one order.

@@ -43,7 +43,7 @@ struct NodeService: Service {
         }
         sessions.environment.onNeed { owner, token in
             // Whether it was given away the next try shows.
-            _ = try? await link.client.askToGiveAway(token, from: owner.address)
+            _ = try? await link.client.askToGiveAway(token, from: owner)
         }
     }
 
@@ -56,7 +56,7 @@ struct NodeService: Service {
 
     /// What is lost on the way is told again.
     private func tell(_ client: PeerClient, _ node: NodeRecord, _ watched: [WatchedSession]) {
-        Task { try? await client.send(watched: watched, to: node.address) }
+        Task { try? await client.send(watched: watched, to: node) }
     }
 }
 

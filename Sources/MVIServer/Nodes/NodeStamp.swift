@@ -11,6 +11,8 @@ struct NodeStamp: Equatable {
 
     /// The node that sends it.
     let node: NodeID
+    /// The node that it is meant for.
+    let receiver: NodeID
     /// When it does, by its own clock: milliseconds since 1970.
     let time: Int64
     /// The client's address as the first node judged it.
@@ -19,16 +21,17 @@ struct NodeStamp: Equatable {
     let bodyHash: [UInt8]
 
     /// The field's value without the proof at its end.
-    var text: String { "\(node.number) \(time) \(client) \(Self.hex(bodyHash))" }
+    var text: String { "\(node.number) \(receiver.number) \(time) \(client) \(Self.hex(bodyHash))" }
 
     /// Reads a field's value; nil if it is not well written.
     static func read(_ value: String) -> (stamp: NodeStamp, proof: [UInt8])? {
         let parts = value.split(separator: " ", omittingEmptySubsequences: false)
-        guard parts.count == 5, let number = Int64(parts[0]), let time = Int64(parts[1]),
-            let client = parts[2] == "unknown" ? .unknown : PeerAddress(parts[2]), let hash = bytes(hex: parts[3]),
-            let proof = bytes(hex: parts[4])
+        guard parts.count == 6, let node = Int64(parts[0]), let receiver = Int64(parts[1]), let time = Int64(parts[2]),
+            let client = parts[3] == "unknown" ? .unknown : PeerAddress(parts[3]), let hash = bytes(hex: parts[4]),
+            let proof = bytes(hex: parts[5])
         else { return nil }
-        let stamp = NodeStamp(node: NodeID(number), time: time, client: client, bodyHash: hash)
+        let stamp = NodeStamp(
+            node: NodeID(node), receiver: NodeID(receiver), time: time, client: client, bodyHash: hash)
         // Only one way to write it is taken: the proof is over the text that is made of the values.
         return value == "\(stamp.text) \(hex(proof))" ? (stamp, proof) : nil
     }

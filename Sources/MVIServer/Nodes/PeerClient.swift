@@ -16,9 +16,9 @@ package struct PeerClient: Sendable {
     }
 
     /// Tells a node which stores streams of this node show. Several requests if they are many.
-    package func send(watched sessions: [WatchedSession], to address: String) async throws(PeerError) {
+    package func send(watched sessions: [WatchedSession], to receiver: NodeRecord) async throws(PeerError) {
         for body in WatchersMessage.bodies(sessions, limit: NodeEndpoints.bodyLimit) {
-            let answer = try await ask(NodeEndpoints.watchers, body, of: address)
+            let answer = try await ask(NodeEndpoints.watchers, body, of: receiver)
             guard answer.status == 204 else { throw Self.unexpected(answer) }
         }
     }
@@ -26,8 +26,8 @@ package struct PeerClient: Sendable {
     /// Asks a node to let go of a session. Returns false if that node does not own it.
     ///
     /// - Parameter token: the hash of the token that the session began with.
-    package func askToGiveAway(_ token: TokenHash, from address: String) async throws(PeerError) -> Bool {
-        let answer = try await ask(NodeEndpoints.giveAway, GiveAwayMessage.body(token), of: address)
+    package func askToGiveAway(_ token: TokenHash, from owner: NodeRecord) async throws(PeerError) -> Bool {
+        let answer = try await ask(NodeEndpoints.giveAway, GiveAwayMessage.body(token), of: owner)
         switch answer.status {
         case 204: return true
         case 409: return false
@@ -35,11 +35,11 @@ package struct PeerClient: Sendable {
         }
     }
 
-    private func ask(_ path: String, _ body: [UInt8], of address: String) async throws(PeerError) -> PeerResponse {
+    private func ask(_ path: String, _ body: [UInt8], of receiver: NodeRecord) async throws(PeerError) -> PeerResponse {
         let request = PeerRequest(
             method: "POST", target: path, fields: [("content-type", "application/json")], body: body,
             timeout: .seconds(5), longestAnswer: 65_536)
-        return try await send(request, for: .unknown, to: address)
+        return try await send(request, for: .unknown, to: receiver)
     }
 
     private static func unexpected(_ answer: PeerResponse) -> PeerError {
@@ -53,7 +53,7 @@ package struct PeerClient: Sendable {
     ///   - unsealed: fields that the stamp does not cover.
     func send(
         _ request: PeerRequest, for client: PeerAddress, unsealed: [(name: String, value: String)] = [],
-        to address: String
+        to receiver: NodeRecord
     ) async throws(PeerError) -> PeerResponse {
         let seal: NodeSeal
         do { seal = try await key.seal() } catch {
@@ -61,15 +61,17 @@ package struct PeerClient: Sendable {
         }
         var request = request
         // The transport would add it, and the stamp covers it.
-        if !request.fields.contains(where: { $0.name == "host" }) { request.fields.insert(("host", address), at: 0) }
+        if !request.fields.contains(where: { $0.name == "host" }) {
+            request.fields.insert(("host", receiver.address), at: 0)
+        }
         let (seconds, rest) = time.sinceEpoch().components
         let stamp = NodeStamp(
-            node: node, time: seconds * 1_000 + rest / 1_000_000_000_000_000, client: client,
+            node: node, receiver: receiver.id, time: seconds * 1_000 + rest / 1_000_000_000_000_000, client: client,
             bodyHash: NodeSeal.hash(request.body))
         let value = seal.seal(stamp, method: request.method, target: request.target, fields: request.fields)
         request.fields.append((NodeStamp.shownField, value))
         request.fields += unsealed
-        return try await transport.send(request, to: address)
+        return try await transport.send(request, to: receiver.address)
     }
 
     /// Lets go of all connections.

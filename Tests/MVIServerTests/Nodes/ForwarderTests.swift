@@ -170,7 +170,7 @@ struct ForwarderTests {
             request.fields.map(\.name) == ["host", "authorization", "content-type", "if-match", "MVI-Node"])
         #expect(request.fields.first?.value == "shop.example")
         let stamp = try #require(request.fields.last.flatMap { NodeStamp.read($0.value) }?.stamp)
-        #expect(stamp.node == NodeID(1) && stamp.client == Trial.client)
+        #expect(stamp.node == NodeID(1) && stamp.receiver == NodeID(2) && stamp.client == Trial.client)
         // As long as the client wants it to wait, and a little longer.
         #expect(request.timeout == .seconds(58))
         #expect(request.longestAnswer == 1_000)

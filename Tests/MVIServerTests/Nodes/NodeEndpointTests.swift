@@ -29,19 +29,21 @@ struct NodeEndpointTests {
         }
     }
 
+    private static let other = NodeRecord(id: NodeID(5), address: "a:1")
+
     private static func hash(_ byte: UInt8) -> TokenHash { TokenHash([UInt8](repeating: byte, count: 32)) }
 
     /// Runs a test with a server, and a client of another node for it.
     private func run(
         _ depth: Depth, _ settings: (inout ServerSettings) -> Void = { _ in },
-        _ test: (TestServer, PeerClient, String) async throws -> Void
+        _ test: (TestServer, PeerClient, NodeRecord) async throws -> Void
     ) async throws {
         try await TestServer.run(depth, peers: ScriptedPeers(), settings) { server in
             let transport: any PeerTransport =
                 depth == .memory ? MemoryPeer(application: server.assembly.application) : HTTPPeerTransport()
             let environment = server.sessions.environment
             let link = NodeLink(NodeID(77), transport, environment)
-            do { try await test(server, link.client, "127.0.0.1:\(server.port)") } catch {
+            do { try await test(server, link.client, try server.record()) } catch {
                 await transport.close()
                 throw error
             }
@@ -51,7 +53,7 @@ struct NodeEndpointTests {
 
     @Test("who watches what arrives whole, from whom it is", arguments: Depth.allCases)
     func watchers(depth: Depth) async throws {
-        try await run(depth) { server, client, address in
+        try await run(depth) { server, client, record in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
             let sessions = [
@@ -60,24 +62,24 @@ struct NodeEndpointTests {
                     features: [FeatureID(name: "probe", key: nil), FeatureID(name: "item", key: "1")]),
                 WatchedSession(token: Self.hash(255), features: []),
             ]
-            try await client.send(watched: sessions, to: address)
+            try await client.send(watched: sessions, to: record)
             let noted = notes.watched.withLock { $0 }
             #expect(noted.map(\.node) == [NodeID(77)] && noted.first?.sessions == sessions)
-            try await client.send(watched: [], to: address)
+            try await client.send(watched: [], to: record)
             #expect(notes.watched.withLock { $0.count } == 1)
         }
     }
 
     @Test("many sessions are several requests of a bounded size, whatever clients may send", arguments: Depth.allCases)
     func manyWatchers(depth: Depth) async throws {
-        try await run(depth, { $0.bodyLimit = 1_024 }) { server, client, address in
+        try await run(depth, { $0.bodyLimit = 1_024 }) { server, client, record in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
             let features = (0..<64).map { FeatureID(name: "item", key: "\($0)\(String(repeating: "k", count: 60))") }
             let sessions = (0..<300).map { number in
                 WatchedSession(token: Self.hash(UInt8(number % 256)), features: features)
             }
-            try await client.send(watched: sessions, to: address)
+            try await client.send(watched: sessions, to: record)
             let noted = notes.watched.withLock { $0 }
             #expect(noted.count > 1 && noted.flatMap(\.sessions) == sessions)
         }
@@ -85,13 +87,27 @@ struct NodeEndpointTests {
 
     @Test("a node lets go of a session that it owns, and says so of another", arguments: Depth.allCases)
     func giveAway(depth: Depth) async throws {
-        try await run(depth) { server, client, address in
-            await #expect(throws: PeerError.self) { _ = try await client.askToGiveAway(Self.hash(1), from: address) }
+        try await run(depth) { server, client, record in
+            await #expect(throws: PeerError.self) { _ = try await client.askToGiveAway(Self.hash(1), from: record) }
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
-            #expect(try await client.askToGiveAway(Self.hash(1), from: address))
-            #expect(try await !client.askToGiveAway(Self.hash(2), from: address))
+            #expect(try await client.askToGiveAway(Self.hash(1), from: record))
+            #expect(try await !client.askToGiveAway(Self.hash(2), from: record))
             #expect(notes.given.withLock { $0 } == [Self.hash(1), Self.hash(2)])
+        }
+    }
+
+    @Test(arguments: Depth.allCases)
+    func `nothing is done of what another node is asked for`(depth: Depth) async throws {
+        try await run(depth) { server, client, record in
+            let notes = Notes(owned: Self.hash(1))
+            try #require(server.assembly.link).connect(notes)
+            let other = NodeRecord(id: NodeID(5), address: record.address)
+            await #expect(throws: PeerError.self) { _ = try await client.askToGiveAway(Self.hash(1), from: other) }
+            await #expect(throws: PeerError.self) {
+                try await client.send(watched: [WatchedSession(token: Self.hash(1), features: [])], to: other)
+            }
+            #expect(notes.given.withLock { $0.isEmpty } && notes.watched.withLock { $0.isEmpty })
         }
     }
 
@@ -118,7 +134,8 @@ struct NodeEndpointTests {
             #expect(server.assembly.link == nil)
             let seal = NodeSeal(try server.secret())
             let stamp = NodeStamp(
-                node: NodeID(1), time: Int64(ManualTime.beginning.components.seconds) * 1_000, client: .unknown,
+                node: NodeID(1), receiver: NodeID(2), time: Int64(ManualTime.beginning.components.seconds) * 1_000,
+                client: .unknown,
                 bodyHash: NodeSeal.hash([]))
             let fields = [("host", "localhost")]
             let value = seal.seal(stamp, method: "POST", target: NodeEndpoints.giveAway, fields: fields)
@@ -138,13 +155,13 @@ struct NodeEndpointTests {
             (NodeEndpoints.giveAway, "{}"), (NodeEndpoints.giveAway, #"{"session":"xyz"}"#),
         ])
     func malformed(path: String, body: String) async throws {
-        try await run(.memory) { server, client, address in
+        try await run(.memory) { server, client, record in
             let notes = Notes(owned: Self.hash(1))
             try #require(server.assembly.link).connect(notes)
             let answer = try await client.send(
                 PeerRequest(
                     method: "POST", target: path, fields: [], body: Array(body.utf8), timeout: .seconds(5),
-                    longestAnswer: 1_000), for: .unknown, to: address)
+                    longestAnswer: 1_000), for: .unknown, to: record)
             #expect(answer.status == 400)
             #expect(notes.given.withLock { $0.isEmpty } && notes.watched.withLock { $0.isEmpty })
         }
@@ -157,9 +174,11 @@ struct NodeEndpointTests {
         let environment = SessionEnvironment(features: try FeatureRegistry([]), journal: journal)
         let peers = ScriptedPeers(then: { _ in .answer(204) })
         let link = NodeLink(NodeID(1), peers, environment)
-        await #expect(throws: PeerError.self) { _ = try await link.client.askToGiveAway(Self.hash(1), from: "a:1") }
+        await #expect(throws: PeerError.self) {
+            _ = try await link.client.askToGiveAway(Self.hash(1), from: Self.other)
+        }
         #expect(peers.asked.isEmpty)
         journal.fail(nil)
-        #expect(try await link.client.askToGiveAway(Self.hash(1), from: "a:1"))
+        #expect(try await link.client.askToGiveAway(Self.hash(1), from: Self.other))
     }
 }

@@ -322,6 +322,21 @@ struct NodePairTests {
             })
     }
 
+    @Test(arguments: Depth.allCases)
+    func `a request that is repeated to another node is refused there`(depth: Depth) async throws {
+        try await NodePair.run(depth) { pair in
+            let session = try await pair.session()
+            #expect(try await pair.near.send(session.intent(Self.increment)).status == 202)
+            let sent = try #require(pair.recorder.sent.first)
+            var request = TestRequest(sent.method, sent.target, sent.fields)
+            request.body = sent.body
+            // Nodes alone get this answer, so the contract does not have it.
+            let answer = try await pair.near.client.exchange(request)
+            #expect(answer.problem == "misdirected" && pair.recorder.sent.count == 1)
+            #expect(try await count(pair.far, session) == 2)
+        }
+    }
+
     @Test(
         "a server that is one of several has a little more room for heads than its clients", arguments: Depth.allCases)
     func longHead(depth: Depth) async throws {

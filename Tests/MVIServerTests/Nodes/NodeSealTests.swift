@@ -9,9 +9,11 @@ import Testing
 struct NodeSealTests {
     private static let secret = JournalSecret(key: Array(1...32), generation: Array(1...16))
     private static let now: Duration = .seconds(1_767_313_000)
+    private static let receiver = NodeID(4_712)
     private static let body = Array(#"{"type":"increment"}"#.utf8)
     private static let stamp = NodeStamp(
-        node: NodeID(4_711), time: 1_767_313_000_000, client: PeerAddress("203.0.113.9") ?? .unknown,
+        node: NodeID(4_711), receiver: receiver, time: 1_767_313_000_000,
+        client: PeerAddress("203.0.113.9") ?? .unknown,
         bodyHash: NodeSeal.hash(body))
     /// Every field that is sent on, and one that is not.
     private static let fields: [(name: String, value: String)] =
@@ -24,6 +26,7 @@ struct NodeSealTests {
         var fields = NodeSealTests.fields
         var stamp: String
         var receiver = NodeSeal(NodeSealTests.secret)
+        var node = NodeSealTests.receiver
 
         init(_ seal: NodeSeal = NodeSeal(NodeSealTests.secret), _ stamp: NodeStamp = NodeSealTests.stamp) {
             self.stamp = ""
@@ -35,7 +38,7 @@ struct NodeSealTests {
             let head = RequestHead(
                 method: method, path: Array(parts[0].utf8), query: parts.count > 1 ? Array(parts[1].utf8) : nil,
                 fields: HeaderFields(fields + (stamp.isEmpty ? [] : [(NodeStamp.shownField, stamp)])))
-            return receiver.open(head, now: now)
+            return receiver.open(head, at: node, now: now)
         }
     }
 
@@ -154,9 +157,17 @@ struct NodeSealTests {
         }
     }
 
+    @Test func `a request is good at the node that it is meant for, and at no other`() {
+        var arrived = Arrived()
+        arrived.node = NodeID(4_713)
+        #expect(arrived.finding() == .misdirected(Self.stamp))
+        arrived.node = Self.stamp.node
+        #expect(arrived.finding() == .misdirected(Self.stamp))
+    }
+
     @Test(
         "a field that is not well written proves nothing",
-        arguments: ["", " ", "1 2 unknown a b", "4711 1767313000000 203.0.113.9", "x", "1 2 3 4 5 6"])
+        arguments: ["", " ", "1 2 unknown a b", "4711 4712 1767313000000 203.0.113.9", "x", "1 2 3 4 5 6"])
     func malformed(_ text: String) {
         var arrived = Arrived()
         arrived.stamp = text.isEmpty ? "-" : text
@@ -184,7 +195,7 @@ struct NodeSealTests {
         for text in ["unknown", "::1", "2001:db8:ffff:ffff:ffff:ffff:ffff:ffff"] {
             let client = text == "unknown" ? .unknown : try #require(PeerAddress(text))
             let stamp = NodeStamp(
-                node: NodeID(.max), time: .max, client: client, bodyHash: Self.stamp.bodyHash)
+                node: NodeID(.max), receiver: NodeID(.max), time: .max, client: client, bodyHash: Self.stamp.bodyHash)
             let arrived = Arrived(NodeSeal(Self.secret), stamp)
             #expect(NodeStamp.read(arrived.stamp)?.stamp == stamp)
             #expect(arrived.stamp.utf8.count + NodeStamp.shownField.utf8.count + 4 <= NodeStamp.longestField)

@@ -37,10 +37,11 @@ struct NodePair: Sendable {
             let transport: any PeerTransport =
                 depth == .memory ? MemoryPeer(application: far.assembly.application) : HTTPPeerTransport()
             let recorder = RecordingPeers(transport, change)
-            let record = NodeRecord(id: NodeID(2), address: "127.0.0.1:\(far.port)")
+            let record = try far.record()
             do {
                 try await TestServer.run(depth, in: world, peers: recorder, owner: { record }, near) { near in
-                    nearAddress.withLock { $0 = NodeRecord(id: NodeID(1), address: "127.0.0.1:\(near.port)") }
+                    let nearRecord = try near.record()
+                    nearAddress.withLock { $0 = nearRecord }
                     try await test(NodePair(near: near, far: far, recorder: recorder))
                 }
             } catch {

@@ -123,6 +123,11 @@ struct TestServer: Sendable {
             secret: String(cookie.drop { $0 != "=" }.dropFirst()))
     }
 
+    /// Its record, as other nodes know it.
+    func record() throws -> NodeRecord {
+        NodeRecord(id: try #require(assembly.link).node, address: "127.0.0.1:\(port)")
+    }
+
     /// What the journal's nodes know of each other by.
     func secret() throws -> JournalSecret {
         let found = Lock<JournalSecret?>(nil)

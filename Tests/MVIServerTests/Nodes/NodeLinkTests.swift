@@ -1,0 +1,88 @@
+import Locking
+import MicroHTTP
+import SessionJournal
+import Sessions
+import TestSupport
+import Testing
+
+@testable import MVIServer
+
+@Suite("Requests that say that they come from a node")
+struct NodeLinkTests {
+    /// A node that requests arrive at, and what it logs.
+    private struct Receiver {
+        let log = LogKeeper()
+        let world = World()
+        let link: NodeLink
+
+        init(_ journal: HeldJournal? = nil) throws {
+            let environment = SessionEnvironment(
+                features: try FeatureRegistry([]), journal: journal ?? HeldJournal(world.kept), time: world.start())
+            link = NodeLink(NodeID(2), ScriptedPeers(), environment, logger: log.logger)
+        }
+
+        /// The sender that a request with a stamp is taken to come from; nil if it is refused.
+        func sender(_ stamp: String) -> RequestSender? {
+            let head = RequestHead(
+                method: "GET", path: Array("/".utf8), fields: HeaderFields([(NodeStamp.shownField, stamp)]))
+            let found = Lock<RequestSender?>(nil)
+            _ = link.receive(head) { _, sender in
+                found.withLock { $0 = sender }
+                return .refuse(Response(status: 204))
+            }
+            return found.withLock { $0 }
+        }
+
+        /// The sender of a request by a node that knows the journal's secret.
+        func proven(for receiver: Int64, age: Duration = .zero) throws -> RequestSender? {
+            let secret = Lock<JournalSecret?>(nil)
+            world.kept.secret { result in secret.withLock { $0 = try? result.get() } }
+            let seal = NodeSeal(try #require(secret.withLock { $0 }))
+            let time = ManualTime.beginning - age
+            let stamp = NodeStamp(
+                node: NodeID(1), receiver: NodeID(receiver), time: time.components.seconds * 1_000, client: .unknown,
+                bodyHash: NodeSeal.hash([]))
+            return sender(seal.seal(stamp, method: "GET", target: "/", fields: []))
+        }
+    }
+
+    private static let forged =
+        "1 2 1767313000000 unknown \(String(repeating: "0", count: 64)) "
+        + String(repeating: "0", count: 64)
+
+    @Test func `only one for this node is a node's, and one for another is refused`() throws {
+        let receiver = try Receiver()
+        #expect(try receiver.proven(for: 2) == .node)
+        #expect(receiver.log.lines.isEmpty)
+        #expect(try receiver.proven(for: 3) == nil)
+        #expect(try receiver.proven(for: 3) == nil)
+        #expect(receiver.log.lines.count == 1)
+        #expect(receiver.log.lines.first?.contains("warning Requests of other nodes are meant for another one") == true)
+    }
+
+    @Test func `those that prove nothing are counted in a warning a minute`() throws {
+        let receiver = try Receiver()
+        for _ in 0..<3 { #expect(receiver.sender(Self.forged) == .unproven) }
+        // As an older build writes it.
+        #expect(receiver.sender("1 1767313000000 unknown 0 0") == .unproven)
+        #expect(receiver.log.lines.count == 1 && receiver.log.lines[0].contains("\"requests\": 1"))
+        #expect(receiver.log.messages == ["warning Requests said that they come from a node and did not prove it."])
+        receiver.world.time.advance(by: .seconds(59))
+        _ = receiver.sender(Self.forged)
+        #expect(receiver.log.lines.count == 1)
+        receiver.world.time.advance(by: .seconds(1))
+        _ = receiver.sender(Self.forged)
+        #expect(receiver.log.lines.count == 2 && receiver.log.lines[1].contains("\"requests\": 5"))
+        // Each kind has its own minute.
+        #expect(try receiver.proven(for: 2, age: .seconds(61)) == .unproven)
+        #expect(receiver.log.lines.count == 3 && receiver.log.lines[2].contains("\"seconds\": "))
+    }
+
+    @Test func `before the journal has said its secret nothing is warned of`() throws {
+        let journal = HeldJournal()
+        journal.fail(.unavailable)
+        let receiver = try Receiver(journal)
+        #expect(receiver.sender(Self.forged) == .unproven)
+        #expect(receiver.log.lines.isEmpty)
+    }
+}
