@@ -261,4 +261,12 @@ struct SettingsTests {
         #expect(settings.http.headLimit == 4_096)
         #expect(settings.http.connectionLimit == 12)
     }
+
+    @Test func `a receipt lives as long as an unused session, at least 10 minutes and at most 24 hours`() {
+        for (session, receipt) in [(60, 600), (600, 600), (7_200, 7_200), (86_400, 86_400), (864_000, 86_400)] {
+            var settings = ServerSettings()
+            settings.sessionLife = .seconds(session)
+            #expect(settings.sessionLimits.receiptLife == .seconds(receipt))
+        }
+    }
 }

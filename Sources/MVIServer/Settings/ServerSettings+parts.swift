@@ -51,6 +51,7 @@ extension ServerSettings {
         limits.longestWait = maxWait
         limits.intentRate = Rate(perSecond: intentRate, burstSeconds: 5)
         limits.sessionLife = sessionLife
+        limits.receiptLife = min(limits.receiptLife, max(sessionLife, limits.receiptGrace))
         limits.recordedTurns = recordedTurns
         limits.passivateAfter = passivateAfter
         // A request holds its session from its head on; it must be over before the session can leave memory.
