@@ -49,6 +49,9 @@ package final class NodeLease: Sendable {
     /// The node's id in the journal, whether or not it may run work.
     package var id: NodeID? { state.withLock { $0.id } }
 
+    /// The difference of this node's clock to the journal's, positive if it is ahead; nil as long as it is not known.
+    package var clockDifference: Duration? { nil }
+
     /// Whether the node gives its sessions away.
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
