@@ -37,7 +37,7 @@ def _programs():
 class Postgres:
     """One PostgreSQL server. It does not run as root, which PostgreSQL refuses."""
 
-    def __init__(self, folder, name, more="", addresses="127.0.0.1"):
+    def __init__(self, folder, name, more="", addresses="127.0.0.1", owns=None):
         self.name = name
         self.folder = pathlib.Path(folder) / name
         self.data = self.folder / "data"
@@ -46,6 +46,8 @@ class Postgres:
         self.programs = _programs()
         self.folder.mkdir(mode=0o755)
         self._own(self.folder)
+        if owns:
+            self._own(owns)
 
     def _own(self, path):
         if os.geteuid() == 0:
@@ -62,13 +64,16 @@ class Postgres:
                 *command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd="/")
             code = await process.wait()
         if check and code != 0:
-            raise Failure(f"{program}: {output.read_text(encoding='utf-8', errors='replace')[-2000:]}")
+            raise Failure(f"{program}: {self._said(program)}")
         return code
 
-    def _configure(self):
+    def _said(self, program):
+        return (self.folder / f"{program}.out").read_text(encoding="utf-8", errors="replace")[-2000:]
+
+    def _configure(self, more=""):
         with open(self.data / "postgresql.auto.conf", "w", encoding="utf-8") as file:
             file.write(SETTINGS.format(
-                port=self.port, folder=self.folder, addresses=self.addresses, more=self.more))
+                port=self.port, folder=self.folder, addresses=self.addresses, more=self.more) + more)
         self._own(self.data / "postgresql.auto.conf")
 
     async def make(self):
@@ -81,16 +86,51 @@ class Postgres:
 
     async def copy_of(self, primary):
         """A standby of that server, started and following it."""
+        await self.backup_of(primary)
+        self._configure(f"primary_conninfo = 'host=127.0.0.1 port={primary.port} user=mvi application_name={self.name}'\n"
+                        "recovery_target_timeline = 'latest'\n")
+        self._signal("standby")
+        await self.start()
+
+    async def backup_of(self, primary):
+        """The files of that server, not started."""
         await self._run(
             "pg_basebackup", "-D", self.data, "-h", "127.0.0.1", "-p", primary.port, "-U", "mvi", "-c", "fast", "-X", "stream",
             "--no-sync")
-        self._configure()
-        with open(self.data / "postgresql.auto.conf", "a", encoding="utf-8") as file:
-            file.write(f"primary_conninfo = 'host=127.0.0.1 port={primary.port} user=mvi application_name={self.name}'\n"
-                       "recovery_target_timeline = 'latest'\n")
-        (self.data / "standby.signal").touch()
-        self._own(self.data / "standby.signal")
+
+    async def recover(self, settings):
+        """Starts such files, and brings them to where the settings say."""
+        self._configure(settings)
+        self._signal("recovery")
         await self.start()
+
+    async def become_primary(self):
+        """A standby that was stopped is started, follows nobody, and is promoted."""
+        self._configure()
+        await self.start()
+        await self.promote()
+
+    def _signal(self, name):
+        (self.data / f"{name}.signal").touch()
+        self._own(self.data / f"{name}.signal")
+
+    def _asking(self):
+        return ("-h", "127.0.0.1", "-p", self.port, "-U", "mvi", "-d", "postgres")
+
+    async def dump(self):
+        """Writes the sessions' schema down, as docs/deployment.md says."""
+        await self._run("pg_dump", *self._asking(), "--schema=mvi", "-f", self.folder / "dump.sql")
+
+    async def restore(self):
+        """Puts the last dump in the schema's place, in one transaction. One that loses against a server's is repeated."""
+        for _ in range(20):
+            if await self._run(
+                    "psql", *self._asking(), "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-c", "DROP SCHEMA mvi CASCADE",
+                    "-f", self.folder / "dump.sql", check=False) == 0:
+                return
+            if "deadlock" not in self._said("psql"):
+                break
+        raise Failure(f"psql: {self._said('psql')}")
 
     async def start(self):
         await self._run("pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-t", "60", "start")

@@ -14,7 +14,8 @@ from figures import Failure
 from link import Lost
 from world import World
 
-NAMES = ("kills", "failover", "zombie", "partitions", "no-hints", "hot", "cost", "million", "deploys", "database")
+NAMES = ("kills", "failover", "zombie", "partitions", "no-hints", "hot", "cost", "million", "deploys", "database",
+         "backwards")
 
 
 async def run(name, options):
