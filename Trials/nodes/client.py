@@ -28,7 +28,7 @@ class Client:
         self.epoch_may_change = epoch_may_change
         self.link = Link(port, host)
         self.random = random.Random(index)
-        self.token = None
+        self.token = self.session = None
         self.sum = 0
         self.versions = {}
         self.sums = {0}
@@ -80,7 +80,7 @@ class Client:
         answer, _ = await self.ask_until("POST", "/sessions")
         if answer.status != 201:
             raise Lost(f"POST /sessions got {answer.status}: {answer.body[:200]}")
-        self.token = answer.json()["token"]
+        self.token, self.session = answer.json()["token"], answer.json()["id"]
 
     async def send(self, feature, intent, patience=300.0):
         """Sends an intent until it is acknowledged; its version, or nothing if it was refused."""

@@ -15,7 +15,7 @@ from link import Lost
 from world import World
 
 NAMES = ("kills", "failover", "zombie", "partitions", "no-hints", "hot", "cost", "million", "deploys", "database",
-         "backwards")
+         "backwards", "half")
 
 
 async def run(name, options):
