@@ -255,6 +255,14 @@ public final class PostgresJournal: SharedJournal {
     /// What it did so far.
     public var statistics: PostgresStatistics { engine.statistics }
 
+    public var figures: JournalFigures {
+        let statistics = statistics
+        return JournalFigures(
+            connectionsLost: statistics.connectionsLost, groupsSplit: statistics.splits,
+            newsDelays: statistics.newsDelays, areNewsLate: statistics.areNewsLate,
+            oldestTransaction: statistics.oldestTransaction)
+    }
+
     public func measure(by meter: any JournalMeter) { engine.meter.withLock { $0 = meter } }
 
     public func close() async {

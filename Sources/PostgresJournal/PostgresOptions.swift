@@ -65,10 +65,17 @@ public struct PostgresStatistics: Sendable, Hashable {
     public var largestGroup = 0
     /// Connections that were made.
     public var connections = 0
+    /// Connections that were lost.
+    public var connectionsLost = 0
     /// Groups that failed and were taken apart.
     public var splits = 0
     /// Writes that wait, those that are under way included.
     public var queueLength = 0
+    /// The number of times that news of other processes began to be late, and whether they are.
+    public var newsDelays = 0
+    public var areNewsLate = false
+    /// The age of the oldest transaction in the database as it was last looked for; nil if there was none.
+    public var oldestTransaction: Duration?
 
     public init() {}
 }

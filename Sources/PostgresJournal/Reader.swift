@@ -58,6 +58,7 @@ final class Reader {
         } catch {
             if error.error.extent == .connection {
                 self.connection = nil
+                engine.count { $0.connectionsLost += 1 }
             } else if (try? connection.run([PostgresStatement("ROLLBACK")], deadline: .now + options.lockTime)) == nil {
                 self.connection = nil
             }

@@ -55,6 +55,13 @@ public protocol SharedJournal: Journal {
     func claimAlarms(
         dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int,
         done: @escaping Done<(due: [Alarm], next: Duration?)>)
+
+    /// The trouble that it has met since it was opened, for a server's metrics.
+    var figures: JournalFigures { get }
+}
+
+extension SharedJournal {
+    public var figures: JournalFigures { JournalFigures() }
 }
 
 /// Where a session is: a session with the same mark is the same to its clients.

@@ -57,6 +57,7 @@ import Testing
         #expect(clients.map(\.kept) == Array(repeating: 60, count: 24))
         for client in clients { try await client.expectAll(in: journal) }
         #expect(journal.statistics.connections > 4, "no connection was killed")
+        #expect(journal.figures.connectionsLost > 0)
         await journal.close()
         let again = try await schema.journal()
         for client in clients { try await client.expectAll(in: again) }
@@ -193,6 +194,19 @@ import Testing
         try await second.waitForTrouble(false)
         #expect(await second.append(try await second.newSession().turn()).isCommitted)
         await second.close()
+    }
+
+    @Test func `the age of the oldest transaction is known`() async throws {
+        let schema = try await TestSchema()
+        let target = try #require(ConnectionTarget(schema.cluster.url(), applicationName: "holder"))
+        let holder = try PostgresConnection(target, deadline: .now + .seconds(30))
+        let begin = [PostgresStatement("BEGIN"), PostgresStatement("SELECT pg_current_xact_id()")]
+        _ = try holder.run(begin, deadline: .now + .seconds(30))
+        let journal = try await schema.journal()
+        while journal.figures.oldestTransaction == nil { _ = try await journal.newSession() }
+        #expect(try #require(journal.figures.oldestTransaction) > .zero)
+        _ = try holder.run([PostgresStatement("ROLLBACK")], deadline: .now + .seconds(30))
+        await journal.close()
     }
 
     @Test func `a row that another transaction holds fails one append in bounded time, and no other`() async throws {

@@ -128,6 +128,7 @@ import Testing
         let news = NewsKeeper(journal)
         while news.interruptions() < 5 { await news.hearInterruption(from: news.count) }
         #expect(log.lines.contains { $0.contains("--journal-listen") })
+        #expect(journal.figures.areNewsLate && journal.figures.newsDelays == 1)
         // The other connections have nothing of it.
         #expect(await journal.append(try await journal.newSession().turn()).isCommitted)
         #expect(journal.trouble == nil)

@@ -50,6 +50,7 @@ final class Listener {
         } catch { return lose(error) }
         failedAttempts = 0
         (nextBeat, lastBeat, isLate) = (.now, .now, false)
+        engine.count { $0.areNewsLate = false }
         // What was told meanwhile is lost.
         tellInterrupted()
     }
@@ -70,6 +71,7 @@ final class Listener {
         guard ContinuousClock.now - lastBeat > engine.options.heartbeatTime else { return }
         if !isLate {
             isLate = true
+            engine.count { ($0.newsDelays, $0.areNewsLate) = ($0.newsDelays + 1, true) }
             engine.logger.warning(
                 "News of other servers do not come through the journal's database; it is asked every few seconds instead. Listening needs a direct connection, see --journal-listen."
             )
@@ -84,11 +86,13 @@ final class Listener {
         lastBeat = .now
         guard isLate else { return }
         isLate = false
+        engine.count { $0.areNewsLate = false }
         engine.logger.notice("News of other servers come through the journal's database again.")
         tellInterrupted()
     }
 
     private func lose(_ error: any Error) {
+        if connection != nil { engine.count { $0.connectionsLost += 1 } }
         connection = nil
         if failedAttempts == 0 {
             engine.logger.warning(

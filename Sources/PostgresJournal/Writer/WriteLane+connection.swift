@@ -83,6 +83,7 @@ extension WriteLane {
     /// Gives the connection up after an error that ended it, or that is no single write's; returns the writes' results.
     func loseConnection(_ failure: WriteFailure, _ writes: ArraySlice<Write>) -> [Completion] {
         connection = nil
+        engine.count { $0.connectionsLost += 1 }
         let reason = StoreError(failure.error, at: engine.place)
         if failure.isUnknown {
             engine.noteInDoubt(Array(writes), of: index)

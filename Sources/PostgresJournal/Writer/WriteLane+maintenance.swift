@@ -12,7 +12,9 @@ extension WriteLane {
             try setup.dropPartitions(now: engine.now())
             try setup.dropWriters()
             try setup.countSessions()
-            if let age = try setup.oldestTransaction(), age > engine.options.oldTransaction {
+            let age = try setup.oldestTransaction()
+            engine.count { $0.oldestTransaction = age }
+            if let age, age > engine.options.oldTransaction {
                 engine.logger.warning(
                     "A transaction in the journal's database is so old that rows cannot be cleaned up.",
                     metadata: ["seconds": "\(age.components.seconds)"])
