@@ -28,6 +28,8 @@ package final class NodeLease: Sendable {
         var unknown: [NodeID: Duration] = [:]
         /// Ids that no living node has: none is used again.
         var gone: Set<NodeID> = []
+        /// The number of times that the lease ended, and that others said that the node is gone.
+        var (expiries, evictions) = (0, 0)
         var isDraining = false
         var isRenewing = false
         var nextRenewal: Duration = .zero
@@ -48,6 +50,9 @@ package final class NodeLease: Sendable {
 
     /// The node's id in the journal, whether or not it may run work.
     package var id: NodeID? { state.withLock { $0.id } }
+
+    /// The number of times that the node's work ended: without the journal for too long, and taken for gone by others.
+    var losses: (expiries: Int, evictions: Int) { state.withLock { ($0.expiries, $0.evictions) } }
 
     /// The difference of this node's clock to the journal's, positive if it is ahead; nil as long as it is not known.
     package var clockDifference: Duration? { nil }
@@ -150,6 +155,7 @@ package final class NodeLease: Sendable {
         let now = time.monotonic()
         return state.withLock { state in
             guard let id = state.id, now >= state.end || state.isDraining else { return nil }
+            if !state.isDraining { state.expiries += 1 }
             state.id = nil
             state.gone.insert(id)
             return id
@@ -160,6 +166,7 @@ package final class NodeLease: Sendable {
     func forgotten() -> NodeID? {
         state.withLock { state in
             guard let id = state.id else { return nil }
+            if !state.isDraining { state.evictions += 1 }
             state.id = nil
             state.gone.insert(id)
             return id
