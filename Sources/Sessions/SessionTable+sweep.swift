@@ -102,7 +102,8 @@ extension SessionTable {
         environment.journal.expire(
             lastSeenBefore: time - environment.limits.sessionLife - Self.delay(environment.limits), now: time,
             tombstoneUntil: time + environment.limits.tombstoneLife, limit: 10_000
-        ) { [self] _ in
+        ) { [self] result in
+            if case .success(let count) = result { environment.metrics.expired(count) }
             totals.withLock { $0.isExpiring = false }
         }
     }

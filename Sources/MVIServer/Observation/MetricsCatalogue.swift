@@ -28,6 +28,7 @@ enum MetricsCatalogue {
         ("mvi_labels_dropped_total", "Labels that were given up before any client got them."),
         ("mvi_sessions_in_memory", "Sessions in memory now."),
         ("mvi_stores_in_memory", "Stores in memory now."),
+        ("mvi_sessions_expired_total", "Sessions that this server forgot since their time was over."),
         ("mvi_limits_reached_total", "How often a limit was reached, and something was refused or given up for it."),
         ("mvi_journal_appends_total", "Appends to the journal, by what became of them."),
         ("mvi_journal_append_duration_seconds", "Time from an append to the journal's answer."),

@@ -21,6 +21,7 @@ package final class SessionMetrics: Sendable {
     private let appends: [any CounterHandler]
     /// Sessions that left memory before their time since there was no room.
     let evictions: any CounterHandler
+    private let sessionsExpired: any CounterHandler
     /// How many stores are in memory.
     let stores = Atomic<Int>(0)
 
@@ -46,6 +47,7 @@ package final class SessionMetrics: Sendable {
         appendTime = factory.makeTimer(label: "mvi_journal_append_duration_seconds", dimensions: [])
         appends = AppendEnding.allCases.map { counter("mvi_journal_appends_total", ("result", $0.rawValue)) }
         evictions = counter("mvi_limits_reached_total", ("limit", "sessions-in-memory"))
+        sessionsExpired = counter("mvi_sessions_expired_total")
     }
 
     package func of(_ feature: String) -> FeatureMetrics? { features[feature] }
@@ -60,6 +62,8 @@ package final class SessionMetrics: Sendable {
         if tally.conflated > 0 { conflations.increment(by: Int64(tally.conflated)) }
         if let reason = tally.reset { resets[reason]?.increment() }
     }
+
+    func expired(_ count: Int) { if count > 0 { sessionsExpired.increment(by: Int64(count)) } }
 
     func ended(_ ending: StreamEnding) { streamsEnded[ending]?.increment() }
 

@@ -8,6 +8,7 @@ extension SessionTable {
     /// - Returns: what its token, or a credential of it, names; nil if the journal is to be asked.
     func over(_ session: Session, _ credential: Credential? = nil) -> SessionLookup? {
         guard environment.sharedJournal != nil, !session.isEnded else {
+            if !session.isEnded { environment.metrics.expired(1) }
             expire(session)
             return .ended
         }
