@@ -45,7 +45,8 @@ package final class Application: RequestHandler {
         let forwarder = link.map { link in
             Forwarder(
                 link, quotas.addresses, owner: owner, clock: sessions.environment.clock,
-                executor: sessions.environment.executor, longestAnswer: settings.maxStateBytes + 65_536, logger: logger)
+                executor: sessions.environment.executor, longestAnswer: settings.maxStateBytes + 65_536,
+                metrics: ForwardMetrics(observation.factory), logger: logger)
         }
         let health = HealthEndpoints(sessions: sessions, readiness: Readiness(sessions: sessions, monitor: monitor)).all
         // What the operator's own probes ask is not the clients'.

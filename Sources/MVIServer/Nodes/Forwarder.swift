@@ -22,6 +22,7 @@ final class Forwarder: Sendable {
     private let clock: any Clock<Duration>
     private let executor: (any TaskExecutor)?
     private let longestAnswer: Int
+    private let metrics: ForwardMetrics
     private let logger: Logger?
 
     /// - Parameters:
@@ -29,10 +30,11 @@ final class Forwarder: Sendable {
     ///   - longestAnswer: bytes of an owner's answer.
     init(
         _ link: NodeLink, _ addresses: ClientAddress, owner: @escaping @Sendable (Session) -> NodeRecord?,
-        clock: any Clock<Duration>, executor: (any TaskExecutor)? = nil, longestAnswer: Int, logger: Logger? = nil
+        clock: any Clock<Duration>, executor: (any TaskExecutor)? = nil, longestAnswer: Int,
+        metrics: ForwardMetrics = ForwardMetrics(), logger: Logger? = nil
     ) {
         (self.link, self.addresses, self.owner, self.clock) = (link, addresses, owner, clock)
-        (self.executor, self.longestAnswer, self.logger) = (executor, longestAnswer, logger)
+        (self.executor, self.longestAnswer, self.metrics, self.logger) = (executor, longestAnswer, metrics, logger)
     }
 
     /// Tries to answer a request here. Calls its parameter once: with false, and answers nothing, if another node has to.
@@ -203,15 +205,26 @@ final class Forwarder: Sendable {
             let answer = try await link.client.send(
                 request, for: addresses.of(incoming.head),
                 unsealed: ForwardedFields.select(ForwardedFields.ofTrace, from: incoming.fields), to: owner)
-            guard answer.status != ProblemType.misdirected.status else { return .moved }
-            guard let response = Response(relaying: answer) else { return .lost }
+            guard answer.status != ProblemType.misdirected.status else {
+                metrics.refused.increment()
+                return .moved
+            }
+            guard let response = Response(relaying: answer) else {
+                metrics.unanswered.increment()
+                return .lost
+            }
+            metrics.answered.increment()
             return .answer(response)
         } catch {
             logger?.debug(
                 "A node cannot be reached", metadata: ["address": "\(owner.address)", "error": "\(error)"])
             switch error.outcome {
-            case .notSent: return .moved
-            case .unknown: return .lost
+            case .notSent:
+                metrics.unreachable.increment()
+                return .moved
+            case .unknown:
+                metrics.unanswered.increment()
+                return .lost
             }
         }
     }

@@ -46,6 +46,20 @@ enum MetricsCatalogue {
         ("process_start_time_seconds", "When the server was made, in seconds since 1970."),
     ]
 
+    /// Those of servers that share the journal.
+    static let ofNodes: [(name: String, help: String)] = [
+        ("mvi_node_lease_held", "1 while this node may run sessions' work, else 0."),
+        ("mvi_node_sessions_owned", "Sessions whose work runs on this node."),
+        ("mvi_node_requests_total", "Requests that were sent on to other nodes, by what became of them."),
+        ("mvi_node_fences_total", "How often this node's work ended, since its lease expired or others forgot it."),
+        ("mvi_node_clock_difference_seconds", "How far this node's clock is ahead of the database's."),
+        ("mvi_journal_news_late", "1 while news of other nodes do not come through the database, else 0."),
+        ("mvi_journal_news_delays_total", "How often news of other nodes began to be late."),
+        ("mvi_journal_connections_lost_total", "Connections to the database that were lost."),
+        ("mvi_journal_groups_split_total", "Groups of appends that failed together and were tried one by one."),
+        ("mvi_journal_oldest_transaction_seconds", "The age of the oldest transaction in the database."),
+    ]
+
     /// Where the histograms' buckets end that are of another size than times of answers.
     private static let buckets: [String: [Double]] = [
         // Most turns take some microseconds; at 50 ms they are slow.
@@ -58,6 +72,6 @@ enum MetricsCatalogue {
     ]
 
     static func describe(in registry: PrometheusRegistry) {
-        for (name, help) in all { registry.describe(name, help: help, buckets: buckets[name]) }
+        for (name, help) in all + ofNodes { registry.describe(name, help: help, buckets: buckets[name]) }
     }
 }

@@ -9,6 +9,8 @@ final class ServerGauges: Sendable {
     private let isReady: @Sendable () -> Bool
     private let meters: [(meter: Meter, value: @Sendable (Reading) -> Double)]
     private let work: [(meter: Meter, feature: FeatureMetrics)]
+    /// Nil where the journal is not shared.
+    private let nodes: NodeGauges?
 
     /// What takes a system call, or a lock, once for several meters.
     struct Reading {
@@ -43,6 +45,7 @@ final class ServerGauges: Sendable {
                 return (Meter(label: "mvi_work_running", dimensions: dimensions, factory: factory), feature)
             }
         }
+        nodes = sessions.nodeFigures.map { _ in NodeGauges(factory) }
         Meter(label: "mvi_build_info", dimensions: [("version", ServerVersion.number)], factory: factory).set(1)
     }
 
@@ -51,5 +54,6 @@ final class ServerGauges: Sendable {
         let reading = Reading(http: http.statistics, sessions: sessions, isReady: isReady())
         for (meter, value) in meters { meter.set(value(reading)) }
         for (meter, feature) in work { meter.set(feature.runningWork) }
+        if let nodes, let figures = sessions.nodeFigures { nodes.update(figures) }
     }
 }

@@ -3,6 +3,7 @@ import MVI
 import MVITesting
 import MicroHTTP
 import Networks
+import PrometheusMetrics
 import SessionJournal
 import Sessions
 import Testing
@@ -29,7 +30,8 @@ struct ForwarderTests {
         /// - Parameter triesThatFail: how often the session is another node's still.
         init(
             _ steps: [ScriptedPeers.Step], then last: @escaping ScriptedPeers.Step = { _ in .gone },
-            triesThatFail: Int = .max, owner: NodeRecord? = NodeRecord(id: NodeID(2), address: "10.0.0.2:8080")
+            triesThatFail: Int = .max, metrics: ForwardMetrics = ForwardMetrics(),
+            owner: NodeRecord? = NodeRecord(id: NodeID(2), address: "10.0.0.2:8080")
         ) throws {
             peers = ScriptedPeers(steps, then: last)
             let environment = SessionEnvironment(features: try FeatureRegistry([]), clock: clock)
@@ -37,7 +39,7 @@ struct ForwarderTests {
             self.triesThatFail = triesThatFail
             forwarder = Forwarder(
                 NodeLink(own, peers, environment), ClientAddress(trusted: []), owner: { _ in nil }, clock: clock,
-                longestAnswer: 1_000)
+                longestAnswer: 1_000, metrics: metrics)
         }
 
         var catchUps: Int { counts.withLock { $0.catchUps } }
@@ -182,6 +184,17 @@ struct ForwarderTests {
             let trial = try Trial([step, step], triesThatFail: 2)
             #expect(try await trial.forward().status == 202)
             #expect(trial.tries == 3 && trial.catchUps == 3)
+        }
+    }
+
+    @Test func `requests are counted by what became of them`() async throws {
+        let registry = PrometheusRegistry()
+        let trial = try Trial(
+            [{ _ in .gone }, { _ in .moved }, { _ in .lost }, { _ in .answer(202) }],
+            metrics: ForwardMetrics(registry))
+        #expect(try await trial.forward(isRepeatable: true).status == 202)
+        for result in ["answered", "refused", "unreachable", "unanswered"] {
+            #expect(registry.text.contains("mvi_node_requests_total{result=\"\(result)\"} 1\n"))
         }
     }
 

@@ -1,6 +1,7 @@
 import MVI
 import MVITesting
 import PrometheusMetrics
+import SessionJournal
 import Sessions
 import TestSupport
 import Testing
@@ -128,8 +129,55 @@ struct MetricsTests {
             // Those of no feature and of no journal with transactions come with their first use.
             #expect(described.subtracting(names).isEmpty)
             let page = try Repository.text("docs/observation.md")
-            for name in described { #expect(page.contains("`\(name)`"), "docs/observation.md lacks \(name)") }
+            for name in described.union(MetricsCatalogue.ofNodes.map(\.name)) {
+                #expect(page.contains("`\(name)`"), "docs/observation.md lacks \(name)")
+            }
         }
+    }
+
+    @Test func `a server that shares its journal has the metrics of a node`() async throws {
+        let kept = MemoryJournal()
+        let journal = NodeJournal(kept, NodeJournal.Cluster())
+        let time = ManualTime()
+        let table = SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry([]), journal: journal, time: time.source(monotonicStart: .zero)))
+        let gauges = NodeGauges(registry)
+        func update() throws { gauges.update(try #require(table.nodeFigures)) }
+        try update()
+        #expect(counted.isEmpty)
+        table.beat(at: "10.0.0.1:8080")
+        try update()
+        #expect(counted == ["mvi_node_lease_held": 1])
+        journal.cutOff(true)
+        time.advance(by: .seconds(11))
+        table.beat(at: "10.0.0.1:8080")
+        for _ in 0..<2 { try update() }
+        #expect(counted == [#"mvi_node_fences_total{reason="lease-expired"}"#: 1])
+    }
+
+    @Test func `what a node and its journal have met is described, and counts once`() {
+        var figures = NodeFigures()
+        (figures.holdsLease, figures.sessionsOwned, figures.leaseExpiries, figures.evictions) = (true, 7, 2, 3)
+        figures.clockDifference = .milliseconds(-1_500)
+        figures.journal = JournalFigures(
+            connectionsLost: 4, groupsSplit: 5, newsDelays: 6, areNewsLate: true, oldestTransaction: .seconds(90))
+        let gauges = NodeGauges(registry)
+        _ = ForwardMetrics(registry)
+        for _ in 0..<2 { gauges.update(figures) }
+        #expect(
+            counted == [
+                "mvi_node_lease_held": 1, "mvi_node_sessions_owned": 7,
+                #"mvi_node_fences_total{reason="lease-expired"}"#: 2,
+                #"mvi_node_fences_total{reason="forgotten"}"#: 3, "mvi_node_clock_difference_seconds": -1.5,
+                "mvi_journal_news_late": 1, "mvi_journal_news_delays_total": 6,
+                "mvi_journal_connections_lost_total": 4, "mvi_journal_groups_split_total": 5,
+                "mvi_journal_oldest_transaction_seconds": 90,
+            ])
+        let names = Set(
+            registry.text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+                .map { String($0.split(separator: " ")[2]) })
+        #expect(names == Set(MetricsCatalogue.ofNodes.map(\.name)))
     }
 }
 

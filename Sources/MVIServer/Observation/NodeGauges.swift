@@ -1,0 +1,61 @@
+import CoreMetrics
+import Locking
+import Sessions
+
+/// The metrics of a node among the others, written when they are asked for.
+final class NodeGauges: Sendable {
+    /// A count that is kept elsewhere.
+    private final class Copy: Sendable {
+        private let counter: Counter
+        private let last = Lock(0)
+
+        init(_ name: String, _ dimensions: [(String, String)], _ factory: any MetricsFactory) {
+            counter = Counter(label: name, dimensions: dimensions, factory: factory)
+        }
+
+        func set(_ count: Int) {
+            let grown = last.withLock { last in
+                defer { last = max(last, count) }
+                return count - last
+            }
+            if grown > 0 { counter.increment(by: grown) }
+        }
+    }
+
+    private let factory: any MetricsFactory
+    private let lease: Meter
+    private let owned: Meter
+    private let newsLate: Meter
+    private let counts: [(copy: Copy, count: @Sendable (NodeFigures) -> Int)]
+
+    init(_ factory: any MetricsFactory) {
+        self.factory = factory
+        lease = Meter(label: "mvi_node_lease_held", factory: factory)
+        owned = Meter(label: "mvi_node_sessions_owned", factory: factory)
+        newsLate = Meter(label: "mvi_journal_news_late", factory: factory)
+        func count(
+            _ name: String, _ dimensions: [(String, String)] = [], _ count: @escaping @Sendable (NodeFigures) -> Int
+        ) -> (Copy, @Sendable (NodeFigures) -> Int) { (Copy(name, dimensions, factory), count) }
+        counts = [
+            count("mvi_node_fences_total", [("reason", "lease-expired")]) { $0.leaseExpiries },
+            count("mvi_node_fences_total", [("reason", "forgotten")]) { $0.evictions },
+            count("mvi_journal_news_delays_total") { $0.journal.newsDelays },
+            count("mvi_journal_connections_lost_total") { $0.journal.connectionsLost },
+            count("mvi_journal_groups_split_total") { $0.journal.groupsSplit },
+        ]
+    }
+
+    func update(_ figures: NodeFigures) {
+        lease.set(figures.holdsLease ? 1 : 0)
+        owned.set(figures.sessionsOwned)
+        newsLate.set(figures.journal.areNewsLate ? 1 : 0)
+        for (copy, count) in counts { copy.set(count(figures)) }
+        set("mvi_node_clock_difference_seconds", figures.clockDifference)
+        set("mvi_journal_oldest_transaction_seconds", figures.journal.oldestTransaction)
+    }
+
+    /// A time that is not known has no value, or the last one.
+    private func set(_ name: String, _ time: Duration?) {
+        if let time { Meter(label: name, factory: factory).set(time / .seconds(1)) }
+    }
+}
