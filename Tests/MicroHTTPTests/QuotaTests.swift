@@ -115,7 +115,8 @@ extension MicroHTTPSuites {
             }
         }
 
-        @Test func `A connection whose request is handled gives way after its answer, which comes whole`() async throws {
+        @Test func `A connection whose request is handled gives way after its answer, which comes whole`() async throws
+        {
             let held = Lock<[Exchange]>([])
             let handler = TestHandler { request, exchange in
                 if request.head.path == Array("/slow".utf8) {
