@@ -64,6 +64,8 @@ final class Engine: Sendable {
     let logger: Logger
     let completions: CompletionThreads
     let meter = Lock<(any JournalMeter)?>(nil)
+    /// See `DatabaseSetup.noteDurability`.
+    let settingsOff = Lock<Set<String>>([])
     private let state: Lock<State>
     private let writers: [DispatchSemaphore]
     private let reader = DispatchSemaphore(value: 0)

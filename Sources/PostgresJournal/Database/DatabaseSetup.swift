@@ -20,6 +20,7 @@ struct DatabaseSetup {
     /// - Throws: `JournalOpenError` if a newer program made the schema.
     func prepare() throws {
         _ = try run(sql.keepalives)
+        try Self.noteDurability(of: engine) { try run($0) }
         let latest = engine.options.migrations.count
         if try version() != latest { try migrate(to: latest) }
         try notePlace()
