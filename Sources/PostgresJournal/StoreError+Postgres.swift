@@ -30,9 +30,31 @@ extension StoreError {
         case ("25006", _): "\(journal) may not be written: \(error). Is it a standby?"
         case ("42501", _), (_, "28"): "\(journal) refuses the user: \(error)."
         case (_, "21"), (_, "22"), (_, "23"), (_, "54"): "The journal cannot keep this: \(error)."
-        default: "\(journal) cannot be used: \(error)"
+        default: "\(journal) cannot be used: \(error)\(advice(error.message))"
         }
     }
+
+    /// Advice about a connection that was not made, behind a sentence of libpq's, which has no code for these.
+    private static func advice(_ message: String) -> String {
+        let places = "in PGPASSWORD, in a password file, or in --journal-file."
+        let advice = [
+            ("password authentication failed", "Check the user, and the password: \(places)"),
+            ("no password supplied", "Give the user's password: \(places)"),
+            (
+                "does not match host name",
+                "Name the host as its certificate does, or give the server a certificate with this name."
+            ),
+            ("certificate verify failed", authority), ("root certificate file", authority),
+            (
+                "no encryption",
+                "Ask for TLS with sslmode=verify-full, or let the server's pg_hba.conf take this user from here."
+            ),
+        ]
+        guard let found = advice.first(where: { message.contains($0.0) }) else { return "" }
+        return (message.hasSuffix(".") ? " " : ". ") + found.1
+    }
+
+    private static let authority = "Name the certificate of the authority that signed the server's with sslrootcert."
 }
 
 extension PostgresError {
