@@ -333,8 +333,8 @@ let package = Package(
         .testTarget(
             name: "PostgresJournalTests",
             dependencies: [
-                "PostgresJournal", "PostgreSQL", "MVI", "SessionJournal", "JournalConformance", "Locking",
-                "TestSupport", logging,
+                "mvi-server", "MVIServer", "PostgresJournal", "PostgreSQL", "MVI", "SessionJournal", "SQLiteJournal",
+                "JournalConformance", "Locking", "TestSupport", logging,
             ],
             swiftSettings: settings),
         .testTarget(

@@ -4,8 +4,8 @@ import SessionJournal
 
 /// A journal in PostgreSQL as tools look at it. Each call makes a connection.
 public struct PostgresJournalDatabase: JournalMaintenance {
-    private let target: ConnectionTarget
-    private let sql: Statements
+    let target: ConnectionTarget
+    let sql: Statements
 
     /// The journal in a schema of a database; see `PostgresJournal.open` for the names.
     ///
@@ -61,7 +61,7 @@ public struct PostgresJournalDatabase: JournalMaintenance {
     }
 
     /// A server that was not seen for so long does not run: it renews itself every three seconds.
-    private static let silence: Duration = .seconds(30)
+    static let silence: Duration = .seconds(30)
 
     /// Changes the journal in one transaction, beside those of servers that set up their connections.
     private func change<Value>(

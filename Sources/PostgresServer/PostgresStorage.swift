@@ -21,7 +21,7 @@ public struct PostgresStorage: SharedStorage {
 
     public func peers() -> any PeerTransport { HTTPPeerTransport() }
 
-    public func maintenance(_ settings: ServerSettings) throws(SettingError) -> any JournalMaintenance {
+    public func maintenance(_ settings: ServerSettings) throws(SettingError) -> any SharedJournalMaintenance {
         guard let database = PostgresJournalDatabase(database: Self.url(settings), schema: settings.journalSchema)
         else {
             throw SettingError(

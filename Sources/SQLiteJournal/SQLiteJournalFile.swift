@@ -153,10 +153,7 @@ public struct SQLiteJournalFile: JournalMaintenance {
             throw StoreError(.unavailable, "There is no journal in \(files.folder).")
         }
         do {
-            let lock: FolderLock
-            do { lock = try FolderLock(.exclusive, in: files.folder) } catch let error as JournalOpenError {
-                throw StoreError(.contended, error.description)
-            }
+            let lock = try soleUse()
             defer { withExtendedLifetime(lock) {} }
             let database = try JournalDatabase(files, migrations: Schema.migrations, cachedSessions: 1)
             return try database.connection.transaction(.immediate, body)
@@ -165,7 +162,28 @@ public struct SQLiteJournalFile: JournalMaintenance {
         }
     }
 
-    private func read<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
+    /// Keeps servers off the folder.
+    private func soleUse() throws -> FolderLock {
+        do { return try FolderLock(.exclusive, in: files.folder) } catch let error as JournalOpenError {
+            throw StoreError(.contended, error.description)
+        }
+    }
+
+    /// Reads the journal while no server uses it.
+    func readAlone<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
+        try checkFile()
+        do {
+            let lock = try soleUse()
+            defer { withExtendedLifetime(lock) {} }
+            var connection = try JournalDatabase.openForReading(files, access(isLocked: true))
+            return try connection.transaction(.deferred, body)
+        } catch {
+            throw StoreError(error, at: files.database)
+        }
+    }
+
+    /// Says what is wrong with a journal that is not there, or empty.
+    private func checkFile() throws(StoreError) {
         switch JournalFiles.fault(of: files.database) {
         case nil: break
         case ENOENT?, ENOTDIR?: throw StoreError(.unavailable, "There is no journal in \(files.folder).")
@@ -175,6 +193,10 @@ public struct SQLiteJournalFile: JournalMaintenance {
             throw StoreError(
                 .unavailable, "The journal \(files.database) is empty: nothing is kept in it. Is it the right folder?")
         }
+    }
+
+    private func read<Value>(_ body: (inout Connection) throws -> Value) throws(StoreError) -> Value {
+        try checkFile()
         // While no server runs, none can start before this is let go of: it waits. Files that were copied may have no
         // lock, and those of another user none that can be taken.
         let lock = try? FolderLock(.shared, in: files.folder)

@@ -19,6 +19,7 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
                 HealthCommand<Command>.self,
                 BackupCommand<Command>.self,
                 RestoreCommand<Command>.self,
+                ImportCommand<Command>.self,
                 SignOutCommand<Command>.self,
                 RotateKeyCommand<Command>.self,
                 SessionsCommand<Command>.self,

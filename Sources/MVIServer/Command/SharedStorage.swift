@@ -10,7 +10,7 @@ public protocol SharedStorage: Sendable {
     /// How the servers reach each other. The server closes it.
     func peers() -> any PeerTransport
     /// The same journal for the commands that look into it and change it.
-    func maintenance(_ settings: ServerSettings) throws(SettingError) -> any JournalMaintenance
+    func maintenance(_ settings: ServerSettings) throws(SettingError) -> any SharedJournalMaintenance
 }
 
 extension FeatureServer {

@@ -53,6 +53,18 @@ extension Connection {
 
     mutating func export(_ id: String) throws -> SessionExport? {
         guard let rows = try rows("id", .text(id)) else { return nil }
+        return try export(rows)
+    }
+
+    /// Everything that is kept of a session, its earlier heads included.
+    mutating func contents(of session: SessionKey) throws -> SessionExport? {
+        guard let rows = try rows(of: session) else { return nil }
+        var contents = try export(rows)
+        contents.session.recentHeads = try earlierHeads(of: rows).heads(before: rows.head)
+        return contents
+    }
+
+    private mutating func export(_ rows: SessionRows) throws -> SessionExport {
         let key: [SQLiteValue] = [.integer(rows.key.number)]
         let turns = try query(
             "SELECT number, feature, time, body FROM recordings WHERE session = ? ORDER BY number", key

@@ -21,7 +21,7 @@ extension ServerProgram {
     }
 
     /// The journal that servers share; nil if the settings name one of this server alone.
-    func sharedJournal() async throws -> (any JournalMaintenance)? {
+    func sharedJournal() async throws -> (any SharedJournalMaintenance)? {
         let (settings, command) = try await settings()
         guard case .postgres = settings.journal else { return nil }
         guard let storage = command.sharedStorage else {

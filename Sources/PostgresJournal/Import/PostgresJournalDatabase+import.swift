@@ -1,0 +1,135 @@
+import Logging
+import MVI
+import PostgreSQL
+import SessionJournal
+
+extension PostgresJournalDatabase: SharedJournalMaintenance {
+    public func takeOver(_ contents: some JournalContents) throws(StoreError) -> JournalCounts {
+        var counts = JournalCounts()
+        var transfer: Import?
+        try contents.forEachPart { part in
+            do {
+                if case .beginning(let secret, let lastKey) = part {
+                    transfer = try Import(to: target, sql, place: place, secret: secret, lastKey: lastKey)
+                }
+                try transfer?.add(part)
+            } catch {
+                // Or it would be taken for an error of the other journal.
+                throw StoreError(error, at: place)
+            }
+            counts.add(part)
+        }
+        do { try transfer?.commit() } catch { throw StoreError(error, at: place) }
+        return counts
+    }
+}
+
+/// A transaction that fills a journal with all that another one keeps. One that is not committed leaves nothing.
+private final class Import {
+    private let connection: PostgresConnection
+    private let sql: Statements
+    private let place: String
+    private var rows = ImportRows(offset: 0, era: 0, past: 0)
+    /// As long as it takes: there may be many sessions.
+    private let deadline = ContinuousClock.now + .seconds(24 * 3_600)
+
+    /// The bytes of rows that go to the database at once.
+    private static let batch = 4 << 20
+
+    /// Makes the schema if it is not there, and begins.
+    ///
+    /// - Parameter lastKey: a key that no session will be beyond.
+    init(to target: ConnectionTarget, _ sql: Statements, place: String, secret: JournalSecret, lastKey: SessionKey)
+        throws
+    {
+        (self.sql, self.place) = (sql, place)
+        connection = try PostgresConnection(target, deadline: .now + .seconds(10))
+        // Before anything is made or changed.
+        let there = try run("SELECT to_regclass($1) IS NOT NULL", [.text("\(sql.schema).meta")])
+        if try there.first?.bool(0) == true { try checkUnused() }
+        try makeSchema(target)
+        _ = try run("BEGIN ISOLATION LEVEL READ COMMITTED")
+        for (name, value) in [
+            ("statement_timeout", "0"), ("lock_timeout", "10s"), ("idle_in_transaction_session_timeout", "0"),
+        ] {
+            _ = try run("SELECT set_config($1, $2, true)", [.text(name), .text(value)])
+        }
+        // A server that starts now waits here, and reads the secret when it is the new one.
+        _ = try run("LOCK TABLE \(sql.schema).meta IN ACCESS EXCLUSIVE MODE")
+        try checkUnused()
+        for statement in sql.replaceSecret(by: secret) { _ = try run(statement.sql, statement.values) }
+        // Labels and receipts of sessions that were removed may be there, so no key is used again.
+        let keys = "pg_get_serial_sequence('\(sql.quotedText(sql.schema + ".sessions"))', 'key')::regclass"
+        guard let offset = try run("SELECT nextval(\(keys))").first?.int8(0),
+            let row = try run("SELECT past, \(Statements.era) FROM \(sql.schema).meta").first
+        else { throw StoreError(.unavailable, "The journal in \(place) is damaged: its table meta is empty.") }
+        _ = try run("SELECT setval(\(keys), $1)", [.int8(offset + lastKey.number)])
+        rows = ImportRows(offset: offset, era: Int64(try row.int4(1)), past: Int64(try row.int4(0)))
+    }
+
+    func add(_ part: JournalPart) throws {
+        switch part {
+        case .beginning, .damaged: break
+        case .session(let export): try rows.add(export) { rows in try send(&rows, atLeast: Self.batch) }
+        case .endedToken(let token, let until):
+            rows.add(endedToken: token, until: until)
+            try send(&rows, atLeast: Self.batch)
+        }
+    }
+
+    func commit() throws {
+        try send(&rows, atLeast: 1)
+        guard try run("COMMIT").command == "COMMIT" else {
+            throw StoreError(.unavailable, "The database \(place) undid the transaction.")
+        }
+    }
+
+    private func send(_ rows: inout ImportRows, atLeast bytes: Int) throws {
+        guard rows.bytes >= bytes else { return }
+        let tokens = rows.tokenCount
+        let results = try connection.run(rows.take(into: sql.schema), deadline: deadline).rows
+        guard tokens == 0 || results.first?.affected == tokens else {
+            throw StoreError(.invalid, "Two sessions have the same token: the journal that is read is damaged.")
+        }
+    }
+
+    /// As a server does that connects.
+    private func makeSchema(_ target: ConnectionTarget) throws {
+        var options = PostgresOptions()
+        options.schema = sql.plainSchema
+        let logger = Logger(label: "import") { _ in SwiftLogNoOpLogHandler() }
+        guard let engine = Engine(target, listen: target, options: options, logger: logger) else {
+            throw StoreError(.unavailable, "The system gives no thread.")
+        }
+        // The end of its threads.
+        engine.threadStarted()
+        defer { engine.threadEnded() }
+        try DatabaseSetup(connection, engine: engine, deadline: .now + .seconds(60)).prepare()
+    }
+
+    private func checkUnused() throws {
+        let recent = "seen > now() - interval '\(PostgresJournalDatabase.silence.components.seconds) seconds'"
+        let row = try run(
+            """
+            SELECT EXISTS (SELECT FROM \(sql.schema).sessions), EXISTS (SELECT FROM \(sql.schema).writers WHERE \(recent))
+            """
+        ).first
+        guard let row else { return }
+        if try row.bool(1) {
+            throw StoreError(
+                .contended,
+                "A server used the journal in \(place) in the last \(PostgresJournalDatabase.silence.components.seconds) seconds. Stop all of them first."
+            )
+        }
+        if try row.bool(0) {
+            throw StoreError(
+                .invalid,
+                "The journal in \(place) has sessions, and an import takes one without any. Give another schema, with --journal-schema; or remove this one if its sessions are not needed, with DROP SCHEMA \(sql.schema) CASCADE."
+            )
+        }
+    }
+
+    private func run(_ text: String, _ values: [PostgresValue] = []) throws -> PostgresRows {
+        try connection.run([PostgresStatement(text, values)], deadline: deadline).rows[0]
+    }
+}

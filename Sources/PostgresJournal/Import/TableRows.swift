@@ -1,0 +1,65 @@
+import PostgreSQL
+
+/// Rows on their way into a table, as an array for each column.
+struct TableRows {
+    /// The type of a column.
+    enum Kind: String {
+        case ints = "bigint"
+        case bytes = "bytea"
+        case texts = "text"
+        case bools = "boolean"
+    }
+
+    private let table: String
+    private let columns: [(name: String, kind: Kind)]
+    /// The end of the insertion: what is to be done about rows that are there.
+    private let conflict: String
+    private var cells: [[ParameterRows.Cell]]
+
+    init(_ table: String, _ columns: [(name: String, kind: Kind)], conflict: String = "") {
+        (self.table, self.columns, self.conflict) = (table, columns, conflict)
+        cells = columns.map { _ in [] }
+    }
+
+    var count: Int { cells[0].count }
+
+    mutating func append(_ row: [ParameterRows.Cell]) {
+        precondition(row.count == columns.count, "a row has a cell for each column")
+        for (index, cell) in row.enumerated() { cells[index].append(cell) }
+    }
+
+    /// Their insertion, after which there are no rows here; nil if there were none.
+    mutating func take(into schema: String) -> PostgresStatement? {
+        guard count > 0 else { return nil }
+        let names = columns.map(\.name).joined(separator: ", ")
+        let arrays = columns.enumerated().map { "$\($0.offset + 1)::\($0.element.kind.rawValue)[]" }
+        let values = zip(columns, cells).map { column, cells in Self.array(column.kind, cells) }
+        cells = columns.map { _ in [] }
+        return PostgresStatement(
+            """
+            INSERT INTO \(schema).\(table) AS t (\(names)) OVERRIDING SYSTEM VALUE
+            SELECT * FROM unnest(\(arrays.joined(separator: ", "))) \(conflict)
+            """, values)
+    }
+
+    private static func array(_ kind: Kind, _ cells: [ParameterRows.Cell]) -> PostgresValue {
+        switch kind {
+        case .ints: .int8s(cells.map { if case .int8(let value) = $0 { value } else { nil } })
+        case .bytes: .byteas(cells.map { if case .bytea(let value) = $0 { value } else { nil } })
+        case .texts: .texts(cells.map { if case .text(let value) = $0 { value } else { nil } })
+        case .bools: .bools(cells.map { if case .bool(let value) = $0 { value } else { nil } })
+        }
+    }
+}
+
+extension ParameterRows.Cell {
+    /// About how many bytes it takes on its way.
+    var size: Int {
+        switch self {
+        case .bytea(let value): 4 + (value?.count ?? 0)
+        case .text(let value): 4 + (value?.utf8.count ?? 0)
+        case .int8: 12
+        case .bool: 5
+        }
+    }
+}
