@@ -51,7 +51,22 @@ final class MemorySession {
         set { change { $0.accessChanges = newValue } }
     }
 
-    var mark: SessionMark { SessionMark(token: record.tokenHash, head: head, accessChanges: accessChanges) }
+    func rename(_ epoch: String) { record.epoch = epoch }
+
+    /// One that goes its own way from here.
+    func copy() -> MemorySession {
+        let copy = MemorySession(record)
+        (copy.head, copy.earlierHeads, copy.oldestHead) = (head, earlierHeads, oldestHead)
+        (copy.stores, copy.labels, copy.lostLabels) = (stores, labels, lostLabels)
+        (copy.receipts, copy.turns, copy.setAside) = (receipts, turns, setAside)
+        (copy.credentials, copy.reminders, copy.owner) = (credentials, reminders, owner)
+        copy.accessChanges = accessChanges
+        return copy
+    }
+
+    var mark: SessionMark {
+        SessionMark(token: record.tokenHash, head: head, accessChanges: accessChanges, epoch: record.epoch)
+    }
 
     /// Whether expiry passes the session over, since it had reminders when it was looked at.
     var isPassedOver: Bool {

@@ -22,6 +22,8 @@ struct MemoryShard {
 
     mutating func remove(_ key: SessionKey) { sessions[key] = nil }
 
+    mutating func replace(_ key: SessionKey, by session: MemorySession) { sessions[key] = session }
+
     /// Sees to it that a session is looked at when it was not used for long.
     mutating func addUse(of session: MemorySession, _ key: SessionKey) {
         uses.insert(Due(time: session.record.lastSeen, of: key))

@@ -140,7 +140,7 @@ public struct StoredSession: Sendable {
     public var head: SessionHead { recentHeads.last ?? .empty }
 
     public var mark: SessionMark {
-        SessionMark(token: record.tokenHash, head: head, accessChanges: accessChanges)
+        SessionMark(token: record.tokenHash, head: head, accessChanges: accessChanges, epoch: record.epoch)
     }
 }
 

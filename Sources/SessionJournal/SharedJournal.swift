@@ -11,6 +11,12 @@ public protocol SharedJournal: Journal {
     /// the one before.
     func listen(_ heard: @escaping @Sendable (JournalNews) -> Void)
 
+    /// Keeps a new session whose epoch follows from the journal's secret: `contended` if the secret has another generation by
+    /// now, since the journal lost what was committed last. The epoch may have been another log's then.
+    func create(
+        _ session: SessionRecord, credential: StoredCredential?, of generation: [UInt8],
+        done: @escaping Done<SessionKey>)
+
     /// Where sessions are; one that is not kept any more has no mark. Cheaper than loading them.
     func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>)
 
@@ -28,7 +34,9 @@ public protocol SharedJournal: Journal {
 
     /// Counts a renewal of a node, and notes whether it drains. Hands over all nodes, this one among them, with the numbers
     /// of their renewals; nil if this one was forgotten.
-    func renew(_ node: NodeRecord, done: @escaping Done<[NodeRecord]?>)
+    ///
+    /// A renewal is a commit: an answer shows that the journal can be written, and not only read.
+    func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>)
 
     /// Forgets a node if it has as many renewals as `node` says; with nil, however many it has. Says whether it is gone.
     /// Sessions that it owns have no living owner from now on.
@@ -61,7 +69,29 @@ public protocol SharedJournal: Journal {
 }
 
 extension SharedJournal {
+    public func create(
+        _ session: SessionRecord, credential: StoredCredential?, of generation: [UInt8],
+        done: @escaping Done<SessionKey>
+    ) {
+        create(session, credential: credential, done: done)
+    }
+
     public var figures: JournalFigures { JournalFigures() }
+}
+
+extension StoreError.Code {
+    /// The journal answers, and does not know yet what is kept of a session: a commit had no answer.
+    public static let inDoubt = Self("inDoubt")
+}
+
+/// The answer to a node's renewal.
+public struct NodeRenewal: Sendable, Hashable {
+    /// All nodes.
+    public var nodes: [NodeRecord]
+    /// The journal's clock while the renewal was made: time since 1970. Nil where the journal has no clock of its own.
+    public var time: Duration?
+
+    public init(nodes: [NodeRecord], time: Duration? = nil) { (self.nodes, self.time) = (nodes, time) }
 }
 
 /// Where a session is: a session with the same mark is the same to its clients.
@@ -71,9 +101,11 @@ public struct SessionMark: Sendable, Hashable {
     public var head: SessionHead
     /// How often it was changed who may use it.
     public var accessChanges: UInt64
+    /// The log's name; empty where a new one is due, since the journal lost what was committed.
+    public var epoch: String
 
-    public init(token: TokenHash, head: SessionHead, accessChanges: UInt64) {
-        (self.token, self.head, self.accessChanges) = (token, head, accessChanges)
+    public init(token: TokenHash, head: SessionHead, accessChanges: UInt64, epoch: String) {
+        (self.token, self.head, self.accessChanges, self.epoch) = (token, head, accessChanges, epoch)
     }
 }
 

@@ -50,7 +50,7 @@ package final class SessionEnvironment: Sendable {
     /// This process among the nodes that use the journal; nil where there is only one.
     package let lease: NodeLease?
     let owned: OwnedSessions?
-    /// The time.
+    /// The time: since 1970 by the journal's clock, where several nodes share the journal.
     package let time: TimeSource
     /// What waits sleep on, and the work of stores.
     package let clock: any Clock<Duration>
@@ -95,12 +95,14 @@ package final class SessionEnvironment: Sendable {
         report: @escaping @Sendable (StoreReport) -> Void = { _ in },
         adjust: (inout StoreEnvironment) -> Void = { _ in }
     ) {
-        (self.features, self.limits, self.journal, self.time) = (features, limits, journal, time)
+        (self.features, self.limits, self.journal) = (features, limits, journal)
         (self.clock, self.executor, self.middleware) = (clock, executor, middleware)
         (self.heartbeat, self.report, self.metrics) = (heartbeat, report, metrics)
         self.tracer = tracer.map { StoreTracer($0) }
         sharedJournal = journal as? any SharedJournal
         lease = sharedJournal.map { _ in NodeLease(time: time) }
+        let time = lease?.clock.source ?? time
+        self.time = time
         owned = sharedJournal.map { _ in OwnedSessions() }
         streamPlaces = Places(limit: limits.streams)
         keptRoom = KeptRoom(journal, time, limits)

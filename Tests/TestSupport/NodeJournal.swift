@@ -41,22 +41,26 @@ public final class NodeJournal: SharedJournal {
             }
         }
 
+        /// No node is there any more.
+        public func forgetNodes() { state.withLock { ($0.nodes, $0.streams) = ([:], [:]) } }
+
         /// As after a connection that was lost.
         public func interrupt() { for listener in listeners.withLock({ $0 }) { listener.heard(.interrupted) } }
     }
 
     private let kept: MemoryJournal
     private let cluster: Cluster
-    /// Time of the journal itself: since some fixed point.
-    private let now: @Sendable () -> Duration
+    /// The journal's clock: since 1970. Nil for none of its own.
+    private let now: (@Sendable () -> Duration)?
     private let isCutOff = Lock(false)
+    private let holdsCommits = Lock(false)
     /// Keys that name other sessions by now, as after a restore.
     private let given = Lock<[SessionKey: SessionKey]>([:])
     /// Of one session it is not said where it is, as long as that is set: what is asked waits.
     private let heldMarks = Lock<(session: SessionKey?, asked: [@Sendable () -> Void])>((nil, []))
 
     public init(
-        _ kept: MemoryJournal, _ cluster: Cluster, now: @escaping @Sendable () -> Duration = { .zero }
+        _ kept: MemoryJournal, _ cluster: Cluster, now: (@Sendable () -> Duration)? = nil
     ) {
         (self.kept, self.cluster, self.now) = (kept, cluster, now)
     }
@@ -68,6 +72,9 @@ public final class NodeJournal: SharedJournal {
 
     /// Nothing that it is asked reaches the journal any more, or all of it again.
     public func cutOff(_ isCutOff: Bool) { self.isCutOff.withLock { $0 = isCutOff } }
+
+    /// Renewals are never answered, or again, while all that is read is: as at a database that another one has replaced.
+    public func holdCommits(_ holdsCommits: Bool) { self.holdsCommits.withLock { $0 = holdsCommits } }
 
     /// Does what `body` does where the journal is reached; else `done` is told that it is not.
     private func reach<Value>(_ done: Done<Value>, _ body: () -> Void) {
@@ -234,6 +241,7 @@ public final class NodeJournal: SharedJournal {
 
 extension NodeJournal {
     public func join(_ node: NodeRecord, done: @escaping Done<Void>) {
+        if holdsCommits.withLock({ $0 }) { return done(.failure(.cutOff)) }
         reach(done) {
             cluster.state.withLock { $0.nodes[node.id] = node }
             cluster.tell(.nodes, from: self)
@@ -241,7 +249,8 @@ extension NodeJournal {
         }
     }
 
-    public func renew(_ node: NodeRecord, done: @escaping Done<[NodeRecord]?>) {
+    public func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>) {
+        if holdsCommits.withLock({ $0 }) { return done(.failure(.cutOff)) }
         reach(done) {
             let (nodes, isNews) = cluster.state.withLock { state -> ([NodeRecord]?, Bool) in
                 guard let old = state.nodes[node.id] else { return (nil, false) }
@@ -251,7 +260,7 @@ extension NodeJournal {
                 return (Array(state.nodes.values), new.isDraining != old.isDraining)
             }
             if isNews { cluster.tell(.nodes, from: self) }
-            done(.success(nodes))
+            done(.success(nodes.map { NodeRenewal(nodes: $0, time: now?()) }))
         }
     }
 
@@ -295,7 +304,7 @@ extension NodeJournal {
         done: @escaping Done<(due: [Alarm], next: Duration?)>
     ) {
         reach(done) {
-            let time = self.now()
+            let time = self.now?() ?? .zero
             let found = Lock<[Alarm]>([])
             kept.alarms(after: nil, limit: .max) { result in found.withLock { $0 = (try? result.get()) ?? [] } }
             let all = found.withLock { $0 }

@@ -13,7 +13,10 @@ extension SharedJournalCheck {
             let first = try await other.marks(of: keys + [SessionKey(.max)])
             #expect(first.count == 5)
             for log in logs {
-                #expect(first[log.key] == SessionMark(token: log.record.tokenHash, head: log.head, accessChanges: 0))
+                #expect(
+                    first[log.key]
+                        == SessionMark(
+                            token: log.record.tokenHash, head: log.head, accessChanges: 0, epoch: log.record.epoch))
                 #expect(try await other.journal.stored(log).mark == first[log.key])
             }
             try await one.journal.commit(logs[1].batch(.changed(Sample.counter, "1")), to: &logs[1])
@@ -22,7 +25,10 @@ extension SharedJournalCheck {
             #expect(Set(second.keys) == Set(keys).subtracting([logs[2].key]))
             #expect(second[keys[0]] == first[keys[0]])
             #expect(
-                second[keys[1]] == SessionMark(token: logs[1].record.tokenHash, head: logs[1].head, accessChanges: 0))
+                second[keys[1]]
+                    == SessionMark(
+                        token: logs[1].record.tokenHash, head: logs[1].head, accessChanges: 0,
+                        epoch: logs[1].record.epoch))
             #expect(try await other.marks(of: []).isEmpty)
         },
         SharedJournalCheck("each change of who may use a session is another mark, and one that fails is none") {

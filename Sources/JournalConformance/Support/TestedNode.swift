@@ -50,7 +50,7 @@ final class TestedNode: Sendable {
     func renew(isDraining: Bool = false) async throws -> [NodeRecord]? {
         var renewed = record
         renewed.isDraining = isDraining
-        return try await call("renew") { $0.renew(renewed, done: $1) }
+        return try await call("renew") { $0.renew(renewed, done: $1) }?.nodes
     }
 
     func forget(_ node: NodeID, renewals: UInt64? = nil) async throws -> Bool {

@@ -19,6 +19,9 @@ struct Readiness: Sendable {
                 .notReady, "The server is not among those that share the journal: it has just begun, or lost it.",
                 retryAfter: .seconds(2))
         }
+        if let trouble = sessions.environment.lease?.clock.trouble {
+            return Problem(.notReady, trouble, retryAfter: .seconds(60))
+        }
         if let silent = monitor?.silent, !silent.isEmpty {
             return Problem(
                 .notReady, "There is no answer from \(silent.joined(separator: " and ")).", retryAfter: .seconds(5))

@@ -22,8 +22,10 @@ struct NodeService: Service {
             // It is no node before it can be reached.
             while !assembly.isListening { guard (try? await Task.sleep(for: Self.pause)) != nil else { return } }
             var count = 0
+            var hasClockTrouble = false
             repeat {
                 sessions.beat(at: assembly.nodeAddress)
+                logClock(&hasClockTrouble)
                 count += 1
                 if count.isMultiple(of: Self.beatsBetweenComparisons) {
                     sessions.compareMarks()
@@ -32,6 +34,17 @@ struct NodeService: Service {
                     tellOfWatchers()
                 }
             } while (try? await Task.sleep(for: Self.interval)) != nil
+        }
+    }
+
+    private func logClock(_ hasTrouble: inout Bool) {
+        let trouble = sessions.environment.lease?.clock.trouble
+        defer { hasTrouble = trouble != nil }
+        guard hasTrouble != (trouble != nil) else { return }
+        if let trouble {
+            assembly.logger.error("\(trouble)")
+        } else {
+            assembly.logger.notice("This machine's clock agrees with that of the journal's database again.")
         }
     }
 

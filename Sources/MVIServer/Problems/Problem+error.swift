@@ -1,5 +1,6 @@
 import MVI
 import MicroHTTP
+import SessionJournal
 import Sessions
 
 /// How an error of a store, a session or a journal is told to a client.
@@ -32,7 +33,7 @@ extension Problem {
     /// The one table from codes to problem types.
     private static func answer(to code: StoreError.Code) -> ErrorAnswer {
         switch code {
-        case .unavailable, .closed, .exists:
+        case .unavailable, .closed, .exists, .inDoubt:
             ErrorAnswer(.journalUnavailable, "The journal cannot be used now; try again.", retryAfter: .seconds(2))
         case .contended:
             ErrorAnswer(

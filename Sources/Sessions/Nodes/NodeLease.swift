@@ -12,14 +12,17 @@ package final class NodeLease: Sendable {
     static let interval: Duration = .seconds(3)
     /// How long after a renewal was sent the node may run work.
     static let life: Duration = .seconds(10)
-    /// For how long another node's row has to be seen unchanged before it counts as gone.
-    static let patience: Duration = .seconds(15)
+    /// For how long another node's row has to be seen unchanged before it counts as gone: longer than `life` by what clocks
+    /// drift meanwhile, and by the second in which a node notices that its lease has ended.
+    static let patience: Duration = .seconds(13)
 
     private struct State {
         /// Nil as long as it is not among the nodes.
         var id: NodeID?
         /// On the monotonic clock.
         var end: Duration = .zero
+        /// When it first asked to be among the nodes; nil before that.
+        var lastJoin: Duration?
         /// Nodes as the last renewal found them.
         var nodes: [NodeID: NodeRecord] = [:]
         /// Of each other node the number of renewals that was seen last, and since when it is the same.
@@ -33,29 +36,44 @@ package final class NodeLease: Sendable {
         var isDraining = false
         var isRenewing = false
         var nextRenewal: Duration = .zero
+        /// Nodes came or went: the next renewal is due at once.
+        var hasNews = false
         /// How often sessions of nodes that are gone were looked for; nil if there are none.
         var orphanRound: Int?
     }
 
     private let state = Lock(State())
     private let time: TimeSource
+    /// The journal's clock.
+    package let clock: JournalClock
 
-    init(time: TimeSource) { self.time = time }
+    init(time: TimeSource) { (self.time, clock) = (time, JournalClock(time)) }
 
-    /// The node's id if it may run work now.
+    /// The node's id if it may run work now: not before it knows the time.
     var holder: NodeID? {
         let now = time.monotonic()
+        guard clock.difference != nil else { return nil }
         return state.withLock { $0.isDraining || now >= $0.end ? nil : $0.id }
     }
 
     /// The node's id in the journal, whether or not it may run work.
     package var id: NodeID? { state.withLock { $0.id } }
 
+    /// Whether reads of the journal show what holds now. They do not where this node's commits have had no answer for as long
+    /// as a lease lasts: a database that another one has replaced goes on answering reads, and commits nothing.
+    var confirmsReads: Bool {
+        let now = time.monotonic()
+        return state.withLock { $0.lastJoin == nil || now < $0.end }
+    }
+
     /// The number of times that the node's work ended: without the journal for too long, and taken for gone by others.
     var losses: (expiries: Int, evictions: Int) { state.withLock { ($0.expiries, $0.evictions) } }
 
     /// The difference of this node's clock to the journal's, positive if it is ahead; nil as long as it is not known.
-    package var clockDifference: Duration? { nil }
+    package var clockDifference: Duration? { clock.difference }
+
+    /// Whether the node asked to be among the others, and has had no answer yet: it does not know the time.
+    var isComing: Bool { clock.difference == nil && state.withLock { $0.lastJoin != nil } }
 
     /// Whether the node gives its sessions away.
     var isDraining: Bool { state.withLock { $0.isDraining } }
@@ -86,13 +104,18 @@ package final class NodeLease: Sendable {
     /// Whether it is time for a renewal. One at a time: a journal that does not answer is not asked again and again.
     func beginRenewal(now: Duration) -> Bool {
         state.withLock { state in
-            guard !state.isRenewing, now >= state.nextRenewal || !state.unknown.isEmpty else { return false }
-            (state.isRenewing, state.nextRenewal) = (true, now + Self.interval)
+            let isDue = now >= state.nextRenewal || state.hasNews || !state.unknown.isEmpty
+            guard !state.isRenewing, isDue else { return false }
+            (state.isRenewing, state.hasNews, state.nextRenewal) = (true, false, now + Self.interval)
+            state.lastJoin = state.lastJoin ?? now
             return true
         }
     }
 
     func endRenewal() { state.withLock { $0.isRenewing = false } }
+
+    /// Nodes came, went or began to drain.
+    func heardOfNodes() { state.withLock { $0.hasNews = true } }
 
     /// There may be sessions whose owners are gone.
     func noteOrphans(round: Int = 0) { state.withLock { $0.orphanRound = $0.orphanRound ?? round } }
@@ -124,8 +147,9 @@ package final class NodeLease: Sendable {
 
     /// A renewal that was sent at a time was answered. Returns the nodes that were seen unchanged for too long, and whether
     /// some are gone that were there.
-    func renewed(_ nodes: [NodeRecord], sent: Duration) -> (silent: [NodeRecord], hasLost: Bool) {
-        let now = time.monotonic()
+    func renewed(_ renewal: NodeRenewal, sent: Duration) -> (silent: [NodeRecord], hasLost: Bool) {
+        let (now, nodes) = (time.monotonic(), renewal.nodes)
+        clock.note(renewal.time ?? time.sinceEpoch(), sent: sent, received: now)
         return state.withLock { state in
             state.end = max(state.end, sent + Self.life)
             let found = Dictionary(nodes.map { ($0.id, $0) }) { $1 }
@@ -142,6 +166,9 @@ package final class NodeLease: Sendable {
                 seen[node.id] = before?.renewals == node.renewals ? before : (node.renewals, now)
             }
             state.seen = seen
+            // No later than the next one can be told to be gone.
+            let last = seen.values.map(\.since).min() ?? now
+            state.nextRenewal = min(state.nextRenewal, max(now, last + Self.patience))
             let silent = nodes.filter { node in seen[node.id].map { now - $0.since >= Self.patience } == true }
             return (silent, !lost.isEmpty || !unknown.isEmpty)
         }

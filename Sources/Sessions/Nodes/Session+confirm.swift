@@ -9,27 +9,27 @@ extension Session {
         let asked = shared.time.monotonic()
         guard let key = core.withLock({ $0.key }) else {
             return journal.areKnown([tokenHash]) { [self] result in
-                noteAnswer(result)
-                let hasMoved = result.map { $0.contains(tokenHash) }
-                if case .success(false) = hasMoved { confirmed(at: asked) }
-                done(hasMoved)
+                done(judge(result.map { $0.contains(tokenHash) }, asked: asked))
             }
         }
         journal.marks(of: [key]) { [self] result in
-            noteAnswer(result)
-            done(
-                core.withLock { core in
-                    result.map { marks in
-                        if marks[key] == core.mark(tokenHash) { core.confirmed = max(core.confirmed, asked) }
-                        return marks[key] != core.mark(tokenHash)
-                    }
-                })
+            let mark = core.withLock { $0.mark(tokenHash) }
+            done(judge(result.map { $0[key] != mark }, asked: asked))
         }
+    }
+
+    /// That nothing was changed counts only where this node's commits are answered: see `NodeLease.confirmsReads`.
+    private func judge(_ hasMoved: Result<Bool, StoreError>, asked: Duration) -> Result<Bool, StoreError> {
+        noteAnswer(hasMoved)
+        guard case .success(false) = hasMoved else { return hasMoved }
+        guard shared.lease?.confirmsReads != false else { return .failure(.unconfirmedJournal) }
+        confirmed(at: asked)
+        return hasMoved
     }
 
     /// The journal is there, even if it is slow.
     private func noteAnswer<Value>(_ result: Result<Value, StoreError>) {
-        guard case .success = result else { return }
+        if case .failure(let error) = result, error.code != .inDoubt { return }
         let now = shared.time.monotonic()
         shared.lastAnswer.withLock { $0 = now }
     }
@@ -84,6 +84,12 @@ extension SessionTable {
     static var confirmation: Duration { .seconds(5) }
     private static var longestTrust: Duration { .seconds(60) }
 
+    /// Whether the journal answers and takes no commits: others may go on with one that has replaced it.
+    private var isReplaced: Bool {
+        let silence = environment.time.monotonic() - environment.lastAnswer.withLock { $0 }
+        return environment.lease?.confirmsReads == false && silence < Self.confirmation
+    }
+
     /// What a token names, if that is still so for all nodes.
     func confirm(
         _ found: SessionLookup, _ token: SessionToken, _ completion: @escaping @Sendable (SessionLookup) -> Void
@@ -95,7 +101,8 @@ extension SessionTable {
             switch result {
             case .success(false): completion(found)
             case .success(true): session.catchUp { [self] in find(token.hash, token, completion) }
-            case .failure(let error): completion(age < Self.longestTrust ? found : .failed(error))
+            case .failure(let error):
+                completion(age < Self.longestTrust && !isReplaced ? found : .failed(error))
             }
         }
     }
@@ -104,4 +111,8 @@ extension SessionTable {
 extension StoreError {
     fileprivate static let silentJournal = StoreError(
         .unavailable, "What sessions are kept in does not answer.", retryAfter: .seconds(2))
+    fileprivate static let unconfirmedJournal = StoreError(
+        .unavailable,
+        "What sessions are kept in answers, but has kept nothing for some seconds: it may be out of date.",
+        retryAfter: .seconds(2))
 }

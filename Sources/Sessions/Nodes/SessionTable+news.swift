@@ -18,7 +18,7 @@ extension SessionTable {
         case .known(let tokens):
             for token in tokens { session(token)?.heardOfIt() }
         case .contended(let key): session(key)?.heardOfContention()
-        case .nodes: break
+        case .nodes: environment.lease?.heardOfNodes()
         case .interrupted: compareMarks()
         }
     }
@@ -38,11 +38,12 @@ extension SessionTable {
         }
         for part in kept.parts(of: Self.sessionsAtOnce) {
             let asked = environment.time.monotonic()
-            journal.marks(of: part.map(\.key)) { result in
+            journal.marks(of: part.map(\.key)) { [environment] result in
                 // What this comparison does not find the next one does.
                 guard let marks = try? result.get() else { return }
+                let isConfirmed = environment.lease?.confirmsReads == true
                 for (session, key, mark) in part {
-                    if marks[key] == mark { session.confirmed(at: asked) } else { session.catchUp() }
+                    if marks[key] != mark { session.catchUp() } else if isConfirmed { session.confirmed(at: asked) }
                 }
             }
         }

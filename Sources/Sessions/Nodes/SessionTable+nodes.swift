@@ -50,53 +50,68 @@ extension SessionTable {
             case .success(nil):
                 // The others took this node for gone. What it owned is theirs.
                 if lease.forgotten() != nil { stopWork() }
-            case .success(let nodes?):
-                let (silent, hasLost) = lease.renewed(nodes, sent: sent)
+            case .success(let renewal?):
+                let (silent, hasLost) = lease.renewed(renewal, sent: sent)
                 for node in silent {
-                    journal.forget(node.id, renewals: node.renewals) { _ in lease.noteOrphans() }
+                    journal.forget(node.id, renewals: node.renewals) { _ in
+                        lease.noteOrphans()
+                        // Its sessions are free for a node that knows that it is gone.
+                        lease.heardOfNodes()
+                    }
                 }
                 if hasLost { lease.noteOrphans() }
             }
             lease.endRenewal()
-            lookForOrphans(lease)
+            if lease.holder != nil, let round = lease.takeOrphanRound() { lookForOrphans(lease, round) }
         }
     }
 
-    /// Takes sessions over whose owners are gone: first a share of this node, later also what others leave.
-    private func lookForOrphans(_ lease: NodeLease) {
-        guard let journal = environment.sharedJournal, lease.holder != nil, let round = lease.takeOrphanRound() else {
-            return
-        }
-        journal.orphans(limit: Self.orphansAtOnce) { [self] result in
+    /// Takes sessions over whose owners are gone, look after look until there are no more: a share of this node's first, later
+    /// also what others leave. What cannot be taken over now is tried again with the next renewal.
+    ///
+    /// - Parameter tried: the sessions of the look before.
+    private func lookForOrphans(_ lease: NodeLease, _ round: Int, tried: Set<SessionKey> = []) {
+        environment.sharedJournal?.orphans(limit: Self.orphansAtOnce) { [self] result in
             guard case .success(let orphans) = result else { return lease.noteOrphans() }
             guard !orphans.isEmpty else { return }
             let (rank, count) = lease.place
             let mine = orphans.filter { Int($0.session.number.magnitude % UInt64(count)) == rank }
-            takeOver((mine.isEmpty && round > 1 ? orphans : mine)[...]) { lease.noteOrphans(round: round + 1) }
+            let taken = mine.isEmpty && round > 1 ? orphans : mine
+            let keys = Set(taken.map(\.session))
+            takeOver(taken) { [self] in
+                guard orphans.count == Self.orphansAtOnce, !keys.isSubset(of: tried), lease.holder != nil else {
+                    return lease.noteOrphans(round: round + 1)
+                }
+                lookForOrphans(lease, round, tried: keys)
+            }
         }
     }
 
-    private static var orphansAtOnce: Int { 256 }
+    private static var orphansAtOnce: Int { 512 }
     /// How many are brought to life at the same time: intents are served meanwhile.
-    private static var takenOverAtOnce: Int { 32 }
+    private static var takenOverAtOnce: Int { 128 }
 
-    private func takeOver(_ orphans: ArraySlice<OrphanedSession>, done: @escaping @Sendable () -> Void) {
-        let part = orphans.prefix(Self.takenOverAtOnce)
-        guard !part.isEmpty else { return done() }
-        let left = Lock(part.count)
-        let rest = orphans.dropFirst(Self.takenOverAtOnce)
+    /// Takes sessions over, some at a time; `done` is called when all were tried.
+    private func takeOver(_ orphans: [OrphanedSession], done: @escaping @Sendable () -> Void) {
+        guard !orphans.isEmpty else { return done() }
+        let left = Lock((waiting: orphans[...], open: orphans.count))
+        for _ in 0..<min(orphans.count, Self.takenOverAtOnce) { takeOverNext(left, done) }
+    }
+
+    private func takeOverNext(
+        _ left: Lock<(waiting: ArraySlice<OrphanedSession>, open: Int)>, _ done: @escaping @Sendable () -> Void
+    ) {
+        guard let orphan = left.withLock({ $0.waiting.popFirst() }) else { return }
         let oneIsDone: @Sendable () -> Void = { [self] in
             let isLast = left.withLock { left in
-                left -= 1
-                return left == 0
+                left.open -= 1
+                return left.open == 0
             }
-            if isLast { takeOver(rest, done: done) }
+            if isLast { done() } else { takeOverNext(left, done) }
         }
-        for orphan in part {
-            find(orphan.token) { found in
-                guard let session = found.session else { return oneIsDone() }
-                session.takeOver(orphan.working, done: oneIsDone)
-            }
+        find(orphan.token) { found in
+            guard let session = found.session else { return oneIsDone() }
+            session.takeOver(orphan.working, done: oneIsDone)
         }
     }
 

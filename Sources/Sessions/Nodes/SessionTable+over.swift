@@ -7,10 +7,15 @@ extension SessionTable {
     ///
     /// - Returns: what its token, or a credential of it, names; nil if the journal is to be asked.
     func over(_ session: Session, _ credential: Credential? = nil) -> SessionLookup? {
-        guard environment.sharedJournal != nil, !session.isEnded else {
+        guard environment.sharedJournal != nil else {
             if !session.isEnded { environment.metrics.expired(1) }
             expire(session)
             return .ended
+        }
+        // Its key may name another session by now: nothing is removed by it.
+        if session.isEnded {
+            drop(session)
+            return nil
         }
         let shard = shard(session.tokenHash)
         if let known = evict(session, from: shard, now: Moment(environment.time), after: .zero) {
