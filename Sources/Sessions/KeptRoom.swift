@@ -39,25 +39,27 @@ final class KeptRoom: Sendable {
 
     /// Keeps a new session, and makes room for it where there is none.
     ///
-    /// - Parameter address: that of the client; nil for one that is signed in.
+    /// - Parameters:
+    ///   - generation: that of the journal's secret from which its epoch follows; nil if it follows from nothing.
+    ///   - address: that of the client; nil for one that is signed in.
     func create(
-        _ session: SessionRecord, credential: StoredCredential? = nil, from address: PeerAddress?,
-        _ done: @escaping Done<SessionKey>
+        _ session: SessionRecord, credential: StoredCredential? = nil, of generation: [UInt8]? = nil,
+        from address: PeerAddress?, _ done: @escaping Done<SessionKey>
     ) {
-        create(session, credential, address, attempts: 4, done)
+        create(session, credential, generation, address, attempts: 4, done)
     }
 
     private func create(
-        _ session: SessionRecord, _ credential: StoredCredential?, _ address: PeerAddress?, attempts: Int,
-        _ done: @escaping Done<SessionKey>
+        _ session: SessionRecord, _ credential: StoredCredential?, _ generation: [UInt8]?, _ address: PeerAddress?,
+        attempts: Int, _ done: @escaping Done<SessionKey>
     ) {
-        journal.create(session, credential: credential) { [self] result in
+        let made: Done<SessionKey> = { [self] result in
             guard case .failure(let error) = result, error.code == .tooManySessions, attempts > 0 else {
                 return done(result)
             }
             let again: @Sendable (Bool) -> Void = { [self] isWorthIt in
                 guard isWorthIt else { return done(result) }
-                create(session, credential, address, attempts: attempts - 1, done)
+                create(session, credential, generation, address, attempts: attempts - 1, done)
             }
             let isLast = attempts == 1
             switch latest.giveWay(to: address, above: isLast ? 1 : Self.many, atMost: Self.handful) {
@@ -65,6 +67,11 @@ final class KeptRoom: Sendable {
             case .ownHasMost: again(false)
             case .nobody: if isLast { again(false) } else { reclaim(again) }
             }
+        }
+        if let generation, let shared = journal as? any SharedJournal {
+            shared.create(session, credential: credential, of: generation, done: made)
+        } else {
+            journal.create(session, credential: credential, done: made)
         }
     }
 

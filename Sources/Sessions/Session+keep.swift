@@ -7,23 +7,26 @@ extension Session {
     /// Has the journal keep the session, if it does not, and hands over what it calls it.
     func keep(_ done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
         let now = Moment(shared.time)
-        let (key, origin, record) = core.withLock { core -> (SessionKey?, PeerAddress?, SessionRecord?) in
-            if let key = core.key { return (key, nil, nil) }
+        typealias New = (record: SessionRecord, origin: PeerAddress?, generation: [UInt8]?)
+        let (key, new) = core.withLock { core -> (SessionKey?, New?) in
+            if let key = core.key { return (key, nil) }
             defer { core.keepers = (core.keepers ?? []) + [done] }
-            guard core.keepers == nil else { return (nil, nil, nil) }
-            return (
-                nil, core.origin,
+            guard core.keepers == nil else { return (nil, nil) }
+            let new = (
                 SessionRecord(
                     id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
-                    lastSeen: max(created, now.sinceEpoch(core.lastTouch)))
+                    lastSeen: max(created, now.sinceEpoch(core.lastTouch))), core.origin, core.generation
             )
+            return (nil, new)
         }
         if let key { return done(.success(key)) }
-        guard let record else { return }
-        shared.keptRoom.create(record, from: origin) { [self] result in
+        guard let new else { return }
+        shared.keptRoom.create(new.record, of: new.generation, from: new.origin) { [self] result in
             if case .failure(let error) = result, error.code == .exists { return findKept(error) }
-            if case .success = result { takePlace(origin) }
+            if case .success = result { takePlace(new.origin) }
             kept(result)
+            // Another object has the epoch that its token names now.
+            if case .failure(let error) = result, error.code == .contended { end(.drain, .evicted) }
         }
     }
 

@@ -55,8 +55,10 @@ package final class Session: Sendable {
             self.init(stored.record, environment, core, fault: fault)
             return
         }
-        let core = SessionCore(
-            stored, Moment(environment.time), lastSeen: lastSeen, limits: environment.limits)
+        let now = Moment(environment.time)
+        var core = SessionCore(stored, now, lastSeen: lastSeen, limits: environment.limits)
+        // As if that had been long ago: it is asked for again before it is shown.
+        if environment.lease?.confirmsReads == false { core.confirmed = now.monotonic - environment.limits.sessionLife }
         self.init(stored.record, environment, core)
     }
 
@@ -161,7 +163,9 @@ package final class Session: Sendable {
 
     /// Ends the session: its work is cancelled, its streams are told and closed, its waits answered, what waits in its
     /// queue is refused. What is in flight is answered by its result. A second call does nothing.
-    package func end(_ reason: GoAwayReason) {
+    ///
+    /// - Parameter error: what those are told that wait in the queue.
+    package func end(_ reason: GoAwayReason, _ error: StoreError = .sessionEnded) {
         typealias Ended = (
             stores: [StoreSlot], wakers: ShortList<any StreamWaker>, waits: [Wait], held: [IntentJob]
         )
@@ -173,8 +177,8 @@ package final class Session: Sendable {
             return (core.stores.removeAll(), core.streams.takeWakers(), Array(core.waits.values), held)
         }
         guard let ended else { return }
-        for job in ended.held { job.end(.sessionEnded) }
-        for job in queue.close(.sessionEnded).jobs { job.end(.sessionEnded) }
+        for job in ended.held { job.end(error) }
+        for job in queue.close(error).jobs { job.end(error) }
         for slot in ended.stores { slot.store?.end() }
         for wait in ended.waits { wait.end(false) }
         for waker in ended.wakers { waker.wake() }

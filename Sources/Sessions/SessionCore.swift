@@ -23,6 +23,8 @@ struct SessionCore {
     /// Where its first client is, and its place among the sessions that this process has kept: see `KeptRoom`.
     var origin: PeerAddress?
     var keptPlace: NetworkPlaces.Place?
+    /// That of the journal's secret from which its epoch follows; nil if it was kept already.
+    var generation: [UInt8]?
     /// Who waits for the journal to have it; nil if it was not asked to.
     var keepers: [@Sendable (Result<SessionKey, StoreError>) -> Void]?
     /// Empty as long as nobody has signed in.
@@ -123,7 +125,7 @@ struct SessionCore {
     var isLive: Bool { phase == .live }
 
     func mark(_ token: TokenHash) -> SessionMark {
-        SessionMark(token: token, head: head, accessChanges: accessChanges)
+        SessionMark(token: token, head: head, accessChanges: accessChanges, epoch: epoch)
     }
 
     /// Why the session takes nothing any more; nil if it does.

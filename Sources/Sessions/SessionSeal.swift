@@ -24,7 +24,8 @@ struct SessionSeal: Sendable {
     let key: SymmetricKey
     /// All keys, each with the end of the lives that it may prove.
     private let keys: [(key: SymmetricKey, until: Duration)]
-    private let generation: [UInt8]
+    /// That of the journal's secret, from which epochs follow.
+    let generation: [UInt8]
 
     /// - Parameter now: time since 1970.
     init(_ secret: JournalSecret, now: Duration) {

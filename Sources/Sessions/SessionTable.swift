@@ -134,6 +134,7 @@ package final class SessionTable: Sendable {
 
     /// Hands over what a token names: before this returns if it is in memory, else perhaps later, on another thread.
     package func find(_ token: SessionToken, completion: @escaping @Sendable (SessionLookup) -> Void) {
+        if environment.lease?.isComing == true { return completion(.failed(.noLease)) }
         find(token.hash, token) { [self] in confirm($0, token, completion) }
     }
 
@@ -281,6 +282,7 @@ package final class SessionTable: Sendable {
         guard enter() else { return .failed(.tooManySessions) }
         let session = Session(
             seal.record(token, claim, life: environment.limits.sessionLife), environment: environment)
+        session.core.withLock { $0.generation = seal.generation }
         session.touch()
         return session.lookup(nil)
     }
@@ -345,7 +347,10 @@ package final class SessionTable: Sendable {
             session.created + environment.limits.sessionLife)
     }
 
-    private func remove(_ session: Session, _ reason: GoAwayReason) {
+    /// A session that the journal has not any more leaves memory: the journal says what its token names now.
+    func drop(_ session: Session) { remove(session, .ended, isRemembered: false) }
+
+    private func remove(_ session: Session, _ reason: GoAwayReason, isRemembered: Bool = true) {
         let hash = session.tokenHash
         // It may have left memory and come back meanwhile, as another object.
         let there = shard(hash).withLock { shard in
@@ -354,10 +359,9 @@ package final class SessionTable: Sendable {
             return there
         }
         if let there {
-            bury(hash)
             let credentials = there.credentials
             unregister(credentials)
-            for credential in credentials { bury(credential.hash) }
+            if isRemembered { for hash in [hash] + credentials.map(\.hash) { bury(hash) } }
             places.leave()
             if there !== session { there.end(reason) }
         }

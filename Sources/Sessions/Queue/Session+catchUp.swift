@@ -25,8 +25,7 @@ extension Session {
         load { [self] news in
             guard let news else {
                 discard(pending)
-                end(.ended)
-                return ended(pending.end(.failed(.sessionEnded)))
+                return gone { [self] error in ended(pending.end(.failed(error))) }
             }
             let (ours, expected) = (pending.batch.head, pending.batch.expecting)
             if news.recentHeads.contains(ours) {
@@ -107,6 +106,24 @@ extension Session {
         stored.flatMap { $0.record.tokenHash == tokenHash ? $0 : nil }
     }
 
+    /// The journal has no such session: it was ended, or the journal lost it, as in a restore. In memory it ends. Hands over
+    /// what requests under way are told: of a session that was lost, to come again, since its token may begin anew.
+    func gone(_ done: @escaping @Sendable (StoreError) -> Void) {
+        guard shared.sharedJournal != nil else {
+            end(.ended)
+            return done(.sessionEnded)
+        }
+        shared.journal.load(tokenHash, now: shared.time.sinceEpoch()) { [self] result in
+            if case .success(.ended) = result {
+                end(.ended)
+                done(.sessionEnded)
+            } else {
+                end(.drain, .evicted)
+                done(.evicted)
+            }
+        }
+    }
+
     private func tryAgain(_ body: @escaping @Sendable () -> Void) {
         Task(executorPreference: shared.executor) { [clock = shared.clock] in
             // Nothing cancels it.
@@ -119,12 +136,18 @@ extension Session {
     func apply(_ news: StoredSession, since head: SessionHead) {
         adopt(news.credentials, of: news.record.subject)
         let now = shared.time.monotonic()
-        core.withLock { ($0.accessChanges, $0.confirmed) = (news.accessChanges, now) }
-        guard news.head != head else { return }
+        let isConfirmed = shared.lease?.confirmsReads != false
+        core.withLock { core in
+            core.accessChanges = news.accessChanges
+            if isConfirmed { core.confirmed = now }
+        }
+        let isRenamed = core.withLock { $0.epoch != news.record.epoch && !$0.epochIsNews }
+        guard news.head != head || isRenamed else { return }
         let isOtherBranch =
             !news.recentHeads.contains(head)
-            && (news.head.number <= head.number || news.recentHeads.contains { $0.number <= head.number })
-        if isOtherBranch { return beginAnew() }
+            && (isRenamed || news.head.number <= head.number
+                || news.recentHeads.contains { $0.number <= head.number })
+        if isOtherBranch { return beginAnew(isRenamed ? news.record.epoch : nil) }
         let live = core.withLock { core in news.changed.map { core.stores[$0.summary.feature] } }
         let adoptions = zip(news.changed, live).map { Adoption($0, by: $1) }
         for adoption in adoptions { shared.note(lost: adoption.lost, of: adoption.stored.summary.feature) }
@@ -161,11 +184,12 @@ extension Session {
 
     /// The log is another one than was shown here: an engine failed over to a shorter branch. The session is read anew,
     /// and its log gets a new name, so that no cursor and no version of the lost branch names anything.
-    private func beginAnew() {
-        let epoch = Epoch.random()
+    ///
+    /// - Parameter epoch: the name that the journal gave it already; nil if this node has to.
+    private func beginAnew(_ epoch: String?) {
         follow(core.withLock { $0.lose(epoch) })
         load { [self] news in
-            guard let news else { return end(.ended) }
+            guard let news else { return gone { _ in } }
             apply(news, news.changed.map { Adoption($0, by: nil) })
             // The new name is kept with the next turn, so there is one.
             enqueue(
@@ -216,7 +240,8 @@ extension SessionCore {
         if !epochIsNews, news.record.epoch != epoch {
             // Another writer found that the log is another one; what is kept of it here is still true.
             epoch = news.record.epoch
-            streams.reset(.unknownCursor)
+            streams.rename(.unknownCursor)
+            for slot in stores { streams.markDirty(slot.feature, since: 0) }
         }
         var unloaded: [FeatureID] = []
         let there = Set(news.stores.map(\.feature))
@@ -233,7 +258,8 @@ extension SessionCore {
         }
         reminders = news.reminders
         outbox.adopt(news.lostLabels)
-        publish(news.labels, now: now, limits: limits, &applied)
+        // What was applied since this was read is known: after a lost branch the log is read from its beginning.
+        publish(news.labels.filter { $0.id.number >= first }, now: now, limits: limits, &applied)
         for receipt in news.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
         applied.wakers = streams.takeWakers()
         return (applied, unloaded)
@@ -263,11 +289,11 @@ extension SessionCore {
         markChanged(summary.feature, at: index, since: first, &applied)
     }
 
-    /// Forgets everything of a log that is another one in the journal.
-    mutating func lose(_ epoch: String) -> Applied {
-        self.epoch = epoch
+    /// Forgets everything of a log that is another one in the journal, and has this name there; nil if it has no new one yet.
+    mutating func lose(_ epoch: String?) -> Applied {
+        self.epoch = epoch ?? Epoch.random()
         head = .empty
-        epochIsNews = true
+        epochIsNews = epoch == nil
         var applied = Applied()
         for slot in stores.removeAll() { applied.add(slot) }
         _ = adopt(nil)
@@ -295,15 +321,19 @@ private final class CatchUpJob: QueueJob {
         session.loadOnce { [self] result in
             switch result {
             case .success(let news?) where news.fault == nil: session.apply(news, since: head)
-            case .success(nil): session.end(.ended)
+            case .success(nil): return session.gone { [self] _ in over(resume, waiters) }
             // The next comparison finds it again.
             case .success, .failure: break
             }
-            hasRead.withLock { $0 = true }
-            resume()
-            for waiter in waiters { waiter() }
+            over(resume, waiters)
         }
         return true
+    }
+
+    private func over(_ resume: @Sendable () -> Void, _ waiters: [@Sendable () -> Void]) {
+        hasRead.withLock { $0 = true }
+        resume()
+        for waiter in waiters { waiter() }
     }
 
     func end(_ error: StoreError) { for waiter in begin().waiters { waiter() } }

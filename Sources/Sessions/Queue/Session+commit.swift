@@ -79,7 +79,12 @@ extension Session: TurnQueueOwner {
         case .failed(let error):
             discard(pending)
             // Another object deleted it.
-            if error.code == .gone { end(.ended) }
+            guard error.code == .gone else { return pending.end(.failed(error)) }
+            if shared.lease != nil {
+                gone { [self] error in ended(pending.end(.failed(error))) }
+                return nil
+            }
+            end(.ended)
             return pending.end(.failed(error))
         }
     }
@@ -108,10 +113,7 @@ extension Session: TurnQueueOwner {
     private func readNews(_ done: @escaping @Sendable (CommitOutcome?) -> Void) {
         let head = core.withLock { $0.head }
         load { [self] news in
-            guard let news else {
-                end(.ended)
-                return done(.failed(.sessionEnded))
-            }
+            guard let news else { return gone { done(.failed($0)) } }
             apply(news, since: head)
             done(nil)
         }

@@ -174,9 +174,18 @@ extension Session {
                 }
             }
         }
-        let (applied, waiters) = core.withLock { core in
+        let (applied, waiters, isBehind) = core.withLock { core in
             var applied = SessionCore.Applied()
-            for (stored, store) in stores { core.install(stored, store, &applied) }
+            var isBehind = false
+            for (stored, store) in stores {
+                let feature = stored.summary.feature
+                // The journal went back: the log is another one than is known here.
+                if core.stores[feature].map({ $0.summary.number > stored.summary.number }) == true {
+                    failures[feature] = .wentBack
+                    isBehind = true
+                }
+                core.install(stored, store, &applied)
+            }
             if case .success(let found) = result {
                 // Another writer removed it: the next touch makes a new one.
                 for feature in features where !found.contains(where: { $0.summary.feature == feature }) {
@@ -187,8 +196,9 @@ extension Session {
                 core.streams.change(showing: feature) { $0.leaveOut(feature) }
             }
             applied.wakers = core.streams.takeWakers()
-            return (applied, core.stores.endLoads(features, failures))
+            return (applied, core.stores.endLoads(features, failures), isBehind)
         }
+        if isBehind { catchUp() }
         for (stored, store) in stores {
             if let reason = store.erased.setsAside {
                 shared.report(.stateSetAside(reason: reason, in: place(of: stored.summary.feature)))
@@ -335,4 +345,9 @@ private final class OpenJob: QueueJob {
         }
         then(isShown ? .success(()) : .failure(error))
     }
+}
+
+extension StoreError {
+    fileprivate static let wentBack = StoreError(
+        .contended, "The journal lost what was kept last; the session is read anew.", retryAfter: .seconds(1))
 }

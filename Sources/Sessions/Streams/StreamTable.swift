@@ -128,13 +128,21 @@ struct StreamTable {
 
     /// The log is another one.
     mutating func reset(_ reason: ResetReason) {
+        rename(reason)
+        for index in streams.indices {
+            streams[index].reset = (reason, true)
+            streams[index].nextLabel = 0
+            streams[index].handedOut = []
+        }
+    }
+
+    /// The log has another name, and goes on as it was here: labels go on, too.
+    mutating func rename(_ reason: ResetReason) {
         lastStep = nil
         patches = []
         for index in streams.indices {
-            streams[index].reset = (reason, true)
+            streams[index].reset = (reason, streams[index].reset?.labelsLost ?? false)
             streams[index].delta = streams[index].delta.map { StreamDelta($0.form) }
-            streams[index].nextLabel = 0
-            streams[index].handedOut = []
             streams[index].hasNews = true
         }
     }

@@ -88,7 +88,7 @@ struct OwnerTests {
         await nodes.hereGate.waiters()
         let first = try #require(try nodes.owner)
         // Stopped: it renews nothing, and does not know that time passes.
-        nodes.pass(14, running: [nodes.there])
+        nodes.pass(12, running: [nodes.there])
         #expect(try nodes.sendThere(#"{"type":"add","amount":1}"#).code == .elsewhere)
         nodes.pass(8, running: [nodes.there])
         #expect(try nodes.owner != first)
@@ -305,7 +305,44 @@ struct NodeKnowledgeTests {
         }
         #expect(error.code == .unavailable)
         nodes.thereJournal.cutOff(false)
+        // Until it has a lease again.
+        nodes.pass(4)
         _ = try nodes.there.table.live(nodes.here.token)
+    }
+
+    @Test("is not shown from a journal that answers and has kept nothing of this node for as long as a lease lasts")
+    func replaced() throws {
+        let nodes = try NodePair()
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        _ = try nodes.other.stateNow(of: nodes.here.tally)
+        // As one that another has replaced: it is read, and commits are never answered.
+        nodes.thereJournal.holdCommits(true)
+        nodes.pass(9)
+        _ = try nodes.there.table.live(nodes.here.token)
+        nodes.pass(7)
+        #expect(throws: (any Error).self) { try nodes.there.table.live(nodes.here.token) }
+        nodes.thereJournal.holdCommits(false)
+        nodes.pass(4)
+        _ = try nodes.there.table.live(nodes.here.token)
+    }
+
+    @Test("has another epoch on each node when its journal lost what was committed last")
+    func backwards() throws {
+        let nodes = try NodePair()
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        let stream = try nodes.other.opened(.all, from: .now)
+        #expect(try stream.read().names == ["hello", "state"])
+        let key = try #require(nodes.here.session.core.withLock { $0.key })
+        let before = nodes.here.session.core.withLock { $0.epoch }
+        nodes.kept.renewEpoch(of: key, to: "another")
+        for node in [nodes.here, nodes.there] { node.table.compareMarks() }
+        let names = try stream.read().names
+        #expect(names == ["reset", "state"])
+        nodes.pass(6)
+        _ = try nodes.count(nodes.here.session)
+        for session in [nodes.here.session, nodes.other] {
+            #expect(session.core.withLock { $0.epoch } == "another" && before != "another")
+        }
     }
 
     @Test("streams of a session are counted on all nodes together")
@@ -329,7 +366,7 @@ struct NodeKnowledgeTests {
             SessionTable(
                 environment: SessionEnvironment(
                     features: try FeatureRegistry([FeatureDefinition(Till()), FeatureDefinition(Trolley())]),
-                    journal: NodeJournal(kept, cluster) { time.source.monotonic() }, time: time.source))
+                    journal: NodeJournal(kept, cluster) { time.source.sinceEpoch() }, time: time.source))
         }
         for table in tables {
             table.listen()

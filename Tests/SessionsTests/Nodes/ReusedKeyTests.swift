@@ -42,11 +42,12 @@ struct ReusedKeyTests {
         #expect(try nodes.count(stranger).contains(#""count":21"#))
     }
 
-    @Test("writes nothing into it, and has ended")
+    @Test("writes nothing into it, and leaves memory: its token says what becomes of it")
     func write() throws {
         let (nodes, stranger) = try nodes()
         let outcome = try nodes.here.send(#"{"type":"add","amount":500}"#)
-        #expect(outcome.refusal == "gone")
+        #expect(outcome.refusal == "evicted")
+        #expect(nodes.here.session.isEnded)
         #expect(try nodes.count(stranger).contains(#""count":21"#))
     }
 
