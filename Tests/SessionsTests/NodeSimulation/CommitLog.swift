@@ -22,8 +22,9 @@ final class CommitLog: Sendable {
         var ran: [Int: Int] = [:]
         /// Which node's life took the steps of a piece of work, as the session's owner with which fence.
         var runs: [Int: (life: Int, owner: SessionOwner)] = [:]
-        /// What versions named, wherever that was shown.
-        var views: [FeatureID: [UInt64: View]] = [:]
+        /// What versions named, wherever that was shown, by the epoch.
+        var views: [String: [UInt64: View]] = [:]
+        var epoch = ""
         var receipts: Set<ReceiptKey> = []
         var lastNumbers: [String: UInt64] = [:]
         /// What the kept labels say, by their turn's number and place.
@@ -66,9 +67,26 @@ final class CommitLog: Sendable {
         }
     }
 
+    func forgotAll() { state.withLock { $0.nodes = [] } }
+
     func forgot(_ node: NodeID) { state.withLock { _ = $0.nodes.remove(node) } }
 
-    func created(_ key: SessionKey, _ token: TokenHash) { state.withLock { $0.tokens[key] = token } }
+    func created(_ key: SessionKey, _ token: TokenHash, epoch: String) {
+        state.withLock { state in
+            state.tokens[key] = token
+            state.histories[token, default: History()].epoch = epoch
+        }
+    }
+
+    /// The session is again as it was when it had that history. What was shown in other epochs stays true.
+    func goBack(_ token: TokenHash, to history: History, epoch: String) {
+        state.withLock { state in
+            var history = history
+            history.epoch = epoch
+            history.views = state.histories[token]?.views ?? [:]
+            state.histories[token] = history
+        }
+    }
 
     func key(of token: TokenHash) -> SessionKey? {
         state.withLock { state in state.tokens.first { $0.value == token }?.key }
@@ -97,6 +115,7 @@ final class CommitLog: Sendable {
                 faults.append("the head went from \(history.head) to \(batch.head.number)")
             }
             history.head = batch.head.number
+            history.epoch = batch.epoch ?? history.epoch
             for change in batch.stores {
                 faults += history.apply(
                     change, owner, life: life, ownerLife: owner.flatMap { state.lives[$0.node] }, build)
@@ -110,21 +129,25 @@ final class CommitLog: Sendable {
 
     // MARK: What clients see
 
-    /// A client was shown a view.
-    func see(_ view: View, of feature: FeatureID, version: UInt64, in token: TokenHash) {
+    /// A client was shown a view under an epoch.
+    func see(_ view: View, of feature: FeatureID, version: UInt64, epoch: String, in token: TokenHash) {
         state.withLock { state in
-            let fault = state.histories[token, default: History()].see(view, of: feature, version: version)
+            let fault = state.histories[token, default: History()]
+                .see(view, of: feature, version: version, epoch: epoch)
             if let fault { state.faults.append(fault) }
         }
     }
 }
 
 extension CommitLog.History {
-    mutating func see(_ view: CommitLog.View, of feature: FeatureID, version: UInt64) -> String? {
-        if let known = views[feature]?[version], known != view {
-            return "version \(version) of \(feature) was \(known) and is \(view)"
+    mutating func see(
+        _ view: CommitLog.View, of feature: FeatureID, version: UInt64, epoch: String
+    ) -> String? {
+        let place = "\(epoch) \(feature)"
+        if let known = views[place]?[version], known != view {
+            return "version \(version) of \(feature) in \(epoch) was \(known) and is \(view)"
         }
-        views[feature, default: [:]][version] = view
+        views[place, default: [:]][version] = view
         return nil
     }
 
@@ -149,7 +172,7 @@ extension CommitLog.History {
         if let old, change.version <= old.version {
             faults.append("\(feature) went from version \(old.version) to \(change.version)")
         }
-        if let fault = see(view, of: feature, version: change.version) { faults.append(fault) }
+        if let fault = see(view, of: feature, version: change.version, epoch: epoch) { faults.append(fault) }
         let before = change.kind == .made ? ErrandLog() : old?.log ?? ErrandLog()
         faults += follow(view.log, before, feature)
         let steps = view.log.steps.dropFirst(before.steps.count).map(\.run)

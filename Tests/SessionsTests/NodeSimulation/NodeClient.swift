@@ -28,40 +28,10 @@ final class NodeClient {
         var trust: Trust?
     }
 
-    /// Whether all that a node asked of the journal was answered since then.
-    struct Trust {
-        let way: NodeWay
-        let troubles: Int
-
-        init(_ way: NodeWay) { (self.way, troubles) = (way, way.troubles) }
-
-        var holds: Bool { way.troubles == troubles && !way.isCut }
-    }
-
-    enum Item: Sendable {
-        case answer(number: Int, tries: Int, Result<IntentOutcome?, StoreError>)
-        case state(FeatureID, floor: UInt64, Result<IntentOutcome?, StoreError>, Box<Bool>)
-        case stream(TestStream?, opening: Int)
-    }
-
-    /// What comes back, until the client looks.
-    final class Inbox: Sendable {
-        private let items = Lock<[Item]>([])
-
-        func put(_ item: Item) { items.withLock { $0.append(item) } }
-
-        func take() -> [Item] {
-            items.withLock { items in
-                defer { items = [] }
-                return items
-            }
-        }
-    }
-
     let token: SessionToken
     let session: SessionOfClients
     let naming: Naming
-    private let epoch: String
+    private var epoch: String
     private let log: CommitLog
     private let inbox = Inbox()
     private(set) var open: [Request] = []
@@ -71,6 +41,10 @@ final class NodeClient {
     private(set) var faults: [String] = []
     private var lastRefusal = "none"
     private(set) var hasEnded = false
+    /// Whether the journal went back once: then a log may begin anew under the client.
+    private var hasGoneBack = false
+    /// That of the last `hello`, or of the last cursor.
+    private var shownEpoch = ""
 
     // What the streams showed.
     private(set) var stream: TestStream?
@@ -93,6 +67,16 @@ final class NodeClient {
     }
 
     private func fault(_ text: String) { faults.append(text) }
+
+    /// The journal lost what was committed last: what was promised before holds no more. The client begins anew, on the stream
+    /// that it has.
+    func goBack() {
+        receive()
+        (open, acknowledged, refused, sequence) = ([], [:], [], 0)
+        epoch += "x"
+        hasGoneBack = true
+        isExcused = true
+    }
 
     // MARK: Intents
 
@@ -182,15 +166,17 @@ final class NodeClient {
             open.remove(at: index)
             acknowledged[number] = request.feature
             let isLasting = !session.disposable.contains(request.feature)
-            if isLasting, log.history(token.hash).ran[number] != 1 {
+            if isLasting, !hasGoneBack, log.history(token.hash).ran[number] != 1 {
                 fault("intent \(number) was acknowledged and not kept")
             }
             guard let state = outcome.state else { return fault("an answer without a state") }
             let isTrusted = !outcome.isReplayed || request.trust?.holds == true
-            if isTrusted, state.version < request.floor, request.name != nil || !outcome.isReplayed {
+            if !hasGoneBack, isTrusted, state.version < request.floor, request.name != nil || !outcome.isReplayed {
                 fault("\(request.feature): an answer of version \(state.version) came after version \(request.floor)")
             }
-            if let view = see(state, of: request.feature), isLasting, isTrusted, !view.log.entries.contains(number) {
+            if let view = see(state, of: request.feature), isLasting, isTrusted, !hasGoneBack,
+                !view.log.entries.contains(number)
+            {
                 fault("the state of version \(state.version) after intent \(number) has it not: \(view.log.entries)")
             }
         case .success(nil): fault("no outcome")
@@ -223,7 +209,11 @@ final class NodeClient {
             fault("a view of \(feature) cannot be read")
             return nil
         }
-        log.see(view, of: feature, version: state.version, in: token.hash)
+        // An answer does not say its epoch.
+        if !hasGoneBack {
+            log.see(
+                view, of: feature, version: state.version, epoch: log.history(token.hash).epoch, in: token.hash)
+        }
         session.floors[feature] = max(session.floors[feature] ?? 0, state.version)
         if state.version >= session.known[feature]?.version ?? 0 {
             session.known[feature] = (state.version, view.log.entries.count)
@@ -252,7 +242,7 @@ final class NodeClient {
         of feature: FeatureID, floor: UInt64, _ result: Result<IntentOutcome?, StoreError>, isTrusted: Bool
     ) {
         guard case .success(let outcome?) = result, let state = outcome.state else { return }
-        if isTrusted, state.version < floor, !session.disposable.contains(feature) {
+        if isTrusted, !hasGoneBack, state.version < floor, !session.disposable.contains(feature) {
             fault("\(feature): a state of version \(state.version) was read after version \(floor) was known")
         }
         _ = see(state, of: feature)
@@ -318,8 +308,10 @@ final class NodeClient {
 
     private func take(_ event: ParsedEvent) throws {
         if let id = event.id, let read = Cursor(id) {
-            if read.sequence < lastID { fault("ids went back from \(lastID) to \(read.sequence)") }
-            lastID = read.sequence
+            if read.epoch == shownEpoch, read.sequence < lastID {
+                fault("ids went back from \(lastID) to \(read.sequence)")
+            }
+            (lastID, shownEpoch) = (read.sequence, read.epoch)
             cursor = id
         }
         switch event.name {
@@ -335,7 +327,7 @@ final class NodeClient {
                 fault("\(feature) went back to version \(state.version) on one stream")
             }
             shown[feature] = state.version
-            log.see(state.state, of: feature, version: state.version, in: token.hash)
+            log.see(state.state, of: feature, version: state.version, epoch: shownEpoch, in: token.hash)
             session.floors[feature] = max(session.floors[feature] ?? 0, state.version)
         case "label":
             struct Shown: Decodable {
@@ -351,10 +343,12 @@ final class NodeClient {
                 return fault("a label's id: \(label.id)")
             }
             let id = LabelID(number: numbers[0], index: Int(numbers[1]))
-            if let before = labels[id], before != label.label.value {
+            if !hasGoneBack, let before = labels[id], before != label.label.value {
                 fault("the label \(id) was \(before) and is \(label.label.value)")
             }
-            if log.history(token.hash).labels[id] != label.label.value { fault("the label \(id) was not kept") }
+            if !hasGoneBack, log.history(token.hash).labels[id] != label.label.value {
+                fault("the label \(id) was not kept")
+            }
             if let lastLabel, lastLabel >= id { fault("the label \(id) came after \(lastLabel)") }
             // A store that is gone left its labels.
             if shown[feature] ?? 0 < label.version, !session.disposable.contains(feature) {
@@ -370,7 +364,13 @@ final class NodeClient {
         case "reset":
             let text = String(decoding: event.data, as: UTF8.self)
             // A node that does not reach the journal knows no cursor of later turns.
-            if openTrust?.holds == true || !text.contains("unknown-cursor") { fault("a reset: \(text)") }
+            if hasGoneBack {
+                (shown, lastLabel, labels, lastID) = ([:], nil, [:], 0)
+                // The next id says what the log is called now.
+                shownEpoch = "after \(shownEpoch)"
+            } else if openTrust?.holds == true || !text.contains("unknown-cursor") {
+                fault("a reset: \(text)")
+            }
             if text.contains(#""labelsLost":true"#) { isExcused = true }
         default: break
         }

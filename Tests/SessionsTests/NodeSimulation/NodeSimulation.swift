@@ -8,19 +8,6 @@ import TestSupport
 /// Three nodes that share one journal, and clients that use any of them, on one thread: what happens next is decided by a
 /// number that the seed gives, so that a seed that fails fails again.
 final class NodeSimulation {
-    /// What is simulated.
-    struct Setting: Sendable {
-        /// Whether nodes come with a newer build, one after the other.
-        var hasDeploys = false
-    }
-
-    /// What a run led to.
-    struct Findings {
-        var faults: [String] = []
-        var steps = 0
-        var takeovers = 0
-    }
-
     private let builds: [FeatureRegistry]
     private let setting: Setting
     private var random: SplitMix
@@ -42,16 +29,6 @@ final class NodeSimulation {
     /// What happened, for whom a seed is printed.
     private(set) var story: [String] = []
 
-    /// What the nodes serve, the older build first.
-    static func builds() throws -> [FeatureRegistry] {
-        let runs = WorkRuns()
-        let gauge = try FeatureDefinition(Gauge(runs: runs))
-        return [
-            try FeatureRegistry([FeatureDefinition(keyed: { _, _ in Errand(runs: runs) }), gauge]),
-            try FeatureRegistry([FeatureDefinition(keyed: { _, _ in NewerErrand(runs: runs) }), gauge]),
-        ]
-    }
-
     init(_ builds: [FeatureRegistry], seed: UInt64, _ setting: Setting) throws {
         self.builds = builds
         self.setting = setting
@@ -67,20 +44,30 @@ final class NodeSimulation {
     private func makeNode(_ index: Int, build: Int) -> NodeProcess {
         lastLife += 1
         let time = now
+        // Some machines' clocks are wrong by a day.
+        let wrong = [Duration.zero, .zero, day, .zero - day][Int(random.next() % 4)]
         let clocks = NodeClocks(
             monotonic: .seconds(1_000 + Int(random.next() % 100_000)),
-            wall: .seconds(1_700_000_000) + time + .seconds(Int(random.next() % 20)),
+            wall: .seconds(1_700_000_000) + time + .seconds(Int(random.next() % 20)) + wrong,
             drift: Int(random.next() % 20_001) - 10_000)
         // The claims of reminders end by the journal's own clock, which the nodes' do not move.
-        let journal = NodeJournal(kept, cluster, now: { [journalTime] in journalTime.value ?? .zero })
+        let journal = NodeJournal(
+            kept, cluster, now: { [journalTime] in .seconds(1_700_000_000) + (journalTime.value ?? .zero) })
         let way = NodeWay(
             journal, log, life: lastLife, build: build, seed: random.next(), loss: isHealing ? 0 : loss,
             isSlow: !isHealing && isSlow)
-        return NodeProcess(
+        let node = NodeProcess(
             address: "node-\(index):1", build: build, builds[build], way, clocks, network, isForgetful: isForgetful)
+        // Before it serves anybody.
+        node.table.beat(at: node.address)
+        return node
     }
 
     private let journalTime = Box<Duration>()
+    private let day: Duration = .seconds(24 * 3_600)
+    /// What the journal may go back to, and how often it did.
+    private var snapshots: [(session: SessionOfClients, key: SessionKey, kept: MemorySnapshot, CommitLog.History)] = []
+    private var setbacks = 0
 
     private func makeSessions() throws {
         let count = random.next() % 3 == 0 ? 2 : 1
@@ -90,7 +77,9 @@ final class NodeSimulation {
             let record = SessionRecord(
                 id: "session-\(index)", tokenHash: token.hash, epoch: "epoch\(index)", credential: .bearer,
                 created: .seconds(1_700_000_000), lastSeen: .seconds(1_700_000_000))
-            kept.create(record) { [log] result in if case .success(let key) = result { log.created(key, token.hash) } }
+            kept.create(record) { [log] result in
+                if case .success(let key) = result { log.created(key, token.hash, epoch: record.epoch) }
+            }
             var names = ["errand:a", "errand:b"]
             if hasGauge { names.append("gauge") }
             let session = SessionOfClients(
@@ -243,7 +232,7 @@ final class NodeSimulation {
         case 9..<12: restart(node, build: node.build)
         case 12:
             let time = Duration.seconds(Int(random.next() % 60) - 30)
-            node.clocks.setWall(by: time)
+            node.clocks.setWall(by: random.next() % 4 == 0 ? (random.next() % 2 == 0 ? day : .zero - day) : time)
             return
         case 13:
             if setting.hasDeploys, node.build < builds.count - 1 { restart(node, build: node.build + 1) }
@@ -253,9 +242,43 @@ final class NodeSimulation {
             node.table.leaveNodes {}
             wait(seconds: 1)
             restart(node, build: node.build)
+        case 15, 16:
+            let key = log.key(of: any(sessions).token.hash)
+            story.append("\(now) a row is held")
+            for node in nodes { node.way.lock(key) }
+            wait(seconds: 1 + Int(random.next() % 6), sending: true)
+            for node in nodes { node.way.lock(nil) }
+            return
+        case 17, 18: if setting.goesBack { goBack() }
         default: break
         }
         if random.next() % 3 == 0 { wait(seconds: 4 + Int(random.next() % 30), sending: true) }
+    }
+
+    /// Notes what the journal has, or makes it be as it was then: as in a restore, or a failover to a standby that lacks
+    /// commits.
+    private func goBack() {
+        guard !snapshots.isEmpty else {
+            for session in sessions where !session.isEnding {
+                guard let key = log.key(of: session.token.hash), let copy = kept.snapshot(of: key) else { continue }
+                snapshots.append((session, key, copy, log.history(session.token.hash)))
+            }
+            return
+        }
+        setbacks += 1
+        // Nobody is among the nodes of a past that is another one.
+        cluster.forgetNodes()
+        log.forgotAll()
+        story.append("\(now) the journal goes back")
+        for (session, key, copy, history) in snapshots where !session.isEnding {
+            let epoch = "\(setbacks)-\(session.token.hash.shard)"
+            kept.goBack(key, to: copy, epoch: epoch)
+            log.goBack(session.token.hash, to: history, epoch: epoch)
+            session.goBack()
+            for client in clients where client.session === session { client.goBack() }
+        }
+        snapshots = []
+        if random.next() % 2 == 0 { for node in nodes { node.way.interrupt() } }
     }
 
     private func goOn(_ node: NodeProcess) {
@@ -294,7 +317,10 @@ final class NodeSimulation {
         isHealing = true
         story.append("\(now) all is well again")
         for node in nodes where node.isStopped { goOn(node) }
-        for node in nodes { node.way.heal() }
+        for node in nodes {
+            node.way.heal()
+            node.way.lock(nil)
+        }
         for node in nodes where node.build < nodes.map(\.build).max() ?? 0 { restart(node, build: builds.count - 1) }
         for node in nodes { node.way.heal() }
         for _ in 0..<150 {
@@ -370,8 +396,4 @@ final class NodeSimulation {
             }
         }
     }
-}
-
-extension Array where Element: Hashable {
-    fileprivate var asSet: Set<Element> { Set(self) }
 }

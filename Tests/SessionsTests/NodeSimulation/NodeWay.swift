@@ -18,8 +18,10 @@ final class NodeWay: SharedJournal {
         var loss: UInt64
         /// Whether what seemed lost may arrive later all the same.
         var isSlow: Bool
-        /// What was asked for and has not arrived.
-        var asked: [@Sendable (Fate) -> Answer] = []
+        /// What was asked for and has not arrived, and of which session it needs the row.
+        var asked: [(session: SessionKey?, operation: @Sendable (Fate) -> Answer)] = []
+        /// The session whose row another transaction holds.
+        var locked: SessionKey?
         /// What seemed lost and is under way.
         var late: [@Sendable () -> Void] = []
         /// What is done, and the node has not heard of.
@@ -32,7 +34,7 @@ final class NodeWay: SharedJournal {
         var calls: [String: Int] = [:]
     }
 
-    private enum Fate { case well, requestLost, answerLost }
+    private enum Fate { case well, requestLost, answerLost, refused }
 
     private struct Answer {
         let tell: @Sendable () -> Void
@@ -63,6 +65,9 @@ final class NodeWay: SharedJournal {
     /// How often something was lost.
     var troubles: Int { state.withLock { $0.troubles } }
 
+    /// Another transaction holds a session's row, or none does. What needs it waits, and the others pass it.
+    func lock(_ session: SessionKey?) { state.withLock { $0.locked = session } }
+
     func cut(_ cut: Cut) { state.withLock { $0.cut = cut } }
 
     var isCut: Bool { state.withLock { $0.cut != .nothing } }
@@ -85,13 +90,17 @@ final class NodeWay: SharedJournal {
             (state.asked, state.late, state.answers, state.news, state.heard) = ([], [], [], [], nil)
             return (asked, count)
         }
-        for operation in asked.prefix(count) { _ = operation(.well) }
+        for asked in asked.prefix(count) { _ = asked.operation(.well) }
     }
 
     /// The next thing that was asked for arrives, or is lost; false if there is none.
     func arrive() -> Bool {
         let (operation, fate) = state.withLock { state -> ((@Sendable (Fate) -> Answer)?, Fate) in
-            guard !state.asked.isEmpty else { return (nil, .well) }
+            let free = state.asked.firstIndex { asked in asked.session == nil || asked.session != state.locked }
+            // Nobody waits for a row for ever.
+            let isTired = free == nil && !state.asked.isEmpty && state.random.next() % 16 == 0
+            if isTired { return (state.asked.removeFirst().operation, .refused) }
+            guard let free else { return (nil, .well) }
             var fate = Fate.well
             switch state.cut {
             case .nothing:
@@ -102,7 +111,7 @@ final class NodeWay: SharedJournal {
             case .answers: fate = .answerLost
             }
             if fate != .well { state.troubles += 1 }
-            return (state.asked.removeFirst(), fate)
+            return (state.asked.remove(at: free).operation, fate)
         }
         guard let operation else { return false }
         let answer = operation(fate)
@@ -165,14 +174,18 @@ final class NodeWay: SharedJournal {
         state.withLock { state in
             guard !state.isCrashed else { return }
             state.calls[name, default: 0] += 1
-            state.asked.append { fate in
-                let failed = Answer(tell: { done(.failure(Self.lost)) })
-                if fate == .requestLost { return failed }
-                let result = Box<Result<Value, StoreError>>()
-                operation { result.set($0) }
-                if fate == .answerLost { return failed }
-                return Answer(tell: { if let value = result.value { done(value) } })
-            }
+            state.asked.append(
+                (
+                    nil,
+                    { fate in
+                        let failed = Answer(tell: { done(.failure(Self.lost)) })
+                        if fate == .requestLost || fate == .refused { return failed }
+                        let result = Box<Result<Value, StoreError>>()
+                        operation { result.set($0) }
+                        if fate == .answerLost { return failed }
+                        return Answer(tell: { if let value = result.value { done(value) } })
+                    }
+                ))
         }
     }
 
@@ -185,17 +198,22 @@ final class NodeWay: SharedJournal {
                 if case .committed = result { log.committed(batch, before, life: life, build: build) }
                 return result
             }
-            state.asked.append { fate in
-                switch fate {
-                case .well:
-                    let result = write()
-                    return Answer(tell: { done(result) })
-                case .answerLost:
-                    _ = write()
-                    return Answer(tell: { done(.unknown(Self.lost)) })
-                case .requestLost: return Answer(tell: { done(.unknown(Self.lost)) }, later: { _ = write() })
-                }
-            }
+            state.asked.append(
+                (
+                    batch.session,
+                    { fate in
+                        switch fate {
+                        case .refused: return Answer(tell: { done(.failed(Self.lost)) })
+                        case .well:
+                            let result = write()
+                            return Answer(tell: { done(result) })
+                        case .answerLost:
+                            _ = write()
+                            return Answer(tell: { done(.unknown(Self.lost)) })
+                        case .requestLost: return Answer(tell: { done(.unknown(Self.lost)) }, later: { _ = write() })
+                        }
+                    }
+                ))
         }
         return nil
     }
@@ -291,7 +309,7 @@ final class NodeWay: SharedJournal {
         }
     }
 
-    func renew(_ node: NodeRecord, done: @escaping Done<[NodeRecord]?>) {
+    func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>) {
         ask(done) { [kept] in kept.renew(node, done: $0) }
     }
 

@@ -15,6 +15,9 @@ final class SessionOfClients {
     /// Whether the session was ended, or may have been.
     var isEnding = false
 
+    /// What the clients know is of a log that is lost.
+    func goBack() { (floors, known) = ([:], [:]) }
+
     init(_ token: SessionToken, _ features: [FeatureID], disposable: Set<FeatureID>, limit: Int) {
         (self.token, self.features, self.disposable, self.limit) = (token, features, disposable, limit)
     }

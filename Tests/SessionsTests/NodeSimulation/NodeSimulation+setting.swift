@@ -1,0 +1,36 @@
+import MVI
+import SessionJournal
+import TestSupport
+
+@testable import Sessions
+
+extension NodeSimulation {
+    /// What is simulated.
+    struct Setting: Sendable {
+        /// Whether nodes come with a newer build, one after the other.
+        var hasDeploys = false
+        /// Whether the journal loses what was committed last, now and then.
+        var goesBack = false
+    }
+
+    /// What a run led to.
+    struct Findings {
+        var faults: [String] = []
+        var steps = 0
+        var takeovers = 0
+    }
+
+    /// What the nodes serve, the older build first.
+    static func builds() throws -> [FeatureRegistry] {
+        let runs = WorkRuns()
+        let gauge = try FeatureDefinition(Gauge(runs: runs))
+        return [
+            try FeatureRegistry([FeatureDefinition(keyed: { _, _ in Errand(runs: runs) }), gauge]),
+            try FeatureRegistry([FeatureDefinition(keyed: { _, _ in NewerErrand(runs: runs) }), gauge]),
+        ]
+    }
+}
+
+extension Array where Element: Hashable {
+    var asSet: Set<Element> { Set(self) }
+}
