@@ -60,6 +60,7 @@ package final class PostgresConnection {
         var isSent = false
         do throws(PostgresError) {
             try takePosted(deadline)
+            try expectAlive()
             notices.warnings = []
             isSent = true
             try sendPipeline(statements, deadline)
@@ -82,6 +83,16 @@ package final class PostgresConnection {
         }
         takeNotifications()
         return PipelineResult(rows: results, warnings: notices.warnings)
+    }
+
+    /// Notices a connection that was closed while nothing was asked: of what is sent on it nobody could say whether it came.
+    private func expectAlive() throws(PostgresError) {
+        while true {
+            var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+            guard descriptor.fd >= 0 else { throw failure() }
+            guard poll(&descriptor, 1, 0) > 0 else { return }
+            guard PQconsumeInput(handle) == 1 else { throw failure() }
+        }
     }
 
     /// Sends statements as one pipeline, and leaves their results to the next call, which passes over their errors.

@@ -20,6 +20,8 @@ package struct PostgresRows: Sendable {
 package struct PostgresRow: Sendable {
     let columns: [[UInt8]?]
 
+    package var count: Int { columns.count }
+
     package func isNull(_ column: Int) -> Bool { columns[column] == nil }
 
     package func int8(_ column: Int) throws(PostgresError) -> Int64 {

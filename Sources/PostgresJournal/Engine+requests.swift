@@ -56,19 +56,34 @@ extension Engine {
 
     // MARK: Reads
 
-    /// Reads after the writes that were handed over before and have one of the keys. The answer is a failure while one of
-    /// them is in doubt; without keys, while anything is.
+    /// Reads after the writes that were handed over before, or some of them. The answer is a failure while any write is in
+    /// doubt.
     func read<Value: Sendable>(
-        _ keys: [ChainKey], _ wait: Schedule<Request>.Wait, of session: SessionKey? = nil,
-        isAccepted: Bool = false, _ done: @escaping Done<Value>,
-        _ body: @escaping @Sendable (Reader, _ seen: UInt64) -> Result<Value, StoreError>
+        _ wait: Schedule<Request>.Wait, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (Reader) -> Result<Value, StoreError>
     ) {
-        let read = Read { [self] reader, seen in
-            let result = body(reader, seen)
+        let read = Read.alone { [self] reader in
+            let result = body(reader)
+            let isDoubtful = isInDoubt([])
+            completions.enqueue(.other { done(isDoubtful ? .failure(.inDoubt) : result) }, of: nil)
+        }
+        if let refusal = add(read, keys: [], wait: wait) { done(.failure(refusal)) }
+    }
+
+    /// Asks after the writes that were handed over before and have one of the keys. The answer is a failure while one of them
+    /// is in doubt.
+    func ask<Value: Sendable>(
+        _ question: Question, after keys: [ChainKey], of session: SessionKey? = nil, _ done: @escaping Done<Value>,
+        _ value: @escaping @Sendable (Answer) throws -> Value
+    ) {
+        let read = Read.question(question) { [self] answer, _ in
+            let result = answer.flatMap { answer in
+                Result { try value(answer) }.mapError { StoreError($0, at: place) }
+            }
             let isDoubtful = isInDoubt(keys)
             completions.enqueue(.other { done(isDoubtful ? .failure(.inDoubt) : result) }, of: session)
         }
-        if let refusal = add(read, keys: keys, wait: wait, isAccepted: isAccepted) { done(.failure(refusal)) }
+        if let refusal = add(read, keys: keys, wait: .keys) { done(.failure(refusal)) }
     }
 
     /// What a token names. What was handed over about its session may be more than what was about the token: then it is
@@ -77,13 +92,11 @@ extension Engine {
         _ token: TokenHash, now: Duration, after keys: [ChainKey], isAccepted: Bool = false,
         _ done: @escaping Done<SessionLoad>
     ) {
-        let reads = SessionReads(statements, .token(token))
-        let read = Read { [self] reader, seen in
-            let found = reader.attempt(reads.statements) { results in reads.results(results) }
+        let read = Read.question(.token(token)) { [self] answer, seen in
             let key: SessionKey?
             let load: Result<SessionLoad, StoreError>
             do throws(StoreError) {
-                let results = try found.get()
+                let results = try answer.get().session
                 (key, load) = (try? results.key(), .success(results.load(now: now)))
                 if let key, hasWrites(of: key, since: seen), !keys.contains(.session(key)) {
                     return self.load(token, now: now, after: keys + [.session(key)], isAccepted: true, done)
@@ -106,13 +119,14 @@ extension Engine {
     func load(
         _ session: SessionKey, since: SessionHead, isAccepted: Bool = false, _ done: @escaping Done<StoredSession?>
     ) {
-        let reads = SessionReads(statements, .key(session), .news(since: since.number))
-        let read = Read { [self] reader, _ in
-            let found = reader.attempt(reads.statements) { results in
-                let results = reads.results(results)
-                return (
-                    session: try results.session(withRecentHeads: true), isOld: try results.isOfAnotherPast()
-                )
+        let read = Read.question(.news(session, since: since.number)) { [self] answer, _ in
+            let found = answer.flatMap { answer in
+                Result {
+                    (
+                        session: try answer.session.session(withRecentHeads: true),
+                        isOld: try answer.session.isOfAnotherPast()
+                    )
+                }.mapError { StoreError($0, at: place) }
             }
             if case .success(let (_, isOld)) = found, isOld {
                 return renewEpoch(of: session) { [self] renewed in

@@ -20,3 +20,10 @@ extension Engine {
         }
     }
 }
+
+/// About how many sessions the database has: counted now and then, and followed in between as far as this process makes and
+/// removes them.
+struct SessionCount {
+    /// Nil as long as it was not counted.
+    var count: Int?
+}

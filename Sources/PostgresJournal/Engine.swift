@@ -6,14 +6,6 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
 /// What the journal's threads share: what waits, in which order it may be done, and how each connection is.
 ///
 /// Callers add requests and return. A request that is ready goes to the queue of a writer's connection, a session's always
@@ -69,28 +61,25 @@ final class Engine: Sendable {
     private let state: Lock<State>
     private let writers: [DispatchSemaphore]
     private let reader = DispatchSemaphore(value: 0)
+    private let maintenance = DispatchSemaphore(value: 0)
 
     init?(_ target: ConnectionTarget, listen: ConnectionTarget, options: PostgresOptions, logger: Logger) {
         guard let completions = CompletionThreads(count: options.completionThreads) else { return nil }
         (self.target, self.options, self.logger, self.completions) = (target, options, logger, completions)
         (listenTarget, channels) = (listen, NewsChannels(schema: options.schema))
         statements = Statements(schema: options.schema)
-        state = Lock(State(lanes: (0...options.writers).map { _ in Lane() }))
-        writers = (0...options.writers).map { _ in DispatchSemaphore(value: 0) }
+        let lanes = 0..<(options.writers + 2)
+        state = Lock(State(lanes: lanes.map { _ in Lane() }))
+        writers = lanes.map { _ in DispatchSemaphore(value: 0) }
     }
 
-    /// Time since 1970.
-    func now() -> Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
+    /// The writer for streams and reminders of all sessions, and for what others are told.
+    var newsLane: Int { options.writers }
+    /// The writer for nodes alone. One that does not renew itself is taken for dead, so a renewal waits for nothing else.
+    var nodeLane: Int { options.writers + 1 }
+    /// All writers. The last two connect when there is something for them.
+    var lanes: Range<Int> { 0..<writers.count }
 
-    /// The writer for what is about nodes, which connects when there is something of it. Nodes that do not renew are taken for
-    /// dead, so they must not wait for others' appends.
-    var nodeLane: Int { options.writers }
-
-    /// For messages.
     var place: String { "\(target.description), schema \(options.schema)" }
 
     // MARK: Requests
@@ -169,7 +158,11 @@ final class Engine: Sendable {
 
     /// The writer of a session, a token or an id: for those with one key always the same.
     private func lane(of write: Write) -> Int {
-        if write.isOfNodes { return nodeLane }
+        switch write.keys.first {
+        case .node?: return nodeLane
+        case .streams?, .alarms?: return newsLane
+        default: break
+        }
         let place: Int =
             switch write.keys.first {
             case .session(let session): Int(truncatingIfNeeded: session.number)
@@ -237,7 +230,7 @@ final class Engine: Sendable {
     /// Waits until something is ready in a lane, or news for the lane that tells them, for a time at most.
     func waitForTask(_ index: Int, atMost time: Duration) {
         let sleeps = state.withLock { state in
-            if !state.lanes[index].isEmpty || state.isOver || index == nodeLane && !state.news.isEmpty { return false }
+            if !state.lanes[index].isEmpty || state.isOver || index == newsLane && !state.news.isEmpty { return false }
             state.lanes[index].isAsleep = true
             return true
         }
@@ -247,7 +240,7 @@ final class Engine: Sendable {
     }
 
     func hasTask(_ index: Int) -> Bool {
-        state.withLock { !$0.lanes[index].isEmpty || index == nodeLane && !$0.news.isEmpty }
+        state.withLock { !$0.lanes[index].isEmpty || index == newsLane && !$0.news.isEmpty }
     }
 
     /// Leaves news to the lane that tells them. A writer would wait for the answer before its next group: a pooler takes no
@@ -255,10 +248,10 @@ final class Engine: Sendable {
     func leaveNews(_ news: OutgoingNews) {
         let wakes = state.withLock { state in
             state.news.add(news)
-            defer { state.lanes[nodeLane].isAsleep = false }
-            return state.lanes[nodeLane].isAsleep
+            defer { state.lanes[newsLane].isAsleep = false }
+            return state.lanes[newsLane].isAsleep
         }
-        if wakes { writers[nodeLane].signal() }
+        if wakes { writers[newsLane].signal() }
     }
 
     /// All news that were left.
@@ -285,15 +278,33 @@ final class Engine: Sendable {
 
     func isInDoubt(_ index: Int) -> Bool { state.withLock { !$0.lanes[index].inDoubt.isEmpty } }
 
+    // MARK: Maintenance
+
+    /// Has the schema looked after at once.
+    func wakeMaintenance() { maintenance.signal() }
+
+    func waitForMaintenance(atMost time: Duration) {
+        _ = maintenance.wait(timeout: .now() + .nanoseconds(Int(max(0, time.nanoseconds))))
+    }
+
+    /// Those that wait for an attempt to connect make it now.
+    func wakeWriters() { for writer in writers { writer.signal() } }
+
     // MARK: Readers
 
-    /// Waits for a read; nil when there comes no more.
-    func nextRead() -> (Ready<Read>, seen: UInt64)? {
+    /// Waits for reads: questions that are asked together, or one other read. Nil when there comes no more.
+    func nextReads() -> (reads: [Ready<Read>], seen: UInt64)? {
         while true {
-            let (read, seen, isOver) = state.withLock { state in
-                (state.reads.popFirst(), state.schedule.finishedCount, state.isOver)
+            let (reads, seen, isOver) = state.withLock { state in
+                var reads = state.reads.popFirst().map { [$0] } ?? []
+                if case .question? = reads.first?.value {
+                    while reads.count < options.readsAtOnce, case .question? = state.reads.first?.value {
+                        reads.append(state.reads.removeFirst())
+                    }
+                }
+                return (reads, state.schedule.finishedCount, state.isOver)
             }
-            if let read { return (read, seen) }
+            if !reads.isEmpty { return (reads, seen) }
             if isOver { return nil }
             reader.wait()
         }
@@ -346,8 +357,9 @@ final class Engine: Sendable {
     }
 
     private func wakeAll() {
-        for writer in writers { writer.signal() }
+        wakeWriters()
         for _ in 0..<options.readers { reader.signal() }
+        maintenance.signal()
     }
 
     /// Whether the journal is still open: a thread more keeps it from its end.
@@ -385,11 +397,4 @@ final class Engine: Sendable {
             if hasEnded { continuation.resume() }
         }
     }
-}
-
-/// About how many sessions the database has: counted now and then, and followed in between as far as this process makes and
-/// removes them.
-struct SessionCount {
-    /// Nil as long as it was not counted.
-    var count: Int?
 }

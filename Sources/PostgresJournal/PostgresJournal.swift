@@ -29,13 +29,16 @@ public final class PostgresJournal: SharedJournal {
     ///   - connections: how many connections write; as many others read.
     ///   - listenDatabase: where news of other servers are heard, for which a connection must not go through a pooler that gives
     ///     each transaction to another of the database's processes; nil for `database`.
+    ///   - failoverLosesNothing: the operator's word that a standby that takes over has all that was committed: sessions keep
+    ///     their epochs then.
     ///   - sessionLimit: about how many sessions are kept; one more is refused.
     /// - Throws: `JournalOpenError` if `database` is no such text, or if a newer version of this program made the schema.
     public static func open(
-        database: String, schema: String = "mvi", connections: Int = 2, listenDatabase: String? = nil, logger: Logger,
-        sessionLimit: Int = .max
+        database: String, schema: String = "mvi", connections: Int = 2, listenDatabase: String? = nil,
+        failoverLosesNothing: Bool = false, logger: Logger, sessionLimit: Int = .max
     ) async throws(JournalOpenError) -> PostgresJournal {
         var options = PostgresOptions()
+        options.failoverLosesNothing = failoverLosesNothing
         (options.schema, options.sessionLimit, options.listenDatabase) = (schema, sessionLimit, listenDatabase)
         (options.writers, options.readers) = (max(1, connections), max(1, connections))
         return try await open(database: database, logger: logger, options: options)
@@ -45,9 +48,7 @@ public final class PostgresJournal: SharedJournal {
         database: String, logger: Logger, options: PostgresOptions
     ) async throws(JournalOpenError) -> PostgresJournal {
         guard let target = ConnectionTarget(database, applicationName: "mvi-server") else {
-            // Not the text itself: there may be a password in it.
-            throw JournalOpenError(
-                "The journal's database is not named as libpq takes it, such as postgres://user@host:5432/name.")
+            throw .noText
         }
         guard
             let listen = ConnectionTarget(
@@ -58,20 +59,9 @@ public final class PostgresJournal: SharedJournal {
             )
         }
         guard let engine = Engine(target, listen: listen, options: options, logger: logger) else { throw .noThread }
-        // The first one makes the schema; the last one is for what is about nodes.
-        for index in 0...options.writers {
-            let opened: Result<Void, JournalOpenError> = await awaitResult { done in
-                engine.threadStarted()
-                let thread = SystemThread { WriteLane(engine, index: index).run(opened: done) }
-                if let thread { return thread.detach() }
-                engine.threadEnded()
-                done(.failure(.noThread))
-            }
-            do { try opened.get() } catch {
-                engine.close()
-                throw error
-            }
-        }
+        // The schema first, then who uses it.
+        try await start(engine) { Maintenance(engine).run(opened: $0) }
+        for index in engine.lanes { try await start(engine) { WriteLane(engine, index: index).run(opened: $0) } }
         for _ in 0..<options.readers {
             engine.threadStarted()
             let thread = SystemThread { Reader(engine).run() }
@@ -85,17 +75,70 @@ public final class PostgresJournal: SharedJournal {
         return PostgresJournal(engine)
     }
 
+    /// Makes the journal's schema, or brings it up to date, as a user that may: servers can run as one that may not. Blocks until
+    /// it is done, for as long as transactions of others are in the way.
+    ///
+    /// - Parameter role: who may use the journal from then on; nil for nobody else.
+    /// - Throws: `JournalOpenError` if a newer program made the schema; `StoreError` if the database refuses.
+    public static func migrate(database: String, schema: String = "mvi", grantingTo role: String? = nil) throws {
+        guard let target = ConnectionTarget(database, applicationName: "mvi-server migrate") else {
+            throw JournalOpenError.noText
+        }
+        var options = PostgresOptions()
+        options.schema = schema
+        let migrator = Migrator(target, options)
+        do {
+            try migrator.finish()
+            if let role { try migrator.grant(to: role) }
+        } catch let error as JournalOpenError {
+            throw error
+        } catch {
+            throw StoreError(error, at: "\(target.description), schema \(schema)")
+        }
+    }
+
+    /// Starts a thread, and waits until it says that it has begun.
+    private static func start(
+        _ engine: Engine, _ run: @escaping @Sendable (_ opened: (Result<Void, JournalOpenError>) -> Void) -> Void
+    ) async throws(JournalOpenError) {
+        let opened: Result<Void, JournalOpenError> = await awaitResult { done in
+            engine.threadStarted()
+            let thread = SystemThread { run(done) }
+            if let thread { return thread.detach() }
+            engine.threadEnded()
+            done(.failure(.noThread))
+        }
+        do { try opened.get() } catch {
+            engine.close()
+            throw error
+        }
+    }
+
     // MARK: Writing
 
     public func create(
         _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
+    ) {
+        create(session, credential, nil, done)
+    }
+
+    public func create(
+        _ session: SessionRecord, credential: StoredCredential?, of generation: [UInt8],
+        done: @escaping Done<SessionKey>
+    ) {
+        create(session, credential, generation, done)
+    }
+
+    private func create(
+        _ session: SessionRecord, _ credential: StoredCredential?, _ generation: [UInt8]?,
+        _ done: @escaping Done<SessionKey>
     ) {
         if session.tokenHash == credential?.token { return engine.refuse(.sessionExists, done) }
         let tokens = [session.tokenHash] + (credential.map { [$0.token] } ?? [])
         var keys = tokens.map { ChainKey.token($0) } + [.id(session.id)]
         if session.isShared, let subject = session.subject { keys.append(.shared(SubjectBytes(subject))) }
         guard engine.hasRoom(for: session) else { return engine.refuse(.tooManyKept, done) }
-        let statement = engine.statements.create(session, credential)
+        let statement = engine.statements.create(session, credential, of: generation)
         let write = Write(
             work: .statement(statement) { [engine] rows, news in
                 let result = try Statements.creation(rows)
@@ -186,7 +229,7 @@ public final class PostgresJournal: SharedJournal {
     // MARK: Reading
 
     public func secret(done: @escaping Done<JournalSecret>) {
-        engine.read([], .keys, done) { [engine] reader, _ in
+        engine.read(.keys, done) { [engine] reader in
             reader.attempt([PostgresStatement(engine.statements.secret)]) { results in
                 guard let rows = results.first else { throw StoreError(.unavailable, "The journal's secret is gone.") }
                 return try JournalSecret(rows)
@@ -205,15 +248,14 @@ public final class PostgresJournal: SharedJournal {
     public func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
     ) {
-        engine.read([.session(session)], .keys, of: session, done) { [engine] reader, _ in
-            reader.attempt([SessionReads.stores(engine.statements, features, of: session, named: token)]) { results in
-                try results.first?.map { try $0.store() } ?? []
-            }
+        let question = StoresQuestion(features: features, session: session, token: token)
+        engine.ask(.stores(question), after: [.session(session)], of: session, done) { answer in
+            try answer.rows.map { try $0.store() }
         }
     }
 
     public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
-        engine.read([], .all, done) { [engine] reader, _ in
+        engine.read(.all, done) { [engine] reader in
             reader.attempt([SessionReads.find(engine.statements, query, limit: limit)]) { results in
                 // One whose row is damaged is passed over.
                 results.first?.rows.compactMap { try? $0.sessionRecord() } ?? []
@@ -224,7 +266,7 @@ public final class PostgresJournal: SharedJournal {
     public func list(
         of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
     ) {
-        engine.read([], .all, done) { [engine] reader, _ in
+        engine.read(.all, done) { [engine] reader in
             let list = SessionReads.list(engine.statements, of: subject, before: before, limit: limit)
             // One whose row is damaged is passed over.
             return reader.attempt([list]) { results in results.first?.rows.compactMap { try? $0.overview() } ?? [] }
@@ -232,7 +274,7 @@ public final class PostgresJournal: SharedJournal {
     }
 
     public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
-        engine.read([], .all, done) { [engine] reader, _ in
+        engine.read(.all, done) { [engine] reader in
             reader.attempt([SessionReads.alarms(engine.statements, after: after, limit: limit)]) { results in
                 try results.first?.map { row in
                     Alarm(token: try row.token(2), session: try row.key(1), due: try row.time(0))
@@ -242,9 +284,9 @@ public final class PostgresJournal: SharedJournal {
     }
 
     public func export(_ id: String, done: @escaping Done<SessionExport?>) {
-        engine.read([], .all, done) { [engine] reader, _ in
-            let reads = SessionReads(engine.statements, .id(id), .export)
-            return reader.attempt(reads.statements) { results in try reads.results(results).export() }
+        engine.read(.all, done) { [engine] reader in
+            let reads = SessionReads(engine.statements, export: id)
+            return reader.attempt(reads.statements) { results in try reads.results(results).first?.export() }
         }
     }
 
@@ -272,6 +314,9 @@ public final class PostgresJournal: SharedJournal {
 }
 
 extension JournalOpenError {
+    /// Not the text itself: there may be a password in it.
+    fileprivate static let noText = JournalOpenError(
+        "The journal's database is not named as libpq takes it, such as postgres://user@host:5432/name.")
     fileprivate static let noThread = JournalOpenError(
         "The journal cannot be opened: the system gave no thread for it.")
 }

@@ -25,8 +25,8 @@ public struct PostgresJournalDatabase: JournalMaintenance {
     }
 
     public func export(_ id: String) throws(StoreError) -> SessionExport? {
-        let reads = SessionReads(sql, .id(id), .export)
-        return try read(reads.statements) { results in try reads.results(results).export() }
+        let reads = SessionReads(sql, export: id)
+        return try read(reads.statements) { results in try reads.results(results).first?.export() }
     }
 
     public func rotateKey(now: Duration, tokenLife: Duration) throws(StoreError) {

@@ -13,6 +13,8 @@ struct PostgresOptions: Sendable {
     var completionThreads = 2
     /// How many appends one transaction takes at most.
     var groupItems = 256
+    /// How many questions one transaction asks at most.
+    var readsAtOnce = 128
     /// How many bytes of states, views, labels and the like one transaction takes at most, beyond its first append.
     var groupBytes = 1 << 20
     /// How many requests may wait, and how many bytes of them.
@@ -24,10 +26,16 @@ struct PostgresOptions: Sendable {
     /// How long a connection may take to be made.
     var connectTime: Duration = .seconds(5)
     /// How long a transaction may take, from its first byte to the answer to its commit.
-    var transactionTime: Duration = .seconds(15)
-    /// How long the database waits for a row that another transaction holds, and runs one statement.
+    var transactionTime: Duration = .seconds(5)
+    /// How long a transaction with several writes waits for a row that another transaction holds. What it did not get waits by
+    /// itself afterwards.
+    var groupLockTime: Duration = .milliseconds(250)
+    /// How long a write waits for such a row altogether.
     var lockTime: Duration = .seconds(4)
+    /// How long the database runs one statement.
     var statementTime: Duration = .seconds(10)
+    /// How long a transaction that reads may take.
+    var readTime: Duration = .seconds(15)
     /// After how long the database ends a transaction whose client does not go on.
     var idleTransactionTime: Duration = .seconds(5)
     /// How often an idle connection shows that the database can be written.
@@ -43,12 +51,14 @@ struct PostgresOptions: Sendable {
     var pollInterval: Duration = .seconds(3)
     /// How often partitions are made and dropped.
     var maintenanceInterval: Duration = .seconds(600)
-    /// How many eras receipts are kept beyond the one in which they were made.
-    var receiptEras = 3
+    /// How many eras receipts are kept beyond the one in which they were made: a day, which is as long as any is good.
+    var receiptEras = 1
     /// How long labels stay after their time.
     var labelGrace: Duration = .seconds(24 * 3_600)
     /// A transaction that is older keeps rows from being cleaned up, and is logged.
     var oldTransaction: Duration = .seconds(300)
+    /// Whether the operator says that a standby that takes over has all that was committed: see `--lossless-failover`.
+    var failoverLosesNothing = false
     /// How many sessions are kept.
     var sessionLimit = Int.max
     /// How the database's schema came to be.

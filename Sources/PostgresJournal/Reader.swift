@@ -3,7 +3,7 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// A thread that reads, with a connection of its own. Any reader takes any read.
+/// A thread that reads, with a connection of its own. Any reader takes any read; meanwhile the next ones gather.
 final class Reader {
     private let engine: Engine
     private var connection: PostgresConnection?
@@ -12,13 +12,33 @@ final class Reader {
 
     /// The thread's life.
     func run() {
-        while let ((id, read), seen) = engine.nextRead() {
-            read.run(self, seen)
-            engine.finish([id], reads: 1)
+        while let (reads, seen) = engine.nextReads() {
+            if case .alone(let read)? = reads.first?.value { read(self) } else { answer(reads.map(\.value), seen) }
+            engine.finish(reads.map(\.id), reads: reads.count)
         }
         connection = nil
         engine.threadEnded()
     }
+
+    // MARK: Questions
+
+    /// Asks all in one transaction, those of a kind by one statement; if that fails, each by itself.
+    private func answer(_ reads: [Read], _ seen: UInt64) {
+        var asked: [Question] = []
+        for case .question(let question, _) in reads { asked.append(question) }
+        let questions = Questions(asked, engine.statements)
+        let answers = attempt(questions.statements) { results in try questions.answers(results) }
+        if case .failure(let error) = answers, error.code != .unavailable || connection != nil, reads.count > 1 {
+            for read in reads { answer([read], seen) }
+            return
+        }
+        for (place, read) in reads.enumerated() {
+            guard case .question(_, let done) = read else { continue }
+            done(answers.map { $0[place] }, seen)
+        }
+    }
+
+    // MARK: Transactions
 
     /// Reads in one transaction: its statements see one moment.
     func attempt<Value>(
@@ -26,7 +46,7 @@ final class Reader {
     ) -> Result<Value, StoreError> {
         let isNew = connection == nil
         do { return .success(try read(statements, body)) } catch {
-            // A connection that waited may be closed long ago.
+            // A connection that waited may be closed long ago, and the database may have become another one behind it.
             if !isNew, connection == nil, let again = try? read(statements, body) { return .success(again) }
             return .failure(StoreError(error, at: engine.place))
         }
@@ -36,27 +56,23 @@ final class Reader {
         _ statements: [PostgresStatement], _ body: (ArraySlice<PostgresRows>) throws -> Value
     ) throws -> Value {
         let options = engine.options
-        if connection == nil {
-            connection = try PostgresConnection(engine.target, deadline: .now + options.connectTime)
-            engine.count { $0.connections += 1 }
-        }
-        guard let connection else { preconditionFailure("a connection that was made is there") }
+        let connection = try connection ?? open()
         let begin = [
             PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"),
             PostgresStatement(
-                engine.statements.limits,
+                engine.statements.readGuard,
                 [
                     .milliseconds(options.statementTime), .milliseconds(options.lockTime),
-                    .milliseconds(options.idleTransactionTime), .milliseconds(options.transactionTime),
+                    .milliseconds(options.idleTransactionTime), .milliseconds(options.readTime),
                 ]),
         ]
         let results: [PostgresRows]
         do throws(PipelineFailure) {
             results = try connection.run(
-                begin + statements + [PostgresStatement("COMMIT")], deadline: .now + options.transactionTime
+                begin + statements + [PostgresStatement("COMMIT")], deadline: .now + options.readTime
             ).rows
         } catch {
-            if error.error.extent == .connection {
+            if error.error.isOfDatabase {
                 self.connection = nil
                 engine.count { $0.connectionsLost += 1 }
             } else if (try? connection.run([PostgresStatement("ROLLBACK")], deadline: .now + options.lockTime)) == nil {
@@ -65,5 +81,82 @@ final class Reader {
             throw error
         }
         return try body(results[begin.count..<(results.count - 1)])
+    }
+
+    /// Connects, and notes whether the database is another one than before: readers come to a new primary before writers do.
+    private func open() throws -> PostgresConnection {
+        let options = engine.options
+        let made = try PostgresConnection(engine.target, deadline: .now + options.connectTime)
+        engine.count { $0.connections += 1 }
+        try DatabaseSetup(made, engine: engine, deadline: .now + options.transactionTime).prepare()
+        connection = made
+        return made
+    }
+}
+
+/// Questions that are asked together.
+private struct Questions {
+    private enum Part {
+        case marks([Int])
+        case known([Int])
+        case stores([Int])
+        case sessions([Int], SessionReads)
+    }
+
+    let statements: [PostgresStatement]
+    private let parts: [Part]
+    private let count: Int
+
+    init(_ questions: [Question], _ sql: Statements) {
+        var marks: [(Int, [SessionKey])] = []
+        var known: [(Int, [TokenHash])] = []
+        var stores: [(Int, StoresQuestion)] = []
+        var tokens: [(Int, TokenHash)] = []
+        var news: [(Int, (session: SessionKey, number: UInt64))] = []
+        for (place, question) in questions.enumerated() {
+            switch question {
+            case .marks(let sessions): marks.append((place, sessions))
+            case .known(let hashes): known.append((place, hashes))
+            case .stores(let asked): stores.append((place, asked))
+            case .token(let token): tokens.append((place, token))
+            case .news(let session, let since): news.append((place, (session, since)))
+            }
+        }
+        var parts: [(Part, [PostgresStatement])] = []
+        if !marks.isEmpty { parts.append((.marks(marks.map(\.0)), [sql.marks(marks.map(\.1))])) }
+        if !known.isEmpty { parts.append((.known(known.map(\.0)), [sql.known(known.map(\.1))])) }
+        if !stores.isEmpty {
+            parts.append((.stores(stores.map(\.0)), [SessionReads.stores(sql, stores.map(\.1))]))
+        }
+        for (places, reads) in [
+            (tokens.map(\.0), SessionReads(sql, tokens: tokens.map(\.1))),
+            (news.map(\.0), SessionReads(sql, since: news.map(\.1))),
+        ] where !places.isEmpty { parts.append((.sessions(places, reads), reads.statements)) }
+        self.parts = parts.map(\.0)
+        statements = parts.flatMap(\.1)
+        count = questions.count
+    }
+
+    /// The answers in the questions' order.
+    func answers(_ results: ArraySlice<PostgresRows>) throws -> [Answer] {
+        var answers = [Answer](repeating: Answer(), count: count)
+        var rest = results
+        for part in parts {
+            switch part {
+            case .marks(let places), .known(let places), .stores(let places):
+                for row in rest.popFirst()?.rows ?? [] {
+                    let place = Int(try row.int8(row.count - 1))
+                    guard places.indices.contains(place) else {
+                        throw StoreError.unexpected("place \(place)", "a question")
+                    }
+                    answers[places[place]].rows.append(row)
+                }
+            case .sessions(let places, let reads):
+                let taken = rest.prefix(reads.statements.count)
+                rest = rest.dropFirst(taken.count)
+                for (place, results) in zip(places, try reads.results(taken)) { answers[place].session = results }
+            }
+        }
+        return answers
     }
 }

@@ -3,11 +3,14 @@ import PostgreSQL
 
 extension StoreError {
     static let inDoubt = StoreError(
-        .unavailable,
+        .inDoubt,
         "The connection to the journal's database was lost while this session was written; what is kept of it is not known yet."
     )
     static let tooMuchWaits = StoreError(
         .unavailable, "Too much waits for the journal already; its database does not keep up.")
+    static let otherGeneration = StoreError(
+        .contended, "The journal's database went another way, and sessions that are not kept have other epochs.",
+        retryAfter: .seconds(3))
     static let tooManyReads = StoreError(
         .unavailable, "Too many sessions are being loaded; the journal's database does not keep up.")
 
@@ -27,7 +30,7 @@ extension StoreError {
         return switch (error.state, error.stateClass) {
         case ("53100", _): "\(journal) has no room: \(error). Free some space on the database's disk."
         case ("53300", _): "\(journal) has no connection to give: \(error)."
-        case ("25006", _): "\(journal) may not be written: \(error). Is it a standby?"
+        case ("25006", _), ("55000", _): "\(journal) may not be written: \(error). Is it a standby?"
         case ("42501", _), (_, "28"): "\(journal) refuses the user: \(error)."
         case (_, "21"), (_, "22"), (_, "23"), (_, "54"): "The journal cannot keep this: \(error)."
         default: "\(journal) cannot be used: \(error)\(advice(error.message))"
@@ -60,20 +63,27 @@ extension StoreError {
 extension PostgresError {
     var storeCode: StoreError.Code {
         if state == "53100" { return .full }
+        // Another transaction made the same row: in a restore, for example, which is under way.
+        if state == "23505" { return .unavailable }
         return ["21", "22", "23", "54"].contains(stateClass) ? .invalid : .unavailable
     }
 
     /// Whether the database as a whole refuses, so that no other write would fare better on this connection.
     var isOfDatabase: Bool {
         if extent == .connection || state == "22012" { return true }
+        // A standby, which knows no place in the log of its own.
+        if state == "55000" { return true }
         if state == "57014" { return false }
         // Resources, an operator's orders, the system, connections, read-only, authorisation, a database that is gone, a
         // schema that is gone.
         return ["53", "57", "58", "08", "25", "28", "3D", "42"].contains(stateClass)
     }
 
-    /// Whether another try may succeed: a deadlock, a serialisation failure, a row that another transaction has just made.
-    var isWorthAnotherTry: Bool { ["40P01", "40001", "23505", "55P03"].contains(state) }
+    /// Whether another try may succeed at once: a deadlock, a serialisation failure, a row that another transaction has just made.
+    var isWorthAnotherTry: Bool { ["40P01", "40001", "23505"].contains(state) }
+
+    /// Another transaction holds a row or a lock for longer than it was waited for.
+    var isOfLock: Bool { state == "55P03" }
 
     /// No partition for a row: 23514 is what a failed check says, and the tables' own checks hold for all that is written.
     var lacksPartition: Bool { state == "23514" }

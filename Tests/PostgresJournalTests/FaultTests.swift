@@ -93,6 +93,52 @@ import Testing
         await journal.close()
     }
 
+    @Test func `what waits for one row waits alone, and is kept when the row is free`() async throws {
+        let schema = try await TestSchema()
+        let journal = try await schema.journal { ($0.writers, $0.lockTime) = (1, .seconds(600)) }
+        let (held, free) = (try await journal.newSession(), try await journal.newSession())
+        let target = try #require(ConnectionTarget(schema.cluster.url(user: "mvi"), applicationName: "holder"))
+        let holder = try PostgresConnection(target, deadline: .now + .seconds(30))
+        _ = try holder.run(
+            [
+                PostgresStatement("BEGIN"),
+                PostgresStatement(
+                    "SELECT FROM \(schema.name).heads WHERE key = $1 FOR UPDATE", [.int8(held.key.number)]),
+            ], deadline: .now + .seconds(30))
+        async let waiting = journal.append(held.turn())
+        async let change = awaitResult {
+            journal.change(
+                CredentialChange(session: held.key, expecting: nil, subject: nil), done: $0)
+        }
+        var head = SessionHead.empty
+        for count in 0..<50 {
+            let turn = free.turn(after: head, state: "\(count)")
+            #expect(await journal.append(turn).isCommitted)
+            head = turn.head
+        }
+        _ = try holder.run([PostgresStatement("ROLLBACK")], deadline: .now + .seconds(30))
+        #expect(await waiting.isCommitted)
+        #expect((try? await change.get()) != nil)
+        await journal.close()
+    }
+
+    @Test func `a row that stays locked is said to be, and nothing of the write is kept`() async throws {
+        let schema = try await TestSchema()
+        let journal = try await schema.journal { $0.lockTime = .milliseconds(300) }
+        let held = try await journal.newSession()
+        let target = try #require(ConnectionTarget(schema.cluster.url(user: "mvi"), applicationName: "holder"))
+        let holder = try PostgresConnection(target, deadline: .now + .seconds(30))
+        _ = try holder.run(
+            [PostgresStatement("BEGIN"), PostgresStatement("SELECT FROM \(schema.name).heads FOR UPDATE")],
+            deadline: .now + .seconds(30))
+        let result = await journal.append(held.turn())
+        #expect(result.failure == .unavailable)
+        _ = try holder.run([PostgresStatement("ROLLBACK")], deadline: .now + .seconds(30))
+        #expect(try await journal.news(held)?.head == .empty)
+        #expect(await journal.append(held.turn()).isCommitted)
+        await journal.close()
+    }
+
     @Test func `no acknowledged append is lost or doubled while the server crashes and starts again`() async throws {
         let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal()
@@ -117,10 +163,8 @@ import Testing
         #expect(await journal.append(turn).isCommitted)
         try await schema.cluster.stop("fast")
         let next = session.turn(after: turn.head, state: "2")
-        var result = await journal.append(next)
-        // The first one finds out: what it sent may have arrived.
-        if result.isUnknown { result = await journal.append(next) }
-        #expect(result.failure == .unavailable)
+        // It is looked at before anything is sent: nothing of the append may have arrived.
+        #expect(await journal.append(next).failure == .unavailable)
         try await journal.waitForTrouble(true)
         #expect(journal.trouble?.code == .unavailable)
         await #expect(throws: StoreError.self) { try await journal.news(session) }

@@ -66,4 +66,110 @@ import Testing
         }
         #expect(error?.description.contains("this one knows 1") == true)
     }
+
+    @Test
+    func
+        `a program that does not know an additive migration goes on with the schema, and one that lacks another does not`()
+        async throws
+    {
+        let schema = try await TestSchema()
+        let known = Schema.migrations
+        let added = Schema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN more text;", isAdditive: true)
+        await (try await schema.journal { $0.migrations = known + [added] }).close()
+        let older = try await schema.journal()
+        #expect(older.trouble == nil)
+        #expect(await older.append(try await older.newSession().turn()).isCommitted)
+        await older.close()
+        let other = Schema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN most text;")
+        await (try await schema.journal { $0.migrations = known + [added, other] }).close()
+        await #expect(throws: JournalOpenError.self) { _ = try await schema.journal() }
+    }
+
+    @Test func `a migration waits for a transaction in its way without keeping others from appending`() async throws {
+        let schema = try await TestSchema()
+        let old = try await schema.journal()
+        let turn = try await old.newSession().turn()
+        #expect(await old.append(turn).isCommitted)
+        let target = try #require(ConnectionTarget(schema.cluster.url(user: "mvi"), applicationName: "report"))
+        let report = try PostgresConnection(target, deadline: .now + .seconds(30))
+        _ = try report.run(
+            [
+                PostgresStatement("BEGIN ISOLATION LEVEL REPEATABLE READ"),
+                PostgresStatement("SELECT count(*) FROM \(schema.name).heads"),
+            ], deadline: .now + .seconds(30))
+        let index = (name: "heads_by_seen", definition: "ON @.heads (seen) WHERE seen < 0")
+        let next = Schema.Migration(
+            sql: "ALTER TABLE @.heads ADD COLUMN more integer;", indexes: [index], isAdditive: true)
+        let newer = try await schema.journal { $0.migrations = Schema.migrations + [next] }
+        #expect(newer.trouble != nil)
+        var head = turn.head
+        for count in 1...20 {
+            let next = TestSession(key: turn.session, record: TestSession.record()).turn(after: head, state: "\(count)")
+            #expect(await old.append(next).isCommitted)
+            head = next.head
+        }
+        _ = try report.run([PostgresStatement("COMMIT")], deadline: .now + .seconds(30))
+        try await newer.waitForTrouble(false)
+        #expect(
+            try await schema.number(
+                "SELECT count(*) FROM pg_index WHERE indisvalid AND indexrelid = to_regclass('@.heads_by_seen')") == 1)
+        #expect(await old.append(try await old.newSession().turn()).isCommitted)
+        await newer.close()
+        await old.close()
+    }
+
+    @Test func `a role that owns nothing runs a server, and says what to do about an older schema`() async throws {
+        let schema = try await TestSchema(in: Cluster.make())
+        try await schema.run("CREATE ROLE runner LOGIN")
+        var options = PostgresOptions()
+        options.schema = schema.name
+        let target = try #require(ConnectionTarget(schema.cluster.url(user: "mvi"), applicationName: "migrate"))
+        let migrator = Migrator(target, options)
+        #expect(try migrator.migrate())
+        try migrator.grant(to: "runner")
+        try await schema.run("DELETE FROM @.eras")
+        try await schema.run(
+            """
+            DO $$ DECLARE name text; BEGIN
+                FOR name IN SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent IN
+                    ('@.labels'::regclass, '@.receipts'::regclass)
+                LOOP EXECUTE 'DROP TABLE ' || name; END LOOP;
+            END $$
+            """)
+        let journal = try await schema.journal(user: "runner")
+        #expect(journal.trouble == nil)
+        #expect(await journal.append(try await journal.newSession().turn(labels: ["a"])).isCommitted)
+        #expect(try await schema.number("SELECT count(*) FROM @.eras") == 3)
+        await journal.close()
+        let added = Schema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN more text;")
+        let newer = try await schema.journal(user: "runner") { $0.migrations = Schema.migrations + [added] }
+        #expect(newer.trouble != nil)
+        await newer.close()
+        let error = #expect(throws: StoreError.self) {
+            options.migrations.append(added)
+            let user = try #require(ConnectionTarget(schema.cluster.url(user: "runner"), applicationName: "migrate"))
+            _ = try Migrator(user, options).migrate()
+        }
+        #expect(error?.detail.contains("mvi-server migrate") == true)
+    }
+
+    @Test func `a schema that is dropped under a running server is made anew`() async throws {
+        let schema = try await TestSchema(in: Cluster.make())
+        let journal = try await schema.journal()
+        let (token, turn) = (TestSession.record().tokenHash, try await journal.newSession().turn())
+        #expect(await journal.append(turn).isCommitted)
+        try await schema.run("DROP SCHEMA @ CASCADE")
+        _ = await journal.append(turn)
+        try await journal.waitForTrouble(false)
+        _ = token
+        var (isKept, tries) = (false, 0)
+        while !isKept, tries < 2_000 {
+            tries += 1
+            if let session = try? await journal.newSession() {
+                isKept = await journal.append(session.turn()).isCommitted
+            }
+        }
+        #expect(isKept)
+        await journal.close()
+    }
 }

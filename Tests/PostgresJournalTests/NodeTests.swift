@@ -52,6 +52,52 @@ import Testing
         await other.close()
     }
 
+    @Test func `a database that becomes another one behind an open connection is noticed by the next transaction`()
+        async throws
+    {
+        let schema = try await TestSchema()
+        let journal = try await schema.journal { ($0.writers, $0.readers) = (1, 1) }
+        let turn = try await journal.newSession().turn()
+        #expect(await journal.append(turn).isCommitted)
+        let session = TestSession(key: turn.session, record: TestSession.record())
+        let before = try #require(try await journal.news(session))
+        let node = NodeRecord(id: .random(), address: "a")
+        try await awaitResult { journal.join(node, done: $0) }.get()
+        let secret = try await awaitResult { journal.secret(done: $0) }.get()
+        try await schema.run("UPDATE @.meta SET place = 'restored'")
+        let mark = try await awaitResult { journal.marks(of: [turn.session], done: $0) }.get()[turn.session]
+        #expect(mark?.epoch == "" && mark?.head == turn.head)
+        let after = try #require(try await journal.news(session))
+        #expect(after.record.epoch != before.record.epoch && after.head == before.head)
+        #expect(try await awaitResult { journal.renew(node, done: $0) }.get() == nil)
+        // What follows from the secret's generation is another log's name.
+        let old = TestSession.record()
+        let refused = await awaitResult { journal.create(old, credential: nil, of: secret.generation, done: $0) }
+        #expect(throws: StoreError.self) { try refused.get() }
+        let present = try await awaitResult { journal.secret(done: $0) }.get()
+        #expect(present.generation != secret.generation)
+        _ = try await awaitResult { journal.create(old, credential: nil, of: present.generation, done: $0) }.get()
+        await journal.close()
+    }
+
+    @Test func `a failover costs no epoch where the operator says that it loses nothing, and a restore does`()
+        async throws
+    {
+        let schema = try await TestSchema()
+        let journal = try await schema.journal { $0.failoverLosesNothing = true }
+        let turn = try await journal.newSession().turn()
+        #expect(await journal.append(turn).isCommitted)
+        let session = TestSession(key: turn.session, record: TestSession.record())
+        let before = try #require(try await journal.news(session)).record.epoch
+        try await schema.run("UPDATE @.meta SET place = regexp_replace(place, '/[^/]*/', '/00000000/')")
+        #expect(try await journal.news(session)?.record.epoch == before)
+        #expect(try await schema.number("SELECT past::bigint FROM @.meta") == 0)
+        try await schema.run("UPDATE @.meta SET place = regexp_replace(place, '^[^/]*', '1')")
+        #expect(try await journal.news(session)?.record.epoch != before)
+        #expect(try await schema.number("SELECT past::bigint FROM @.meta") == 1)
+        await journal.close()
+    }
+
     @Test func `renewals and streams do not wait while a session's row is held`() async throws {
         let schema = try await TestSchema()
         let journal = try await schema.journal { $0.writers = 1 }
@@ -68,7 +114,7 @@ import Testing
         // It waits until the row is free, or for the journal's four seconds.
         async let appended = journal.append(held.turn())
         let start = ContinuousClock.now
-        #expect(try await awaitResult { journal.renew(node, done: $0) }.get()?.count == 1)
+        #expect(try await awaitResult { journal.renew(node, done: $0) }.get()?.nodes.count == 1)
         #expect(try await awaitResult { journal.noteStreams(1, of: held.key, on: node.id, limit: 1, done: $0) }.get())
         #expect(ContinuousClock.now - start < .seconds(3))
         _ = try holder.run([PostgresStatement("ROLLBACK")], deadline: .now + .seconds(30))

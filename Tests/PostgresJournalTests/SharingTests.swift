@@ -80,7 +80,7 @@ import Testing
     @Test func `a server that is older than the schema says so and does not start`() async throws {
         let schema = try await TestSchema()
         await (try await schema.journal()).close()
-        try await schema.run("UPDATE @.meta SET version = 99")
+        try await schema.run("UPDATE @.meta SET version = 99, minimum = 99")
         let error = await #expect(throws: JournalOpenError.self) { _ = try await schema.journal() }
         #expect(error?.description.contains("its schema is 99, this one knows \(Schema.migrations.count)") == true)
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 99)

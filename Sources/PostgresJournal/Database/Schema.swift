@@ -1,9 +1,28 @@
 /// The database's own schema, in the order in which it grew.
 ///
-/// A migration that was ever released is never changed: another one is added. `@` stands for the schema's name.
+/// What a migration that was ever released leads to never changes: another one is added. `@` stands for the schema's name as
+/// an identifier, `#` for the same name as a text.
 enum Schema {
+    /// A step from one version to the next.
+    struct Migration: Sendable {
+        /// Made in one transaction, with short waits for locks: others append meanwhile.
+        let sql: String
+        /// Indexes that are made beside others' writes, after `sql`, however long that takes: names and what follows
+        /// `CREATE INDEX CONCURRENTLY name`.
+        var indexes: [(name: String, definition: String)] = []
+        /// Whether programs that do not know it can go on with the schema: it adds what they do not touch.
+        var isAdditive = false
+    }
+
     /// Their number is the `version` of a database to which all of them were applied.
-    static let migrations = [first, second, third, fourth]
+    static let migrations = [
+        Migration(sql: first), second, Migration(sql: third), Migration(sql: fourth), fifth,
+    ]
+
+    /// How many migrations a program has to know at least to use a schema to which all of these were applied.
+    static func minimum(of migrations: [Migration]) -> Int {
+        (migrations.lastIndex { !$0.isAdditive } ?? -1) + 1
+    }
 
     /// How long an era is, in seconds: labels and receipts of one era lie in partitions of their own.
     static let eraSeconds = 86_400
@@ -167,36 +186,37 @@ enum Schema {
     /// Nodes that share the database: who owns a session, who is there, and who looks after what.
     ///
     /// Owners change seldom, so they may have an index; only sessions that have one are in it.
-    private static let second = """
-        ALTER TABLE @.heads
-            ADD COLUMN owner bigint,            -- a node; NULL: any node may append
-            ADD COLUMN fence_number bigint,     -- see SessionOwner
-            ADD COLUMN fence_nonce bigint,
-            ADD COLUMN working bytea,           -- stores whose work runs, see WorkingStores
-            ADD COLUMN access_changes bigint NOT NULL DEFAULT 0;
-        CREATE INDEX heads_by_owner ON @.heads (owner) WHERE owner IS NOT NULL;
+    private static let second = Migration(
+        sql: """
+            ALTER TABLE @.heads
+                ADD COLUMN owner bigint,            -- a node; NULL: any node may append
+                ADD COLUMN fence_number bigint,     -- see SessionOwner
+                ADD COLUMN fence_nonce bigint,
+                ADD COLUMN working bytea,           -- stores whose work runs, see WorkingStores
+                ADD COLUMN access_changes bigint NOT NULL DEFAULT 0;
 
-        CREATE TABLE @.nodes (
-            id bigint PRIMARY KEY,
-            address bytea NOT NULL,
-            draining boolean NOT NULL,
-            renewals bigint NOT NULL,
-            seen timestamptz NOT NULL DEFAULT now()     -- for people to look at
-        ) WITH (fillfactor = 50);
+            CREATE TABLE @.nodes (
+                id bigint PRIMARY KEY,
+                address bytea NOT NULL,
+                draining boolean NOT NULL,
+                renewals bigint NOT NULL,
+                seen timestamptz NOT NULL DEFAULT now()     -- for people to look at
+            ) WITH (fillfactor = 50);
 
-        -- Open streams; those of nodes that are gone do not count.
-        CREATE TABLE @.streams (
-            session bigint NOT NULL,
-            node bigint NOT NULL,
-            count integer NOT NULL CHECK (count > 0),
-            PRIMARY KEY (session, node)
-        ) WITH (fillfactor = 80);
-        CREATE INDEX streams_by_node ON @.streams (node);
+            -- Open streams; those of nodes that are gone do not count.
+            CREATE TABLE @.streams (
+                session bigint NOT NULL,
+                node bigint NOT NULL,
+                count integer NOT NULL CHECK (count > 0),
+                PRIMARY KEY (session, node)
+            ) WITH (fillfactor = 80);
+            CREATE INDEX streams_by_node ON @.streams (node);
 
-        -- Until when the node that fires a reminder is waited for.
-        ALTER TABLE @.reminders ADD COLUMN claimed_until timestamptz;
-        ALTER TABLE @.reminders SET (fillfactor = 80);
-        """
+            -- Until when the node that fires a reminder is waited for.
+            ALTER TABLE @.reminders ADD COLUMN claimed_until timestamptz;
+            ALTER TABLE @.reminders SET (fillfactor = 80);
+            """,
+        indexes: [("heads_by_owner", "ON @.heads (owner) WHERE owner IS NOT NULL")])
 
     /// A proof, with the key and the session's token hash, was enough to compute the credential that a sign-in led to. The
     /// column stays for nodes of older builds.
@@ -207,4 +227,52 @@ enum Schema {
         ALTER TABLE @.meta ADD COLUMN key_since bigint NOT NULL DEFAULT 0;
         CREATE TABLE @.former_keys (key bytea NOT NULL, until bigint NOT NULL);
         """
+
+    /// Makes and drops partitions for who may not alter the tables: nodes can have a role that owns nothing. And the lowest
+    /// version of a program that may use the schema.
+    private static let fifth = Migration(
+        sql: """
+            ALTER TABLE @.meta ADD COLUMN minimum integer NOT NULL DEFAULT 0;
+
+            ALTER TABLE @.eras
+                ADD COLUMN labels_until bigint,     -- the last expiry of its labels; NULL: not known yet
+                ADD COLUMN has_receipts boolean NOT NULL DEFAULT true;
+
+            -- Partitions of the present day and the next two. Attached afterwards, which keeps nobody from writing meanwhile.
+            CREATE FUNCTION @.make_eras() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+                SET search_path = pg_catalog, pg_temp AS $$
+            DECLARE
+                present integer := floor(extract(epoch FROM now()) / 86400);
+                new_era integer;
+                parent text;
+            BEGIN
+                PERFORM pg_advisory_xact_lock(hashtextextended('mvi eras ' || #, 0));
+                FOR new_era IN SELECT e FROM generate_series(present, present + 2) AS e
+                    WHERE e NOT IN (SELECT era FROM @.eras)
+                LOOP
+                    FOREACH parent IN ARRAY ARRAY['labels', 'receipts'] LOOP
+                        EXECUTE format('CREATE TABLE %I.%I (LIKE %I.%I INCLUDING ALL) WITH (fillfactor = 90)',
+                            #, parent || '_' || new_era, #, parent);
+                        EXECUTE format('ALTER TABLE %I.%I ATTACH PARTITION %I.%I FOR VALUES IN (%s)',
+                            #, parent, #, parent || '_' || new_era, new_era);
+                    END LOOP;
+                    INSERT INTO @.eras (era) VALUES (new_era);
+                END LOOP;
+            END $$;
+
+            -- Drops a past day's partition of a table. The caller bounds how long others wait for that.
+            CREATE FUNCTION @.drop_era(parent text, old integer) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+                SET search_path = pg_catalog, pg_temp AS $$
+            BEGIN
+                IF parent NOT IN ('labels', 'receipts') OR old >= floor(extract(epoch FROM now()) / 86400) THEN
+                    RAISE EXCEPTION '% has no past era %', parent, old;
+                END IF;
+                EXECUTE format('DROP TABLE IF EXISTS %I.%I', #, parent || '_' || old);
+                IF parent = 'labels' THEN
+                    DELETE FROM @.eras WHERE era = old;
+                ELSE
+                    UPDATE @.eras SET has_receipts = false WHERE era = old;
+                END IF;
+            END $$;
+            """, isAdditive: true)
 }

@@ -2,19 +2,21 @@ import MVI
 import PostgreSQL
 import SessionJournal
 
-/// By what a session is looked for.
-enum SessionName {
-    case token(TokenHash)
-    case key(SessionKey)
-    case id(String)
+/// Which stores of a session are asked for. If the session has another token, as after a restore, it has none of them.
+struct StoresQuestion: Sendable {
+    let features: [FeatureID]
+    let session: SessionKey
+    let token: TokenHash
 }
 
-/// The statements that read a session, and what their results are together.
+/// The statements that read sessions, and what their results are together.
 ///
-/// Each finds the session by itself, so that all are sent at once; they are of one moment.
+/// Each statement asks for all of the sessions and finds them by itself, so that all statements are sent at once; they are of
+/// one moment. The last column of each row says which of the sessions it is about.
 struct SessionReads {
     let statements: [PostgresStatement]
     private let parts: [Part]
+    private let count: Int
 
     /// What a statement reads.
     fileprivate enum Part {
@@ -25,128 +27,150 @@ struct SessionReads {
     enum Extent {
         case plain
         /// What came after a number, with states.
-        case news(since: UInt64)
+        case news
         /// Everything.
         case export
     }
 
-    init(_ sql: Statements, _ name: SessionName, _ extent: Extent = .plain) {
+    /// The sessions that credentials' or their own tokens name, without states.
+    init(_ sql: Statements, tokens: [TokenHash]) {
         let at = sql.schema
-        let (key, value): (String, PostgresValue) =
-            switch name {
-            case .token(let token):
-                ("(SELECT session FROM \(at).tokens WHERE token = $1 AND session IS NOT NULL)", .bytea(token.bytes))
-            case .key(let key): ("$1::bigint", .key(key))
-            case .id(let id): ("(SELECT key FROM \(at).sessions WHERE id = $1)", .utf8(id))
-            }
-        var since: Int64 = -1
-        if case .news(let number) = extent { since = Int64(clamping: number) }
-        let newer: [PostgresValue] = [value, .int8(since)]
-        var statements: [(Part, PostgresStatement)] = [
+        self.init(
+            sql, .plain,
+            """
+            SELECT a.place, t.session AS key, -1::bigint AS since FROM unnest($1::bytea[]) WITH ORDINALITY AS a (token, place)
+            JOIN \(at).tokens AS t ON t.token = a.token AND t.session IS NOT NULL
+            """, [.byteas(tokens.map(\.bytes))], count: tokens.count,
+            and: [
+                (
+                    .tombstone,
+                    """
+                    SELECT t.session, t.until, a.place FROM unnest($1::bytea[]) WITH ORDINALITY AS a (token, place)
+                    JOIN \(at).tokens AS t ON t.token = a.token
+                    """
+                )
+            ])
+    }
+
+    /// What is newer of sessions than the numbers of heads, with states.
+    init(_ sql: Statements, since: [(session: SessionKey, number: UInt64)]) {
+        self.init(
+            sql, .news,
+            "SELECT a.place, a.key, a.since FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS a (key, since, place)",
+            [.int8s(since.map(\.session.number)), .int8s(since.map { Int64(clamping: $0.number) })], count: since.count)
+    }
+
+    /// Everything of the session with a public id.
+    init(_ sql: Statements, export id: String) {
+        self.init(
+            sql, .export,
+            "SELECT 1::bigint AS place, key, -1::bigint AS since FROM \(sql.schema).sessions WHERE id = $1",
+            [.utf8(id)], count: 1)
+    }
+
+    /// - Parameter asked: a query for the sessions' places from 1 on, their keys, and the numbers after which they are read.
+    private init(
+        _ sql: Statements, _ extent: Extent, _ asked: String, _ values: [PostgresValue], count: Int,
+        and more: [(Part, String)] = []
+    ) {
+        let at = sql.schema
+        var texts: [(Part, String)] = [
             (
                 .session,
-                PostgresStatement(
-                    """
-                    SELECT \(Self.recordColumns), h.number, h.nonce, h.recent, h.lost, h.past = m.past,
-                        h.label_era < (SELECT min(era) FROM \(at).eras), h.owner, h.fence_number, h.fence_nonce, h.access_changes
-                    FROM \(at).sessions AS s JOIN \(at).heads AS h ON h.key = s.key CROSS JOIN \(at).meta AS m
-                    WHERE s.key = \(key)
-                    """, [value])
+                """
+                SELECT \(Self.recordColumns), h.number, h.nonce, h.recent, h.lost, h.past = m.past,
+                    h.label_era < (SELECT min(era) FROM \(at).eras), h.owner, h.fence_number, h.fence_nonce,
+                    h.access_changes, a.place
+                FROM asked AS a JOIN \(at).sessions AS s ON s.key = a.key JOIN \(at).heads AS h ON h.key = a.key
+                CROSS JOIN \(at).meta AS m
+                """
             ),
             (
                 .labels,
-                PostgresStatement(
-                    """
-                    SELECT l.number, l.place, l.feature, l.version, l.intent, l.json, l.expiry, l.written
-                    FROM \(at).labels AS l JOIN \(at).heads AS h ON h.key = l.session
-                    WHERE l.session = \(key) AND l.number > $2 AND (l.number, l.place) >= (h.first_number, h.first_place)
-                    ORDER BY l.number, l.place
-                    """, newer)
+                """
+                SELECT l.number, l.place, l.feature, l.version, l.intent, l.json, l.expiry, l.written, a.place
+                FROM asked AS a JOIN \(at).heads AS h ON h.key = a.key
+                JOIN \(at).labels AS l ON l.session = a.key AND l.number > a.since
+                    AND (l.number, l.place) >= (h.first_number, h.first_place)
+                ORDER BY l.number, l.place
+                """
             ),
             (
                 .receipts,
-                PostgresStatement(
-                    """
-                    SELECT \(Statements.receiptColumns) FROM \(at).receipts AS r
-                    WHERE r.session = \(key) AND r.number > $2 ORDER BY r.number
-                    """, newer)
+                """
+                SELECT \(Statements.receiptColumns), a.place FROM asked AS a
+                JOIN \(at).receipts AS r ON r.session = a.key AND r.number > a.since ORDER BY r.number
+                """
             ),
             (
                 .credentials,
-                PostgresStatement(
-                    """
-                    SELECT number, token, kind, made, revoked_until, principal FROM \(at).credentials
-                    WHERE session = \(key) ORDER BY number
-                    """, [value])
+                """
+                SELECT c.number, c.token, c.kind, c.made, c.revoked_until, c.principal, a.place
+                FROM asked AS a JOIN \(at).credentials AS c ON c.session = a.key ORDER BY c.number
+                """
             ),
             (
                 .reminders,
-                PostgresStatement(
-                    """
-                    SELECT feature, name, due, number, action FROM \(at).reminders WHERE session = \(key)
-                    ORDER BY due, feature, name
-                    """, [value])
+                """
+                SELECT r.feature, r.name, r.due, r.number, r.action, a.place
+                FROM asked AS a JOIN \(at).reminders AS r ON r.session = a.key ORDER BY r.due, r.feature, r.name
+                """
             ),
             (
                 .summaries,
-                PostgresStatement(
-                    "SELECT \(Self.summaryColumns) FROM \(at).stores WHERE session = \(key) ORDER BY made, feature",
-                    [value])
+                """
+                SELECT \(Self.summaryColumns), a.place FROM asked AS a JOIN \(at).stores AS t ON t.session = a.key
+                ORDER BY t.made, t.feature
+                """
             ),
         ]
-        if case .token(let token) = name {
-            statements.append(
-                (
-                    .tombstone,
-                    PostgresStatement(
-                        "SELECT session, until FROM \(at).tokens WHERE token = $1", [.bytea(token.bytes)])
-                ))
-        }
-        if case .plain = extent {
-        } else {
-            statements.append(
+        if extent != .plain {
+            texts.append(
                 (
                     .stores,
-                    PostgresStatement(
-                        """
-                        SELECT \(Self.summaryColumns), schema, state, view, view_intent FROM \(at).stores
-                        WHERE session = \(key) AND number > $2 ORDER BY made, feature
-                        """, newer)
+                    """
+                    SELECT \(Self.storeColumns), a.place FROM asked AS a
+                    JOIN \(at).stores AS t ON t.session = a.key AND t.number > a.since ORDER BY t.made, t.feature
+                    """
                 ))
         }
-        if case .export = extent {
-            statements += [
+        if extent == .export {
+            texts += [
                 (
                     .turns,
-                    PostgresStatement(
-                        """
-                        SELECT number, feature, time, body FROM \(at).recordings WHERE session = \(key) ORDER BY number
-                        """, [value])
+                    """
+                    SELECT r.number, r.feature, r.time, r.body, a.place
+                    FROM asked AS a JOIN \(at).recordings AS r ON r.session = a.key ORDER BY r.number
+                    """
                 ),
                 (
                     .setAside,
-                    PostgresStatement(
-                        """
-                        SELECT feature, schema, state, reason, time FROM \(at).set_aside WHERE session = \(key) ORDER BY id
-                        """, [value])
+                    """
+                    SELECT r.feature, r.schema, r.state, r.reason, r.time, a.place
+                    FROM asked AS a JOIN \(at).set_aside AS r ON r.session = a.key ORDER BY r.id
+                    """
                 ),
             ]
         }
-        (parts, self.statements) = (statements.map(\.0), statements.map(\.1))
+        texts = texts.map { part, text in (part, "WITH asked AS (\(asked))\n\(text)") } + more
+        parts = texts.map(\.0)
+        statements = texts.map { PostgresStatement($0.1, values) }
+        self.count = count
     }
 
     /// What `PostgresRow.sessionRecord` reads, of tables called `s` and `h`.
     static let recordColumns =
         "s.key, s.token, s.id, s.credential, s.created, s.issuer, s.subject, s.shared, h.seen, h.epoch"
-    private static let summaryColumns = "feature, number, version, made, replaced"
+    private static let summaryColumns = "t.feature, t.number, t.version, t.made, t.replaced"
+    private static let storeColumns = "\(summaryColumns), t.schema, t.state, t.view, t.view_intent"
 
     // MARK: Results
 
-    /// The results, by what they are of.
-    struct Results {
-        fileprivate let rows: [Part: PostgresRows]
+    /// The results of one session, by what they are of.
+    struct Results: Sendable {
+        fileprivate var rows: [Part: [PostgresRow]] = [:]
 
-        private subscript(part: Part) -> [PostgresRow] { rows[part]?.rows ?? [] }
+        private subscript(part: Part) -> [PostgresRow] { rows[part] ?? [] }
 
         /// The session that was found; nil if there is none.
         func key() throws -> SessionKey? { try self[.session].first.map { row in try row.key(0) } }
@@ -206,22 +230,37 @@ struct SessionReads {
         private func stores() throws -> [StoredStore] { try self[.stores].map { try $0.store() } }
     }
 
-    func results(_ rows: ArraySlice<PostgresRows>) -> Results {
-        Results(rows: Dictionary(uniqueKeysWithValues: zip(parts, rows)))
+    /// The results of each session, in the order in which they were asked for.
+    func results(_ rows: ArraySlice<PostgresRows>) throws -> [Results] {
+        var results = [Results](repeating: Results(), count: count)
+        for (part, rows) in zip(parts, rows) {
+            for row in rows.rows {
+                let place = Int(try row.int8(row.count - 1)) - 1
+                guard results.indices.contains(place) else {
+                    throw StoreError.unexpected("place \(place)", "a session")
+                }
+                results[place].rows[part, default: []].append(row)
+            }
+        }
+        return results
     }
 
     // MARK: Stores
 
-    /// The stores of a session that are asked for.
-    static func stores(
-        _ sql: Statements, _ features: [FeatureID], of session: SessionKey, named token: TokenHash
-    ) -> PostgresStatement {
-        PostgresStatement(
+    /// Stores of sessions: the last column says which of the questions each row is about, from 0 on.
+    static func stores(_ sql: Statements, _ asked: [StoresQuestion]) -> PostgresStatement {
+        let rows = asked.enumerated().flatMap { place, question in question.features.map { (place, question, $0) } }
+        return PostgresStatement(
             """
-            SELECT \(summaryColumns), schema, state, view, view_intent FROM \(sql.schema).stores
-            WHERE session = $1 AND feature = ANY ($2)
-                AND EXISTS (SELECT FROM \(sql.schema).sessions WHERE key = $1 AND token = $3)
-            """, [.key(session), .texts(features.map(\.text)), .bytea(token.bytes)])
+            SELECT \(storeColumns), a.place FROM unnest($1::bigint[], $2::bigint[], $3::bytea[], $4::text[])
+                AS a (place, key, token, feature)
+            JOIN \(sql.schema).sessions AS s ON s.key = a.key AND s.token = a.token
+            JOIN \(sql.schema).stores AS t ON t.session = a.key AND t.feature = a.feature
+            """,
+            [
+                .int8s(rows.map { Int64($0.0) }), .int8s(rows.map(\.1.session.number)),
+                .byteas(rows.map(\.1.token.bytes)), .texts(rows.map(\.2.text)),
+            ])
     }
 
     // MARK: Many sessions

@@ -7,12 +7,17 @@ extension Statements {
     // MARK: Sessions
 
     /// Makes a session, or says in a row why not: see `creation`.
-    func create(_ session: SessionRecord, _ credential: StoredCredential?) -> PostgresStatement {
+    ///
+    /// - Parameter generation: the secret's, from which the epoch follows; nil if it follows from nothing.
+    func create(
+        _ session: SessionRecord, _ credential: StoredCredential?, of generation: [UInt8]? = nil
+    ) -> PostgresStatement {
         let tokens = [session.tokenHash.bytes] + (credential.map { [$0.token.bytes] } ?? [])
         return PostgresStatement(
             """
             WITH fault AS (
                 SELECT CASE
+                    WHEN $17 IS NOT NULL AND $17 <> (SELECT generation FROM \(schema).meta) THEN 4
                     WHEN EXISTS (SELECT FROM \(schema).tokens WHERE token = ANY ($1) AND session IS NOT NULL)
                         OR EXISTS (SELECT FROM \(schema).sessions WHERE id = $3) THEN 1
                     WHEN EXISTS (SELECT FROM \(schema).tokens WHERE token = ANY ($1)) THEN 2
@@ -39,7 +44,7 @@ extension Statements {
                 .utf8(session.subject?.id), .bool(session.isShared), .time(session.lastSeen), .utf8(session.epoch),
                 .int8(credential.map { Int64($0.number) }), .bytea(credential?.token.bytes),
                 .text(credential?.kind.rawValue), .int8(credential?.made.nanoseconds),
-                .int8(credential?.revokedUntil?.nanoseconds), .bytea(credential?.principal),
+                .int8(credential?.revokedUntil?.nanoseconds), .bytea(credential?.principal), .bytea(generation),
             ])
     }
 
@@ -50,6 +55,7 @@ extension Statements {
         case 0: .success(try row.key(1))
         case 2: .failure(.sessionGone)
         case 3: .failure(.sharedExists)
+        case 4: .failure(.otherGeneration)
         default: .failure(.sessionExists)
         }
     }
@@ -88,12 +94,13 @@ extension Statements {
             """, [.bytea(token.bytes), .time(until)])
     }
 
-    /// Gives a session of another past its new epoch.
+    /// Gives a session of another past its new epoch. That counts as a change of access: an append of a node that knows the old
+    /// epoch, and the same head, is a conflict.
     func renewEpoch(of session: SessionKey) -> PostgresStatement {
         PostgresStatement(
             """
             UPDATE \(schema).heads SET epoch = convert_to(left(md5(gen_random_uuid()::text), 16), 'UTF8'),
-                past = (SELECT past FROM \(schema).meta)
+                access_changes = access_changes + 1, past = (SELECT past FROM \(schema).meta)
             WHERE key = $1 AND past <> (SELECT past FROM \(schema).meta)
             """, [.key(session)])
     }

@@ -15,18 +15,31 @@ struct Statements: Sendable {
         self.schema =
             "\"" + schema.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
         let at = self.schema
+        place = """
+            ((SELECT system_identifier::text FROM pg_control_system())
+                || '/' || substring(pg_walfile_name(pg_current_wal_lsn()) FROM 1 FOR 8)
+                || '/' || '\(Self.quoted(at + ".heads"))'::regclass::oid::text)
+            """
+        let isSamePlace = "1 / (SELECT count(*) FROM \(at).meta WHERE place = \(place))::int"
         guardText = """
             SELECT set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true),
                 set_config('idle_in_transaction_session_timeout', $5, true),
                 set_config('client_min_messages', 'warning', true), \(Self.transactionLimit("$6")), \(Self.plans),
                 1 / (SELECT count(*) FROM
-                    (SELECT FROM \(at).writers WHERE id = $1 AND generation = $2 FOR SHARE) AS writer)::int
+                    (SELECT FROM \(at).writers WHERE id = $1 AND generation = $2 FOR SHARE) AS writer)::int, \(isSamePlace)
+            """
+        readGuard = """
+            SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $2, true),
+                set_config('idle_in_transaction_session_timeout', $3, true),
+                set_config('client_min_messages', 'warning', true), \(Self.transactionLimit("$4")), \(Self.plans), \(isSamePlace)
             """
         lockHeads = """
             SELECT key, number, nonce, past = (SELECT past FROM \(at).meta), owner, fence_number, fence_nonce,
                 access_changes
             FROM \(at).heads WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE
             """
+        lockFreeHeads = "SELECT key FROM \(at).heads WHERE key = ANY ($1) ORDER BY key FOR NO KEY UPDATE SKIP LOCKED"
+        presentHeads = "SELECT key FROM \(at).heads WHERE key = ANY ($1)"
         // Which sessions are appended to: those with the group's heads, written by this transaction. The head alone would not
         // do: the same append may have been committed before, in a transaction whose end its writer was not told of.
         let committed = """
@@ -257,16 +270,26 @@ struct Statements: Sendable {
     var storeNames: String { "SELECT feature FROM \(schema).stores WHERE session = $1" }
 
     /// A text inside a statement's text.
-    func quotedText(_ text: String) -> String {
+    func quotedText(_ text: String) -> String { Self.quoted(text) }
+
+    private static func quoted(_ text: String) -> String {
         text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
     }
 
     // MARK: Appends
 
+    /// Which database it is: the cluster, its timeline, and the table, since restored into the same cluster it is another one.
+    let place: String
     /// The first statement of each transaction that writes. Fails if the connection is not its writer's any more, and keeps
-    /// a newer one waiting until the transaction is over.
+    /// a newer one waiting until the transaction is over. Fails, too, if the database is not the one that was noted: behind a
+    /// pooler it may become another one without a new connection.
     let guardText: String
+    /// The first one of each transaction that reads, with the same look at the database.
+    let readGuard: String
     let lockHeads: String
+    /// Locks those that no other transaction has locked.
+    let lockFreeHeads: String
+    let presentHeads: String
     /// Of some sessions those whose heads this transaction has not written.
     let refusedHeads: String
     let findReceipts: String

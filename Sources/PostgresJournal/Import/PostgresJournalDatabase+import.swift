@@ -104,7 +104,10 @@ private final class Import {
         // The end of its threads.
         engine.threadStarted()
         defer { engine.threadEnded() }
-        try DatabaseSetup(connection, engine: engine, deadline: .now + .seconds(60)).prepare()
+        try Migrator(target, options).finish()
+        let setup = DatabaseSetup(connection, engine: engine, deadline: .now + .seconds(60))
+        try setup.prepare()
+        try setup.makePartitions()
     }
 
     private func checkUnused() throws {

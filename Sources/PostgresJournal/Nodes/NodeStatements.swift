@@ -14,8 +14,8 @@ extension Statements {
             [.int8(node.id.number), .utf8(node.address), .bool(node.isDraining), .bits(node.renewals)])
     }
 
-    /// Renews a node and returns all, or no row if it is gone: id, address, whether it drains, its renewals, and whether that
-    /// it drains is new.
+    /// Renews a node and returns all, or no row if it is gone: id, address, whether it drains, its renewals, whether that
+    /// it drains is new, and the database's clock.
     func renew(_ node: NodeRecord) -> PostgresStatement {
         // The second part sees the table as it was before the first.
         PostgresStatement(
@@ -23,10 +23,11 @@ extension Statements {
             WITH renewed AS (
                 UPDATE \(schema).nodes SET address = $2, draining = $3, renewals = renewals + 1, seen = now() WHERE id = $1
                 RETURNING id, address, draining, renewals)
-            SELECT r.id, r.address, r.draining, r.renewals, n.draining <> r.draining
+            SELECT r.id, r.address, r.draining, r.renewals, n.draining <> r.draining,
+                (extract(epoch FROM clock_timestamp()) * 1e9)::bigint
             FROM renewed AS r JOIN \(schema).nodes AS n ON n.id = r.id
             UNION ALL
-            SELECT id, address, draining, renewals, false FROM \(schema).nodes
+            SELECT id, address, draining, renewals, false, 0 FROM \(schema).nodes
             WHERE id <> $1 AND EXISTS (SELECT FROM renewed)
             """, [.int8(node.id.number), .utf8(node.address), .bool(node.isDraining)])
     }
@@ -142,17 +143,25 @@ extension Statements {
 
     // MARK: Marks
 
-    func marks(of sessions: [SessionKey]) -> PostgresStatement {
-        PostgresStatement(
+    /// The last column says which of the questions each row is about, from 0 on.
+    func marks(_ asked: [[SessionKey]]) -> PostgresStatement {
+        let rows = asked.enumerated().flatMap { place, sessions in sessions.map { (place, $0) } }
+        return PostgresStatement(
             """
-            SELECT h.key, h.number, h.nonce, h.access_changes, s.token
-            FROM \(schema).heads AS h JOIN \(schema).sessions AS s ON s.key = h.key WHERE h.key = ANY ($1)
-            """,
-            [.int8s(sessions.map(\.number))])
+            SELECT h.key, h.number, h.nonce, h.access_changes, s.token, CASE WHEN h.past = m.past THEN h.epoch ELSE '' END,
+                a.place
+            FROM unnest($1::bigint[], $2::bigint[]) AS a (place, key) JOIN \(schema).heads AS h ON h.key = a.key
+            JOIN \(schema).sessions AS s ON s.key = a.key CROSS JOIN \(schema).meta AS m
+            """, [.int8s(rows.map { Int64($0.0) }), .int8s(rows.map(\.1.number))])
     }
 
-    func known(_ tokens: [TokenHash]) -> PostgresStatement {
-        PostgresStatement(
-            "SELECT token FROM \(schema).tokens WHERE token = ANY ($1)", [.byteas(tokens.map(\.bytes))])
+    /// The same.
+    func known(_ asked: [[TokenHash]]) -> PostgresStatement {
+        let rows = asked.enumerated().flatMap { place, tokens in tokens.map { (place, $0) } }
+        return PostgresStatement(
+            """
+            SELECT a.token, a.place FROM unnest($1::bigint[], $2::bytea[]) AS a (place, token)
+            JOIN \(schema).tokens AS t ON t.token = a.token
+            """, [.int8s(rows.map { Int64($0.0) }), .byteas(rows.map(\.1.bytes))])
     }
 }

@@ -8,23 +8,20 @@ extension PostgresJournal {
     public func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) { engine.listen(heard) }
 
     public func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
-        engine.read(sessions.map { .session($0) }, .keys, done) { [engine] reader, _ in
-            reader.attempt([engine.statements.marks(of: sessions)]) { results in
-                var marks: [SessionKey: SessionMark] = [:]
-                for row in results.first?.rows ?? [] {
-                    marks[try row.key(0)] = SessionMark(
-                        token: try row.token(4), head: try row.head(1), accessChanges: try row.bits(3))
-                }
-                return marks
+        engine.ask(.marks(sessions), after: sessions.map { .session($0) }, done) { answer in
+            var marks: [SessionKey: SessionMark] = [:]
+            for row in answer.rows {
+                marks[try row.key(0)] = SessionMark(
+                    token: try row.token(4), head: try row.head(1), accessChanges: try row.bits(3),
+                    epoch: try row.text(5))
             }
+            return marks
         }
     }
 
     public func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>) {
-        engine.read(tokens.map { .token($0) }, .keys, done) { [engine] reader, _ in
-            reader.attempt([engine.statements.known(tokens)]) { results in
-                Set(try results.first?.map { row in try row.token(0) } ?? [])
-            }
+        engine.ask(.known(tokens), after: tokens.map { .token($0) }, done) { answer in
+            Set(try answer.rows.map { row in try row.token(0) })
         }
     }
 
@@ -41,16 +38,19 @@ extension PostgresJournal {
         engine.start(write, done)
     }
 
-    public func renew(_ node: NodeRecord, done: @escaping Done<[NodeRecord]?>) {
+    public func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>) {
         let write = Write(
             work: .statement(engine.statements.renew(node)) { rows, news in
+                var time = Duration.zero
                 let nodes = try rows.map { row in
+                    time = max(time, try row.time(5))
                     if try row.bool(4) { news.changeNodes() }
                     return NodeRecord(
                         id: NodeID(try row.int8(0)), address: try row.text(1), isDraining: try row.bool(2),
                         renewals: try row.bits(3))
                 }
-                return .other { done(.success(nodes.isEmpty ? nil : nodes)) }
+                let renewal = nodes.isEmpty ? nil : NodeRenewal(nodes: nodes, time: time)
+                return .other { done(.success(renewal)) }
             }, keys: [.node(node.id)], fail: { error, _ in .other { done(.failure(error)) } })
         engine.start(write, done)
     }
@@ -64,7 +64,7 @@ extension PostgresJournal {
     }
 
     public func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>) {
-        engine.read([], .all, done) { [engine] reader, _ in
+        engine.read(.all, done) { [engine] reader in
             reader.attempt([engine.statements.orphans(limit: limit)]) { results in
                 try results.first?.rows.compactMap { row in
                     guard let owner = try row.owner(2) else { return nil }

@@ -14,12 +14,4 @@ enum ChainKey: Hashable, Sendable {
     /// How many streams of a session are open.
     case streams(SessionKey)
     case alarms
-
-    /// Whether it is about nodes: such requests do not wait for the connections that write sessions.
-    var isOfNodes: Bool {
-        switch self {
-        case .node, .streams, .alarms: true
-        case .session, .token, .id, .shared: false
-        }
-    }
 }

@@ -31,15 +31,29 @@ struct Write: Sendable {
 
     /// Its place in a group of appends.
     var order: Int64 { session?.number ?? 0 }
-
-    /// Whether it is about nodes.
-    var isOfNodes: Bool { keys.first?.isOfNodes == true }
 }
 
 /// What a reader is asked for.
-struct Read: Sendable {
-    /// Reads and hands the result over. `seen` is how many writes were finished before it began.
-    let run: @Sendable (_ reader: Reader, _ seen: UInt64) -> Void
+enum Read: Sendable {
+    /// One statement asks this and others of its kind. The answer comes with how many writes were finished before.
+    case question(Question, @Sendable (_ answer: Result<Answer, StoreError>, _ seen: UInt64) -> Void)
+    /// Reads by itself and hands the result over.
+    case alone(@Sendable (_ reader: Reader) -> Void)
+}
+
+/// What is asked again and again.
+enum Question: Sendable {
+    case marks([SessionKey])
+    case known([TokenHash])
+    case token(TokenHash)
+    case news(SessionKey, since: UInt64)
+    case stores(StoresQuestion)
+}
+
+/// What a question led to: its rows, or a session's.
+struct Answer: Sendable {
+    var rows: [PostgresRow] = []
+    var session = SessionReads.Results()
 }
 
 /// What waits.

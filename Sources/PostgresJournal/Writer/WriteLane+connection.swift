@@ -38,8 +38,8 @@ extension WriteLane {
     }
 
     /// Commits a new generation of this lane. It ends a transaction of the last connection that is still running, waits for
-    /// that, and one that was not begun yet fails: so what is read afterwards is certain. Being committed itself, synchronously if the
-    /// database is set so, it shows that everything before it is as well.
+    /// that, and one that was not begun yet fails: so what is read afterwards is certain. Being committed itself,
+    /// synchronously if the database is set so, it shows that everything before it is as well.
     private func settle(_ connection: PostgresConnection) throws {
         let options = engine.options
         generation += 1
@@ -72,10 +72,23 @@ extension WriteLane {
     func probeIfDue() {
         guard ContinuousClock.now >= nextProbe else { return }
         nextProbe = .now + engine.options.probeInterval
+        rowPatience = engine.options.lockTime
         do { _ = try begin().commit([PostgresStatement(engine.statements.noteWriter, [.int8(id)])]) } catch {
             _ = loseConnection(error, [])
         }
-        if index == 0 { maintainIfDue() }
+    }
+
+    /// Makes the partitions that a write has missed; says whether it could.
+    func makePartitions() -> Bool {
+        guard let connection else { return false }
+        let setup = DatabaseSetup(connection, engine: engine, deadline: .now + engine.options.transactionTime)
+        do {
+            try setup.makePartitions()
+            return true
+        } catch {
+            _ = try? connection.run([PostgresStatement("ROLLBACK")], deadline: .now + engine.options.lockTime)
+            return false
+        }
     }
 
     // MARK: Trouble
@@ -120,9 +133,9 @@ extension WriteLane {
     /// Refuses all that is ready.
     func refuseAll() {
         // Others find it when they compare what they show with the database.
-        if index == engine.nodeLane { (_, news) = (engine.takeNews(), OutgoingNews()) }
+        if index == engine.newsLane { (_, news) = (engine.takeNews(), OutgoingNews()) }
         let trouble = engine.laneTrouble(index) ?? .journalClosed
-        let writes = engine.takeAll(index)
+        let writes = deferred.takeAll() + engine.takeAll(index)
         guard !writes.isEmpty else { return }
         answer(writes, with: writes.map { $0.value.fail(trouble, false) })
     }

@@ -6,11 +6,11 @@ import SessionJournal
 /// What other processes are told, and what is noted of streams.
 extension WriteLane {
     /// Tells others what was committed: outside the transaction, since a `NOTIFY` in it would let only one commit at a time,
-    /// by the lane for nodes, and without a wait for the answer.
+    /// by one lane, and without a wait for the answer.
     func tellNews() {
-        if index == engine.nodeLane { news.add(engine.takeNews()) }
+        if index == engine.newsLane { news.add(engine.takeNews()) }
         guard let connection, !news.isEmpty else { return }
-        guard index == engine.nodeLane else {
+        guard index == engine.newsLane else {
             engine.leaveNews(news)
             news = OutgoingNews()
             return
@@ -27,7 +27,7 @@ extension WriteLane {
     }
 
     /// Notes of different sessions' streams, as one transaction or, if that fails, each in one of its own.
-    func commit(streams writes: ArraySlice<Write>, attempt: Int = 1) -> [Completion] {
+    func commit(streams writes: ArraySlice<Write>, attempt: Int = 1) -> [Outcome] {
         let notes = writes.compactMap { write -> StreamNote? in
             if case .streams(let note, _) = write.work { note } else { nil }
         }
@@ -37,7 +37,7 @@ extension WriteLane {
             let noted = Set(try results[1].map { row in try row.key(0) })
             return zip(writes, notes).map { write, note in
                 guard case .streams(_, let done) = write.work else { preconditionFailure("not about streams") }
-                return .other { done(.success(noted.contains(note.session))) }
+                return .over(.other { done(.success(noted.contains(note.session))) })
             }
         } catch {
             return afterFailure(error, of: writes, attempt: attempt) { commit(streams: $0, attempt: $1) }

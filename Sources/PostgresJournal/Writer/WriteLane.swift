@@ -10,6 +10,8 @@ final class WriteLane {
     let index: Int
     /// Names the lane in the database as long as the process lives.
     let id = Int64.random(in: 1 ... .max)
+    /// How long the present task waits for rows that other transactions hold.
+    var rowPatience: Duration = .zero
     /// How often the lane had a new connection: each transaction holds on to its own.
     var generation: Int64 = 0
     /// Nil while there is none.
@@ -17,16 +19,19 @@ final class WriteLane {
     var nextAttempt: ContinuousClock.Instant = .now
     var failedAttempts = 0
     var nextProbe: ContinuousClock.Instant = .now
-    var nextMaintenance: ContinuousClock.Instant = .now
+    /// Writes whose rows other transactions hold.
+    var deferred = DeferredWrites()
     /// What others are to be told.
     var news = OutgoingNews()
     /// Whether it connects: the lane for nodes does when there is something of them.
     private var isNeeded: Bool
     private var lastKind = 0
+    /// As good as none: 0 means for ever.
+    private static let noPatience: Duration = .milliseconds(1)
 
     init(_ engine: Engine, index: Int) {
         (self.engine, self.index) = (engine, index)
-        isNeeded = index != engine.nodeLane
+        isNeeded = index < engine.newsLane
     }
 
     /// The thread's life. Tells `opened` once whether the journal can be used, in trouble or not.
@@ -52,16 +57,19 @@ final class WriteLane {
                 engine.waitForTask(index, atMost: nextAttempt - .now)
                 continue
             }
+            if let task = deferred.take(now: .now) { perform(task.inOrder, isDeferred: true) }
+            guard connection != nil else { continue }
             guard let task = engine.nextTask(index, after: &lastKind) else {
                 tellNews()
                 if engine.isOver { break }
                 probeIfDue()
-                if connection != nil { engine.waitForTask(index, atMost: nextProbe - .now) }
+                if connection != nil {
+                    engine.waitForTask(index, atMost: min(nextProbe, deferred.nextDue ?? nextProbe) - .now)
+                }
                 continue
             }
             nextProbe = .now + engine.options.probeInterval
-            perform(task.inOrder)
-            if index == 0 { maintainIfDue() }
+            perform(task.inOrder, isDeferred: false)
         }
         leave()
         connection = nil
@@ -70,17 +78,34 @@ final class WriteLane {
 
     // MARK: Tasks
 
-    private func perform(_ task: Engine.Task) {
-        let completions: [Completion]
+    /// - Parameter isDeferred: whether the writes wait for rows: then these are asked for, and not waited for again.
+    private func perform(_ task: Engine.Task, isDeferred: Bool) {
+        rowPatience = isDeferred ? Self.noPatience : engine.options.groupLockTime
+        let outcomes: [Outcome]
         switch task {
-        case .group(let writes): completions = commit(appends: writes.map(\.value)[...])
-        case .statements(let writes): completions = commit(statements: writes.map(\.value)[...])
-        case .steps(let write): completions = [commit(write.value)]
-        case .streams(let writes): completions = commit(streams: writes.map(\.value)[...])
+        case .group(let writes):
+            let values = writes.map(\.value)[...]
+            outcomes = isDeferred ? commit(unlocked: values) : commit(appends: values)
+        case .statements(let writes): outcomes = commit(statements: writes.map(\.value)[...])
+        case .steps(let write): outcomes = [commit(write.value)]
+        case .streams(let writes): outcomes = commit(streams: writes.map(\.value)[...])
         }
-        if index != engine.nodeLane { tellNews() }
-        answer(task.writes, with: completions)
-        if index == engine.nodeLane { tellNews() }
+        if index != engine.newsLane { tellNews() }
+        var (answered, completions): ([Engine.Ready<Write>], [Completion]) = ([], [])
+        for (write, outcome) in zip(task.writes, outcomes) {
+            guard let completion = outcome.completion ?? put(off: write) else { continue }
+            answered.append(write)
+            completions.append(completion)
+        }
+        if isDeferred { deferred.remove(answered.lazy.map(\.id)) }
+        answer(answered, with: completions)
+        if index == engine.newsLane { tellNews() }
+    }
+
+    /// Puts a write to the queue's end whose row another transaction holds; returns its result if it has waited for too long.
+    private func put(off write: Engine.Ready<Write>) -> Completion? {
+        if connection != nil, deferred.add(write, now: .now, atMost: engine.options.lockTime) { return nil }
+        return write.value.fail(connection == nil ? .unavailableMeanwhile : .rowIsLocked, false)
     }
 
     func answer(_ writes: [Engine.Ready<Write>], with completions: [Completion]) {
@@ -104,13 +129,13 @@ final class WriteLane {
         return PostgresStatement(
             engine.statements.guardText,
             [
-                .int8(id), .int8(generation), .milliseconds(options.statementTime), .milliseconds(options.lockTime),
+                .int8(id), .int8(generation), .milliseconds(options.statementTime), .milliseconds(rowPatience),
                 .milliseconds(options.idleTransactionTime), .milliseconds(options.transactionTime),
             ])
     }
 
     /// Appends of different sessions, as one transaction or, if that fails, in parts. Their results, in order.
-    private func commit(appends writes: ArraySlice<Write>, attempt: Int = 1) -> [Completion] {
+    func commit(appends writes: ArraySlice<Write>, attempt: Int = 1) -> [Outcome] {
         let batches = writes.compactMap { write -> JournalBatch? in
             if case .append(let batch, _) = write.work { batch } else { nil }
         }
@@ -118,34 +143,73 @@ final class WriteLane {
             let group = AppendGroup(batches)
             // One that makes no sense is not in the way of the others.
             if batches.contains(where: \.isSuspect) {
-                return try batches.count == 1 ? [judge(writes[writes.startIndex], batches[0])] : split(writes)
+                return try batches.count == 1 ? [.over(judge(writes[writes.startIndex], batches[0]))] : split(writes)
             }
+            return try commit(group, writes, batches, in: try begin())
+        } catch {
+            if writes.count > 1, (error as? WriteFailure)?.error.isOfLock == true, rollBack() {
+                return commit(unlocked: writes)
+            }
+            return afterFailure(error, of: writes, attempt: attempt) { commit(appends: $0, attempt: $1) }
+        }
+    }
+
+    /// Appends, but for those whose rows another transaction holds: these are not waited for.
+    private func commit(unlocked writes: ArraySlice<Write>) -> [Outcome] {
+        rowPatience = Self.noPatience
+        do {
             let sql = engine.statements
-            let begun = ContinuousClock.now
+            let keys = PostgresValue.int8s(writes.compactMap(\.session?.number))
             let transaction = try begin()
-            let refusals = group.refusals(sql)
-            let results = try transaction.commit([group.headUpdate(sql)] + refusals + group.writes(sql))
-            let committed = Set(try results[0].map { row in try row.int8(0) })
-            let found = try group.found(results[1...refusals.count])
-            engine.count { statistics in
-                statistics.transactions += 1
-                statistics.appends += committed.count
-                statistics.largestGroup = max(statistics.largestGroup, committed.count)
+            let rows = try transaction.run([
+                PostgresStatement(sql.lockFreeHeads, [keys]), PostgresStatement(sql.presentHeads, [keys]),
+            ])
+            let free = Set(try rows[0].map { row in try row.int8(0) })
+            let locked = Set(try rows[1].map { row in try row.int8(0) }).subtracting(free)
+            let rest = writes.filter { !locked.contains($0.order) }
+            let batches = rest.compactMap { write -> JournalBatch? in
+                if case .append(let batch, _) = write.work { batch } else { nil }
             }
-            engine.meter.withLock { $0 }?.committed(appends: committed.count, in: .now - begun)
-            for batch in batches where committed.contains(batch.session.number) {
-                news.append(batch.session, batch.head)
+            if rest.isEmpty || batches.contains(where: \.isSuspect) {
+                try transaction.rollBack()
+                if rest.isEmpty { return writes.map { _ in .locked } }
             }
-            return zip(writes, batches).enumerated().map { place, pair in
-                let (write, batch) = pair
-                guard case .append(_, let done) = write.work else { preconditionFailure("a group has appends only") }
-                if committed.contains(batch.session.number) { return .append(.committed, done) }
-                if let refusal = found.refusal(of: batch, at: place) { return .append(refusal, done) }
-                // A store that is not there, or too many.
-                do { return try judge(write, batch) } catch { return fail(write, error) }
+            var outcomes = try
+                (transaction.isOpen
+                ? commit(AppendGroup(batches), rest[...], batches, in: transaction) : split(rest[...]))[...]
+            return writes.map { write in
+                locked.contains(write.order) ? .locked : outcomes.popFirst() ?? .locked
             }
         } catch {
-            return afterFailure(error, of: writes, attempt: attempt) { commit(appends: $0, attempt: $1) }
+            // Others hold whole tables.
+            if (error as? WriteFailure)?.error.isOfLock == true, rollBack() { return writes.map { _ in .locked } }
+            return afterFailure(error, of: writes, attempt: 1) { commit(appends: $0, attempt: $1) }
+        }
+    }
+
+    private func commit(
+        _ group: AppendGroup, _ writes: ArraySlice<Write>, _ batches: [JournalBatch], in transaction: WriteTransaction
+    ) throws -> [Outcome] {
+        let sql = engine.statements
+        let begun = ContinuousClock.now
+        let refusals = group.refusals(sql)
+        let results = try transaction.commit([group.headUpdate(sql)] + refusals + group.writes(sql))
+        let committed = Set(try results[0].map { row in try row.int8(0) })
+        let found = try group.found(results[1...refusals.count])
+        engine.count { statistics in
+            statistics.transactions += 1
+            statistics.appends += committed.count
+            statistics.largestGroup = max(statistics.largestGroup, committed.count)
+        }
+        engine.meter.withLock { $0 }?.committed(appends: committed.count, in: .now - begun)
+        for batch in batches where committed.contains(batch.session.number) { news.append(batch.session, batch.head) }
+        return zip(writes, batches).enumerated().map { place, pair in
+            let (write, batch) = pair
+            guard case .append(_, let done) = write.work else { preconditionFailure("a group has appends only") }
+            if committed.contains(batch.session.number) { return .over(.append(.committed, done)) }
+            if let refusal = found.refusal(of: batch, at: place) { return .over(.append(refusal, done)) }
+            // A store that is not there, or too many.
+            do { return .over(try judge(write, batch)) } catch { return fail(write, error) }
         }
     }
 
@@ -177,7 +241,7 @@ final class WriteLane {
     }
 
     /// Single statements, as one transaction or, if that fails, each in one of its own. Their results, in order.
-    private func commit(statements writes: ArraySlice<Write>, attempt: Int = 1) -> [Completion] {
+    private func commit(statements writes: ArraySlice<Write>, attempt: Int = 1) -> [Outcome] {
         do {
             let results = try begin().commit(
                 writes.compactMap { write in
@@ -186,7 +250,7 @@ final class WriteLane {
             engine.count { $0.transactions += 1 }
             return zip(writes, results).map { write, rows in
                 guard case .statement(_, let result) = write.work else { preconditionFailure("not a statement") }
-                do { return try result(rows, &news) } catch { return fail(write, error) }
+                do { return .over(try result(rows, &news)) } catch { return fail(write, error) }
             }
         } catch {
             return afterFailure(error, of: writes, attempt: attempt) { commit(statements: $0, attempt: $1) }
@@ -194,7 +258,7 @@ final class WriteLane {
     }
 
     /// A transaction in steps of its own.
-    private func commit(_ write: Write, attempt: Int = 1) -> Completion {
+    private func commit(_ write: Write, attempt: Int = 1) -> Outcome {
         guard case .steps(let body) = write.work else { preconditionFailure("not in steps") }
         do {
             let transaction = try begin()
@@ -202,7 +266,7 @@ final class WriteLane {
             try transaction.rollBack()
             if transaction.isCommitted { engine.count { $0.transactions += 1 } }
             news.add(transaction.news)
-            return completion
+            return .over(completion)
         } catch {
             return afterFailure(error, of: [write], attempt: attempt) { [commit($0[$0.startIndex], attempt: $1)] }[0]
         }
@@ -211,18 +275,20 @@ final class WriteLane {
     /// What is done about a transaction that failed.
     func afterFailure(
         _ error: any Error, of writes: ArraySlice<Write>, attempt: Int,
-        again: (ArraySlice<Write>, Int) -> [Completion]
-    ) -> [Completion] {
+        again: (ArraySlice<Write>, Int) -> [Outcome]
+    ) -> [Outcome] {
         let failure = error as? WriteFailure
         let isUnknown = failure?.isUnknown == true
         if let failure, failure.error.isOfDatabase || isUnknown {
-            return loseConnection(failure, writes)
+            return loseConnection(failure, writes).map { .over($0) }
         }
         guard rollBack() else { return writes.map { fail($0, error) } }
+        if writes.count == 1, failure?.error.isOfLock == true { return [.locked] }
         if failure?.error.lacksPartition == true, attempt == 1, makePartitions() { return again(writes, attempt + 1) }
         if writes.count > 1 {
             // One of them is bad. Each by itself, so that only that one fails.
             engine.count { $0.splits += 1 }
+            if failure?.error.isOfLock == true { rowPatience = Self.noPatience }
             return split(writes, again: again)
         }
         if attempt < 4, failure?.error.isWorthAnotherTry == true { return again(writes, attempt + 1) }
@@ -231,18 +297,18 @@ final class WriteLane {
             engine.logger.error(
                 "The journal could not keep something of a session.", metadata: ["reason": "\(reason)"])
         }
-        return writes.map { $0.fail(reason, false) }
+        return writes.map { .over($0.fail(reason, false)) }
     }
 
-    private func split(_ writes: ArraySlice<Write>) -> [Completion] {
+    private func split(_ writes: ArraySlice<Write>) -> [Outcome] {
         split(writes) { commit(appends: $0, attempt: $1) }
     }
 
     private func split(
-        _ writes: ArraySlice<Write>, again: (ArraySlice<Write>, Int) -> [Completion]
-    ) -> [Completion] {
-        writes.indices.flatMap { index -> [Completion] in
-            if connection == nil { return [writes[index].fail(.unavailableMeanwhile, false)] }
+        _ writes: ArraySlice<Write>, again: (ArraySlice<Write>, Int) -> [Outcome]
+    ) -> [Outcome] {
+        writes.indices.flatMap { index -> [Outcome] in
+            if connection == nil { return [.over(writes[index].fail(.unavailableMeanwhile, false))] }
             return again(writes[index...index], 1)
         }
     }
@@ -260,16 +326,20 @@ final class WriteLane {
         }
     }
 
-    private func fail(_ write: Write, _ error: any Error) -> Completion {
+    private func fail(_ write: Write, _ error: any Error) -> Outcome {
         if let failure = error as? WriteFailure, failure.error.isOfDatabase || failure.isUnknown {
-            return loseConnection(failure, [write])[0]
+            return .over(loseConnection(failure, [write])[0])
         }
         _ = rollBack()
-        return write.fail(StoreError(error, at: engine.place), false)
+        if (error as? WriteFailure)?.error.isOfLock == true { return .locked }
+        return .over(write.fail(StoreError(error, at: engine.place), false))
     }
 }
 
 extension StoreError {
     fileprivate static let unavailableMeanwhile = StoreError(
         .unavailable, "The connection to the journal's database was lost; nothing of this was kept.")
+    fileprivate static let rowIsLocked = StoreError(
+        .unavailable, "Another transaction in the journal's database holds what this is about; nothing of it was kept.",
+        retryAfter: .seconds(1))
 }

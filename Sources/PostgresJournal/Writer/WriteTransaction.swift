@@ -17,7 +17,7 @@ final class WriteTransaction {
     private let connection: PostgresConnection
     private let first: [PostgresStatement]
     private let deadline: ContinuousClock.Instant
-    private var isOpen = false
+    private(set) var isOpen = false
     private(set) var isCommitted = false
     /// What others are to be told of it.
     var news = OutgoingNews()

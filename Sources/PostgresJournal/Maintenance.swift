@@ -1,0 +1,185 @@
+import Dispatch
+import Locking
+import Logging
+import MVI
+import PostgreSQL
+import SessionJournal
+
+/// A thread that looks after the schema, with connections that it makes for each round: what takes long, or waits for others'
+/// transactions, holds up no request. Several processes do not harm each other.
+final class Maintenance {
+    private let engine: Engine
+    private var failures = 0
+
+    init(_ engine: Engine) { self.engine = engine }
+
+    /// How soon it is looked again after something was in the way.
+    private static let pause: Duration = .seconds(1)
+    /// How long others' appends wait at most behind a partition that is dropped.
+    private static let lockTime: Duration = .milliseconds(100)
+    /// Pages of a partition that one statement reads.
+    private static let pages = 10_000
+
+    /// The thread's life. Tells `opened` once whether the journal can be used; that the schema is not up to date yet is no
+    /// reason against it.
+    func run(opened: (Result<Void, JournalOpenError>) -> Void) {
+        var isFirst = true
+        while !engine.isClosing {
+            var next = Self.pause
+            do {
+                if try Migrator(engine.target, engine.options).migrate() {
+                    failures = 0
+                    engine.wakeWriters()
+                    try lookAfter()
+                    next = engine.options.maintenanceInterval * Double.random(in: 0.9...1.1)
+                } else {
+                    waits()
+                }
+            } catch let error as JournalOpenError where isFirst {
+                opened(.failure(error))
+                engine.threadEnded()
+                return
+            } catch {
+                next = min(engine.options.firstRetry * (1 << min(failures, 10)), engine.options.lastRetry)
+                if failures == 0 { warn("The journal's schema could not be looked after; it is tried again.", error) }
+                failures += 1
+            }
+            if isFirst { opened(.success(())) }
+            isFirst = false
+            engine.waitForMaintenance(atMost: next)
+        }
+        if isFirst { opened(.success(())) }
+        engine.threadEnded()
+    }
+
+    /// Another process is at the schema, or a transaction is in the way.
+    private func waits() {
+        if failures.isMultiple(of: 30) {
+            engine.logger.notice(
+                "The journal's schema is being brought up to date by another server, or waits for the end of a transaction that holds its tables; it is tried again each second."
+            )
+        }
+        failures += 1
+    }
+
+    private func warn(_ sentence: Logger.Message, _ error: any Error) {
+        engine.logger.warning(sentence, metadata: ["reason": "\(StoreError(error, at: engine.place))"])
+    }
+
+    private func lookAfter() throws {
+        let connection = try PostgresConnection(engine.target, deadline: .now + engine.options.connectTime)
+        try DatabaseSetup(connection, engine: engine, deadline: .now + engine.options.transactionTime).makePartitions()
+        for step in [dropPartitions, dropWriters, countSessions, lookAtTransactions] {
+            do { try step(connection) } catch {
+                // A transaction is in the way of a partition: the next round finds it again.
+                warn("A part of the journal's maintenance was put off.", error)
+                guard (try? run(connection, "ROLLBACK")) != nil else { return }
+            }
+        }
+    }
+
+    // MARK: Partitions
+
+    /// Drops receipts that are older than any may be, and labels whose time was over long ago.
+    private func dropPartitions(_ connection: PostgresConnection) throws {
+        let sql = engine.statements
+        let old = try run(
+            connection,
+            """
+            SELECT era, labels_until, has_receipts FROM \(sql.schema).eras WHERE era < \(Statements.era) - $1::int
+            ORDER BY era
+            """, [.int4(Int32(engine.options.receiptEras))])
+        for row in old.rows {
+            let era = try row.int4(0)
+            if try row.bool(2) { try drop("receipts", era, connection) }
+            let until = try row.optionalInt8(1) ?? lastExpiry(of: era, connection)
+            let isOver = try run(
+                connection, "SELECT $1 < (extract(epoch FROM now()) * 1e9)::bigint - $2",
+                [.int8(until), .int8(engine.options.labelGrace.nanoseconds)])
+            if try isOver.first?.bool(0) == true { try drop("labels", era, connection) }
+        }
+    }
+
+    /// When the last label of an era expires, which is asked once: none is added to an era that is over. In pieces, since a
+    /// transaction that is open for long keeps rows of all tables from being cleaned up.
+    private func lastExpiry(of era: Int, _ connection: PostgresConnection) throws -> Int64 {
+        let sql = engine.statements
+        let name = "\(sql.schema).labels_\(era)"
+        let count = try run(
+            connection, "SELECT pg_relation_size(to_regclass($1)) / current_setting('block_size')::bigint",
+            [.text(name)])
+        guard let pages = try count.first?.optionalInt8(0) else { return .min }
+        var last = Int64.min
+        for first in stride(from: 0, to: Int(pages), by: Self.pages) {
+            if engine.isClosing { throw StoreError.journalClosed }
+            let piece = try run(
+                connection,
+                "SELECT max(expiry) FROM \(name) WHERE ctid >= '(\(first),0)' AND ctid < '(\(first + Self.pages),0)'")
+            last = max(last, try piece.first?.optionalInt8(0) ?? .min)
+        }
+        _ = try run(
+            connection, "UPDATE \(sql.schema).eras SET labels_until = $1 WHERE era = $2",
+            [.int8(last), .int4(Int32(era))])
+        return last
+    }
+
+    private func drop(_ table: String, _ era: Int, _ connection: PostgresConnection) throws {
+        let sql = engine.statements
+        let zero = PostgresValue.milliseconds(.zero)
+        _ = try connection.run(
+            [
+                PostgresStatement("BEGIN ISOLATION LEVEL READ COMMITTED"),
+                PostgresStatement(sql.limits, [zero, .milliseconds(Self.lockTime), zero, zero]),
+                PostgresStatement("SELECT \(sql.schema).drop_era($1, $2)", [.text(table), .int4(Int32(era))]),
+                PostgresStatement("COMMIT"),
+            ], deadline: .now + engine.options.transactionTime)
+    }
+
+    // MARK: Other things
+
+    /// Forgets writers of processes that are gone.
+    private func dropWriters(_ connection: PostgresConnection) throws {
+        _ = try run(
+            connection, "DELETE FROM \(engine.statements.schema).writers WHERE seen < now() - interval '7 days'")
+    }
+
+    /// Counts what is few, and believes the database's own estimate of what is many: counting all takes as long as reading
+    /// all.
+    private func countSessions(_ connection: PostgresConnection) throws {
+        guard engine.options.sessionLimit < .max else { return }
+        let table = "\(engine.statements.schema).sessions"
+        let few = try run(
+            connection, "SELECT count(*) FROM (SELECT FROM \(table) LIMIT \(Self.countedSessions)) AS few")
+        var count = Int(try few.first?.int8(0) ?? 0)
+        if count == Self.countedSessions {
+            let all = try run(
+                connection, "SELECT reltuples::bigint FROM pg_class WHERE oid = to_regclass($1)", [.text(table)])
+            count = max(count, Int(try all.first?.int8(0) ?? 0))
+        }
+        engine.withSessions { $0.count = count }
+    }
+
+    private static let countedSessions = 100_000
+
+    private func lookAtTransactions(_ connection: PostgresConnection) throws {
+        let row = try run(
+            connection,
+            """
+            SELECT (extract(epoch FROM max(now() - xact_start)) * 1000)::bigint FROM pg_stat_activity
+            WHERE backend_xmin IS NOT NULL OR backend_xid IS NOT NULL
+            """)
+        let age = try row.first?.optionalInt8(0).map { Duration.milliseconds($0) }
+        engine.count { $0.oldestTransaction = age }
+        guard let age, age > engine.options.oldTransaction else { return }
+        engine.logger.warning(
+            "A transaction in the journal's database is so old that rows cannot be cleaned up.",
+            metadata: ["seconds": "\(age.components.seconds)"])
+    }
+
+    /// A statement that may take as long as it takes.
+    private func run(
+        _ connection: PostgresConnection, _ text: String, _ values: [PostgresValue] = []
+    ) throws -> PostgresRows {
+        try connection.run([PostgresStatement(text, values)], deadline: .now + .seconds(24 * 3600)).rows[0]
+    }
+}
