@@ -16,7 +16,13 @@ public struct PostgresStorage: SharedStorage {
     public func journal(_ settings: ServerSettings, logger: Logger) async throws -> any SharedJournal {
         try await PostgresJournal.open(
             database: Self.url(settings), schema: settings.journalSchema, connections: settings.journalConnections,
-            listenDatabase: settings.journalListen, logger: logger, sessionLimit: settings.maxKeptSessions)
+            listenDatabase: settings.journalListen, failoverLosesNothing: settings.losslessFailover, logger: logger,
+            sessionLimit: settings.maxKeptSessions)
+    }
+
+    public func migrate(_ settings: ServerSettings, role: String?) throws {
+        try PostgresJournal.migrate(
+            database: Self.url(settings), schema: settings.journalSchema, grantingTo: role)
     }
 
     public func peers() -> any PeerTransport { HTTPPeerTransport() }

@@ -39,6 +39,7 @@ package struct ServerFlags: ParsableArguments {
         @Option(help: .server("journal-schema")) var journalSchema: String?
         @Option(help: .server("journal-listen")) var journalListen: String?
         @Option(help: .server("journal-listen-file")) var journalListenFile: String?
+        @Flag(help: .server("lossless-failover")) var losslessFailover = false
         @Option(help: .server("commit-window")) var commitWindow: String?
         @Option(help: .server("record-turns")) var recordTurns: String?
         @Option(help: .server("passivate-after")) var passivateAfter: String?
@@ -121,7 +122,7 @@ package struct ServerFlags: ParsableArguments {
             "data": keeping.data, "journal": keeping.journal, "journal-file": keeping.journalFile,
             "journal-connections": keeping.journalConnections, "journal-schema": keeping.journalSchema,
             "journal-listen": keeping.journalListen, "journal-listen-file": keeping.journalListenFile,
-            "commit-window": keeping.commitWindow,
+            "lossless-failover": keeping.losslessFailover ? "true" : nil, "commit-window": keeping.commitWindow,
             "record-turns": keeping.recordTurns,
             "passivate-after": keeping.passivateAfter,
         ].compactMapValues { $0 }

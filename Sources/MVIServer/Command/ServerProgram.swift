@@ -22,6 +22,7 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
                 ImportCommand<Command>.self,
                 SignOutCommand<Command>.self,
                 RotateKeyCommand<Command>.self,
+                MigrateCommand<Command>.self,
                 SessionsCommand<Command>.self,
                 ExportCommand<Command>.self,
                 SchemaCommand<Command>.self,

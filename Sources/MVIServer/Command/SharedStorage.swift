@@ -7,6 +7,8 @@ import SessionJournal
 public protocol SharedStorage: Sendable {
     /// Opens the journal that the settings name. The server closes it.
     func journal(_ settings: ServerSettings, logger: Logger) async throws -> any SharedJournal
+    /// Makes the journal's schema, or brings it up to date, and lets a role use it if one is given. Blocks until it is done.
+    func migrate(_ settings: ServerSettings, role: String?) throws
     /// How the servers reach each other. The server closes it.
     func peers() -> any PeerTransport
     /// The same journal for the commands that look into it and change it.

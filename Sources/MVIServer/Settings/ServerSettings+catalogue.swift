@@ -74,6 +74,11 @@ extension ServerSettings {
             "PostgreSQL's URL without a pooler in between, where --journal names one: news of other servers are heard there.",
             \.journalListen, SettingFormat.postgresURL.orNone),
         setting(
+            "lossless-failover", "true",
+            "Says that a standby of PostgreSQL that takes over has all that was committed: clients go on then as if nothing had "
+                + "happened, and miss nothing only if it is true. Not for the first start after a restore.",
+            \.losslessFailover, .flag),
+        setting(
             "commit-window", "time",
             "How long the SQLite journal gathers what several clients write, for one sync of the disk; 0 not at all.",
             \.commitWindow, .time(.zero ... .seconds(1))),

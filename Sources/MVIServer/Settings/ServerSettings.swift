@@ -47,6 +47,8 @@ public struct ServerSettings: Sendable {
     public var journalConnections = 2
     /// The name of the schema in PostgreSQL that the journal's tables are in.
     public var journalSchema = "mvi"
+    /// Whether a standby that takes over always has all that was committed: then a failover costs sessions no epoch.
+    public var losslessFailover = false
     /// How long the SQLite journal gathers what several clients write, for one sync of the disk.
     public var commitWindow: Duration = .milliseconds(1)
     /// How many turns of a session are recorded for `mvi-server export`; 0 records none.
