@@ -10,7 +10,7 @@ from link import Link, Stream
 
 MARK = b".heads AS h SET number"
 # How long a row may be locked, and how long an intent to a session whose row is not may take. Seconds.
-LONGEST_LOCK, LONGEST_WAIT = 30.0, 5.0
+LONGEST_LOCK, LONGEST_WAIT = 30.0, 8.0
 
 
 class Turns:
