@@ -136,7 +136,7 @@ struct SettingsTests {
     func flags() throws {
         let names = ServerSettings.names + ["config"]
         // A flag without a value means that it is so.
-        let switches = ["require-identity", "access-log"]
+        let switches = ["require-identity", "access-log", "lossless-failover"]
         let arguments = names.flatMap { switches.contains($0) ? ["--\($0)"] : ["--\($0)", "value of \($0)"] }
         let given = try ServerFlags.parse(arguments).given
         let values = names.map { ($0, switches.contains($0) ? "true" : "value of \($0)") }
