@@ -126,13 +126,14 @@ final class Inbox<F: Feature>: Sendable {
         return elements[index]
     }
 
-    /// Takes the first failure, or the first that came of that intent.
-    @discardableResult
-    func takeFailure(of intentID: IntentID? = nil) -> Failure? {
-        state.withLock { state in
-            let index = state.failures.firstIndex { intentID == nil || $0.intentID == intentID }
-            return index.map { state.failures.remove(at: $0) }
-        }
+    /// Takes the first failure.
+    func takeFailure() -> Failure? {
+        state.withLock { $0.failures.isEmpty ? nil : $0.failures.removeFirst() }
+    }
+
+    /// Takes the failures that came of an intent: in a chain that of the feature which failed and that of the sender.
+    func takeFailures(of intentID: IntentID) {
+        state.withLock { state in state.failures.removeAll { $0.intentID == intentID } }
     }
 
     func takeFaults() -> [String] {

@@ -91,7 +91,7 @@ extension TestStore {
         switch result {
         case .success(let outcome): return outcome
         case .failure(let error):
-            if let failure = error.failure { inbox.takeFailure(of: failure.intentID) }
+            if let failure = error.failure { inbox.takeFailures(of: failure.intentID) }
             fail("The action \(describe(action)) was rejected: \(text(of: error)).", sourceLocation)
             return nil
         }
@@ -133,7 +133,7 @@ extension TestStore {
             return nil
         }
         // It was reported as well; one failed test is enough.
-        if case .failure(let error) = result, let failure = error.failure { inbox.takeFailure(of: failure.intentID) }
+        if case .failure(let error) = result, let failure = error.failure { inbox.takeFailures(of: failure.intentID) }
         await settle(sourceLocation)
         return (result, before)
     }

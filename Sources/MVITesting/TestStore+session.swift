@@ -85,7 +85,7 @@ extension TestStore {
                 return nil
             }
             if case .failure(let error) = result, let failure = error.failure {
-                inbox.takeFailure(of: failure.intentID)
+                inbox.takeFailures(of: failure.intentID)
             }
             await settle(sourceLocation)
             return try result.get()

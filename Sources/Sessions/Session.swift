@@ -182,6 +182,8 @@ package final class Session: Sendable {
         for slot in ended.stores { slot.store?.end() }
         for wait in ended.waits { wait.end(false) }
         for waker in ended.wakers { waker.wake() }
+        // They hold stores, which hold the session.
+        forgetWatchers()
         shared.owned?.remove(self)
         shared.tellEnd(of: info)
     }
@@ -218,12 +220,15 @@ package final class Session: Sendable {
     /// note.
     func tidy(now: Moment) -> SessionNote {
         let limits = shared.limits
-        return core.withLock { core in
-            guard core.isLive else { return .nothing }
+        // The stores die after the lock, with their authors' values.
+        let (note, _) = core.withLock { core -> (SessionNote, [SessionStore]) in
+            guard core.isLive else { return (.nothing, []) }
             core.outbox.forgetExpired(now: now.monotonic)
-            if queue.isIdle { core.passivateIdleStores(now: now.monotonic, after: limits.passivateAfter) }
-            return core.note(now, limits, after: limits.touchDelay, orLabels: 64)
+            let passive =
+                queue.isIdle ? core.passivateIdleStores(now: now.monotonic, after: limits.passivateAfter) : []
+            return (core.note(now, limits, after: limits.touchDelay, orLabels: 64), passive)
         }
+        return note
     }
 
     /// What the journal should note before this process ends.
@@ -234,15 +239,17 @@ package final class Session: Sendable {
     /// Has one store leave memory now. Returns what keeps it there, each a sentence's part; empty if it has left, or was
     /// not there. For tests of features.
     package func passivate(_ feature: FeatureID) -> [String] {
-        core.withLock { core in
-            guard let index = core.stores.index(of: feature), let store = core.stores[index].store else { return [] }
+        let (obstacles, _) = core.withLock { core -> ([String], SessionStore?) in
+            guard let index = core.stores.index(of: feature), let store = core.stores[index].store else {
+                return ([], nil)
+            }
             var obstacles = store.scope.obstacles
             if !queue.isIdle { obstacles.append("turns wait or are tried again") }
             if !core.stores[index].isStarted { obstacles.append("its bootstrap is not committed") }
             if !core.stores[index].waiters.isEmpty { obstacles.append("a request waits for its next state") }
-            if obstacles.isEmpty { core.passivateStore(at: index) }
-            return obstacles
+            return (obstacles, obstacles.isEmpty ? core.passivateStore(at: index) : nil)
         }
+        return obstacles
     }
 
     /// When the session was last used, if it may be in no use now.
@@ -259,12 +266,15 @@ package final class Session: Sendable {
 
     /// Leaves memory if nothing of it is in use: nil if something is, else what the journal is to note. The caller holds
     /// the table's lock, so that no request can be handed this session meanwhile.
-    func evict(now: Moment, after patience: Duration) -> SessionNote? {
+    ///
+    /// - Parameter passive: takes the stores that leave memory: they die after that lock, with their authors' values.
+    func evict(now: Moment, after patience: Duration, _ passive: inout [SessionStore]) -> SessionNote? {
         core.withLock { core in
             guard core.isLive, core.keepers == nil, !core.ownsWork, queue.isIdle,
                 now.monotonic - core.lastTouch >= patience
             else { return nil }
-            core.passivateIdleStores(now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
+            passive = core.passivateIdleStores(
+                now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
             guard core.isUnused else { return nil }
             core.phase = .evicted
             _ = queue.close(.evicted)
@@ -283,7 +293,8 @@ enum SessionNote: Sendable {
 
 extension SessionCore {
     /// The queue is idle: no turn runs or is on its way, and none can begin before the lock is free.
-    fileprivate mutating func passivateIdleStores(now: Duration, after patience: Duration) {
+    fileprivate mutating func passivateIdleStores(now: Duration, after patience: Duration) -> [SessionStore] {
+        var passive: [SessionStore] = []
         for index in stores.indices {
             let slot = stores[index]
             // One that another node ran may never have begun here.
@@ -291,14 +302,15 @@ extension SessionCore {
                 slot.waiters.isEmpty,
                 !streams.isShown(slot.feature), store.scope.isDormant
             else { continue }
-            passivateStore(at: index)
+            if let store = passivateStore(at: index) { passive.append(store) }
         }
+        return passive
     }
 
-    fileprivate mutating func passivateStore(at index: Int) {
-        stores[index].store = nil
+    fileprivate mutating func passivateStore(at index: Int) -> SessionStore? {
         stores[index].view = []
         stores[index].intent = nil
+        return stores[index].store.take()
     }
 
     /// Whether nothing of the session is in use.

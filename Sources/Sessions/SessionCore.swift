@@ -61,6 +61,8 @@ struct SessionCore {
     /// for them runs again. Only the queue's runner changes them.
     var starting: [FeatureID] = []
     var awaited: [FeatureID] = []
+    /// The reminders of the turns of the chain that runs. Only the queue's runner changes them.
+    var chainReminders: [ReminderChange] = []
     /// As they are committed.
     var reminders: [StoredReminder] = []
     /// Those whose turns are under way, and those whose action threw; nil if there are none.

@@ -44,9 +44,10 @@ extension SessionTable {
     func evict(
         _ session: Session, from shard: Lock<Shard>, now: Moment, after patience: Duration
     ) -> SessionNote? {
+        var passive: [SessionStore] = []
         let note = shard.withLock { shard -> SessionNote? in
             guard shard.sessions[session.tokenHash] === session,
-                let note = session.evict(now: now, after: patience)
+                let note = session.evict(now: now, after: patience, &passive)
             else { return nil }
             shard.sessions[session.tokenHash] = nil
             forgetKey(of: session)

@@ -150,16 +150,14 @@ private final class Owner: TurnQueueOwner {
     }
 
     func add(_ job: any QueueJob) {
-        let result = JobResult(
-            job, on: nil, IntentID(""), nil, isKept: true, state: StateSnapshot(version: 0, view: []))
-        results.withLock { $0.append(result) }
+        results.withLock { $0.append(JobResult(job, .ran, isKept: true)) }
     }
 
     func commit() -> CommitEnd? {
         let outcome = outcomes.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
         return results.withLock { results in
             defer { results = [] }
-            return (outcome, results)
+            return (outcome, results, [])
         }
     }
 }
@@ -178,10 +176,10 @@ private final class Job: QueueJob {
         isReady = Lock(resume == nil)
     }
 
-    func run() -> Bool {
-        guard isReady.withLock({ $0 }) else { return false }
+    func run() -> (any QueueJob)? {
+        guard isReady.withLock({ $0 }) else { return self }
         owner.add(self)
-        return true
+        return nil
     }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {

@@ -37,15 +37,11 @@ package final class TurnSequel: Sendable {
     package let sends: [SiblingIntent]
     /// What it got of time and chance; nil if nothing.
     package let inputs: TurnInputs?
-    /// A store that the turn needs and that is not there: it is to run again when that is. Nothing else of it counts.
-    package let missing: String?
 
-    init(sends: [SiblingIntent] = [], inputs: TurnInputs?, missing: String? = nil) {
-        (self.sends, self.inputs, self.missing) = (sends, inputs, missing)
-    }
+    init(sends: [SiblingIntent] = [], inputs: TurnInputs?) { (self.sends, self.inputs) = (sends, inputs) }
 
     @usableFromInline
     convenience init<F: Feature>(_ rare: RareRequests<F>) {
-        self.init(sends: rare.sends, inputs: rare.inputs, missing: rare.missing)
+        self.init(sends: rare.sends, inputs: rare.inputs)
     }
 }

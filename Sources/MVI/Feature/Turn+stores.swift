@@ -16,8 +16,8 @@ extension Turn {
     }
 
     /// Sends an intent to another store of the session. It runs directly after this turn, before anything else, and is
-    /// committed with it: a refusal or a throw there undoes this turn, too, and is what its sender is told. A store that is
-    /// not there is made. Work that it launches counts for the settling of this turn's intent.
+    /// committed with it: a refusal or a throw there undoes this turn, too, and is what its sender is told. A throw is handed
+    /// to `onFailure` of both features. A store that is not there is made. Work that it launches counts for the settling of this turn's intent.
     ///
     /// What is sent so may send further, 64 intents in all. The other feature's interceptors judge the
     /// intent; its asynchronous check is not asked.

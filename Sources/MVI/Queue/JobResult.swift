@@ -6,10 +6,9 @@ package final class JobResult: Sendable {
     /// The store that it was about; nil if it was about none that is in memory.
     package let host: (any StoreHost)?
     package let intentID: IntentID
+    package let outcome: TurnOutcome
     /// What running a handler led to; nil if none was run.
     package let turn: TurnResult?
-    /// Why no handler was run; nil if one was, or for another reason.
-    package let error: StoreError?
     /// Whether there is something to commit.
     package let isKept: Bool
     /// The store's version and view state after it, as far as its host keeps them.
@@ -19,39 +18,124 @@ package final class JobResult: Sendable {
     /// Whether it is the turn of a failure of the result before it.
     package let followsPrevious: Bool
     package let isBootstrap: Bool
-    /// The stores to which the turn, or one that follows it, sent intents.
-    package let links: [any StoreHost]?
 
+    /// The result of a turn.
     package init(
-        _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult?,
-        error: StoreError? = nil, isKept: Bool, state: StateSnapshot, isOfKeptStore: Bool = false,
-        followsPrevious: Bool = false, isBootstrap: Bool = false, links: [any StoreHost]? = nil
+        _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult, isKept: Bool,
+        state: StateSnapshot, isOfKeptStore: Bool = false, followsPrevious: Bool = false, isBootstrap: Bool = false
     ) {
-        self.links = links
-        (self.job, self.host, self.intentID, self.turn, self.error) = (job, host, intentID, turn, error)
+        (self.job, self.host, self.intentID, self.turn) = (job, host, intentID, turn)
         (self.isKept, self.state, self.isOfKeptStore) = (isKept, state, isOfKeptStore)
         (self.followsPrevious, self.isBootstrap) = (followsPrevious, isBootstrap)
+        outcome = turn.outcome
     }
 
-    /// Tells who measures the store that its turn is permanent.
+    /// The result of a job for which no handler was run.
+    package init(_ job: any QueueJob, _ outcome: TurnOutcome, isKept: Bool) {
+        (self.job, self.outcome, self.isKept) = (job, outcome, isKept)
+        (host, intentID, turn, state) = (nil, .bootstrap, nil, StateSnapshot(version: 0, view: []))
+        (isOfKeptStore, followsPrevious, isBootstrap) = (false, false, false)
+    }
+
+    /// What the job takes along when it runs again.
+    var progress: TurnProgress {
+        TurnProgress(inputs: turn?.inputs, judged: turn?.judged, wasOnKeptStore: isOfKeptStore)
+    }
+
+    /// Counts a permanent turn.
     func measure() {
-        guard isKept, let turn, turn.trouble == nil else { return }
+        guard isKept, case .ran = outcome, turn != nil else { return }
         host?.scope.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
-        for link in links ?? [] { link.scope.environment.meter?.turnCommitted(.other) }
     }
 
     /// Tells observers and the log.
     func tell() {
         turn?.observe?()
-        if let failure = turn?.trouble?.failure { host?.scope.report(failure) }
+        if let failure = outcome.reported { host?.scope.report(failure) }
+    }
+}
+
+/// The outcome of a turn: one from the handler's run to the answer.
+@usableFromInline
+package enum TurnOutcome: Sendable {
+    /// It ran to its end. Also that of a job that is no turn and did what it should.
+    case ran
+    /// An author's code, an access rule, a precondition or a bound said no. Nothing of it is kept.
+    case refused(StoreError)
+    /// An interceptor threw something else than a `Refusal`. Its intent is refused, and the throw reported.
+    case unjudged(StoreError, Failure)
+    /// Its code threw, or what it made cannot be kept.
+    case failed(TurnFailure)
+    /// A store that it needs cannot be had here, or not now. No fault of the turn's.
+    case unavailable(StoreError)
+    /// It needs a store that is not in memory. It runs again when that is, and nothing of this run counts.
+    case needsStore(String)
+    /// Its store, or the work that it is a step of, was gone when its turn came.
+    case dropped
+    /// Another node runs the session's turns.
+    case elsewhere(StoreError)
+    /// It ran before. Its receipt is the answer.
+    case replayed
+
+    /// The error that the job's caller is told; nil if there is none.
+    package var error: StoreError? {
+        switch self {
+        case .ran, .dropped, .replayed, .needsStore: nil
+        case .refused(let error), .unjudged(let error, _), .unavailable(let error), .elsewhere(let error): error
+        case .failed(let failure): failure.error
+        }
+    }
+
+    /// The throw to report; nil if there is none, or if the job reports it.
+    var reported: Failure? {
+        switch self {
+        case .failed(let failure): failure.failure
+        case .unjudged(_, let failure): failure
+        case .ran, .refused, .unavailable, .needsStore, .dropped, .elsewhere, .replayed: nil
+        }
+    }
+
+    /// What a step of launched work throws; nil if nothing.
+    package var thrown: (any Error)? {
+        if case .failed(let failure) = self { failure.thrown } else { error }
+    }
+}
+
+/// A turn's throw, or the reason that its result cannot be kept.
+@usableFromInline
+package final class TurnFailure: Sendable {
+    /// The error that the job's caller is told.
+    package let error: StoreError
+    /// What was thrown.
+    package let thrown: any Error
+    /// The report for the log and the feature's `onFailure`; nil for a step of launched work and for a call of
+    /// `onFailure`, which have an owner that reports.
+    package let failure: Failure?
+
+    @usableFromInline
+    package init(error: StoreError, thrown: any Error, failure: Failure?) {
+        (self.error, self.thrown, self.failure) = (error, thrown, failure)
+    }
+}
+
+/// What a job that runs again takes along from its last run.
+package struct TurnProgress: Sendable {
+    /// Time and chance as the turn got them; nil if it asked for none.
+    package var inputs: TurnInputs?
+    /// The intent as interceptors left it; nil if there are none.
+    package var judged: JudgedTurn?
+    /// Whether it ran on a store that other writers know.
+    package var wasOnKeptStore = false
+
+    package init(inputs: TurnInputs?, judged: JudgedTurn?, wasOnKeptStore: Bool = false) {
+        (self.inputs, self.judged, self.wasOnKeptStore) = (inputs, judged, wasOnKeptStore)
     }
 }
 
 /// What a handler's run led to. A class, since it is handed on several times.
 @usableFromInline
 package final class TurnResult: Sendable {
-    /// Why nothing of it is to be kept; nil if all went well.
-    package let trouble: TurnTrouble?
+    package let outcome: TurnOutcome
     package let output: TurnOutput
     /// What to do after the commit, in order.
     package let effects: [Effect]
@@ -64,35 +148,30 @@ package final class TurnResult: Sendable {
 
     @usableFromInline
     init(
-        _ trouble: TurnTrouble?, output: consuming TurnOutput = TurnOutput(), effects: [Effect] = [],
+        _ outcome: TurnOutcome, output: consuming TurnOutput = TurnOutput(), effects: [Effect] = [],
         observe: (@Sendable () -> Void)? = nil, judged: JudgedTurn? = nil, sequel: TurnSequel? = nil
     ) {
-        (self.trouble, self.output, self.effects) = (trouble, output, effects)
+        (self.outcome, self.output, self.effects) = (outcome, output, effects)
         (self.observe, self.judged) = (observe, judged)
         self.sequel = sequel
     }
 
-    /// A job that led to nothing and has no observer to be told.
-    package static let dropped = TurnResult(TurnTrouble())
+    /// The result of a handler that was not run.
+    package convenience init(notRun outcome: TurnOutcome) { self.init(outcome) }
 
     /// The same with what its chain got of time and chance.
     package func with(_ inputs: TurnInputs) -> TurnResult {
         TurnResult(
-            trouble, output: output, effects: effects, observe: observe, judged: judged,
+            outcome, output: output, effects: effects, observe: observe, judged: judged,
             sequel: TurnSequel(sends: sequel?.sends ?? [], inputs: inputs))
     }
 
     /// What it got of time and chance; nil if nothing.
     package var inputs: TurnInputs? { sequel?.inputs }
 
-    /// The turn of a chain that failed: nothing of it is kept.
-    package func undone(by error: StoreError) -> TurnResult {
-        TurnResult(TurnTrouble(error: error, stepError: error), judged: judged, sequel: TurnSequel(inputs: inputs))
-    }
-
-    /// A job that led to nothing but an error.
-    package static func refused(_ error: StoreError) -> TurnResult {
-        TurnResult(TurnTrouble(error: error, stepError: error))
+    /// The turn of a chain that did not run to its end: nothing of it is kept.
+    package func undone(_ outcome: TurnOutcome) -> TurnResult {
+        TurnResult(outcome, judged: judged, sequel: TurnSequel(inputs: inputs))
     }
 }
 
@@ -130,28 +209,6 @@ package struct TurnOutput: Sendable {
 /// A label as JSON, and how long it waits for a client.
 @usableFromInline
 package typealias EncodedLabel = (json: [UInt8], timeToLive: Duration)
-
-/// Why a handler's run led to nothing. A class, so that a turn that goes well carries one empty reference.
-@usableFromInline
-package final class TurnTrouble: Sendable {
-    /// What the job's caller is told.
-    package let error: StoreError?
-    /// What a step threw.
-    package let stepError: (any Error)?
-    /// A throw to report.
-    package let failure: Failure?
-    /// Whether `onFailure` is to be called with it, in a turn of its own.
-    package let isHandedToFeature: Bool
-
-    @usableFromInline
-    init(
-        error: StoreError? = nil, stepError: (any Error)? = nil, failure: Failure? = nil,
-        isHandedToFeature: Bool = false
-    ) {
-        (self.error, self.stepError) = (error, stepError)
-        (self.failure, self.isHandedToFeature) = (failure, isHandedToFeature)
-    }
-}
 
 /// What a turn runs in, beside its store's state.
 @usableFromInline

@@ -6,9 +6,9 @@ package protocol StoreHost: AnyObject, Sendable {
     var runner: any StoreRunner { get }
     /// Takes a job of the store's own: a step of launched work, or the turn of a failure.
     func enqueue(_ job: any TurnJob)
-    /// Runs a handler as the next turn of the host's batch, and adds what it led to; false, and nothing is run, if it has
-    /// to wait for something first. Only the queue's runner calls it.
-    func run(_ job: any TurnJob) -> Bool
+    /// Runs a handler as the next turn of the host's batch, and adds its result. Returns nil; or the job that is to run in
+    /// its place later, and nothing is added, if it has to wait for something first. Only the queue's runner calls it.
+    func run(_ job: any TurnJob) -> (any QueueJob)?
     /// See `QueueJob.whenReady`.
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool
 }
@@ -61,7 +61,7 @@ extension TurnJob {
     package var trace: ServiceContext? { nil }
     package var kind: TurnKind { .work }
     package var lane: JobLane { .steps }
-    package func run() -> Bool { host.run(self) }
+    package func run() -> (any QueueJob)? { host.run(self) }
     package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { host.whenReady(resume) }
 }
 
@@ -92,12 +92,12 @@ final class StepJob: TurnJob {
         self.completion = completion
     }
 
-    func again(after result: JobResult) -> any QueueJob {
-        guard let inputs = result.turn?.inputs else { return self }
+    func again(with progress: TurnProgress) -> any QueueJob {
+        guard let inputs = progress.inputs else { return self }
         return StepJob(context, inputs: inputs, runTurn: runTurn, trace: trace, completion: completion)
     }
 
-    func finished(_ result: JobResult, isSettled: Bool) { completion(result.turn?.trouble?.stepError) }
+    func finished(_ result: JobResult, isSettled: Bool) { completion(result.outcome.thrown) }
 
     func end(_ error: StoreError) {
         // The store's end is no error of its work; anything else is the step's.
@@ -136,14 +136,14 @@ package final class FailureJob: TurnJob {
         self.then = then
     }
 
-    package func again(after result: JobResult) -> any QueueJob {
-        guard let inputs = result.turn?.inputs else { return self }
+    package func again(with progress: TurnProgress) -> any QueueJob {
+        guard let inputs = progress.inputs else { return self }
         return FailureJob(failure, of: work, on: host, principal: principal, inputs: inputs, then: then)
     }
 
     package func finished(_ result: JobResult, isSettled: Bool) {
         // An action that `onFailure` sent: reported, but not handed to it once more.
-        if let error = result.turn?.trouble?.stepError {
+        if let error = result.outcome.thrown {
             host.scope.report(
                 Failure(stage: failure.stage, intentID: intentID, intent: failure.intent, error: error), on: host)
         }

@@ -17,16 +17,17 @@ package protocol QueueJob: AnyObject, Sendable {
     var isFailureTurn: Bool { get }
     /// What its turn is of, for who measures.
     var kind: TurnKind { get }
-    /// Runs the job as the next one of its owner's batch and adds the result to it; false, and nothing is added, if the
-    /// job has to wait for something first. Called by one thread at a time, under no lock.
-    func run() -> Bool
-    /// Calls `resume` once, later, when `run` may go on; false, and no call, if it may now. Called after `run` returned
-    /// false.
+    /// Runs the job as the next one of its owner's batch and adds the result to it. Returns nil; or the job that is to run
+    /// in its place later, and nothing is added, if it has to wait for something first. Called by one thread at a time,
+    /// under no lock.
+    func run() -> (any QueueJob)?
+    /// Calls `resume` once, later, when `run` may go on; false, and no call, if it may now. Called on the job that `run`
+    /// returned.
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool
     /// The job's result stands: its turn, if it led to one, is committed and applied.
     func finished(_ result: JobResult, isSettled: Bool)
-    /// Nothing of the job's result is kept, since another writer was first: the job that runs in its place.
-    func again(after result: JobResult) -> any QueueJob
+    /// The job that runs in its place, with what it takes along from its last run, of which nothing is kept.
+    func again(with progress: TurnProgress) -> any QueueJob
     /// Nothing of the job is kept, and it will not run again.
     func end(_ error: StoreError)
 }
@@ -38,7 +39,7 @@ extension QueueJob {
     package var kind: TurnKind { .other }
     package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
     package func finished(_ result: JobResult, isSettled: Bool) {}
-    package func again(after result: JobResult) -> any QueueJob { self }
+    package func again(with progress: TurnProgress) -> any QueueJob { self }
     package func end(_ error: StoreError) {}
 }
 
@@ -58,9 +59,9 @@ package final class FunctionJob: QueueJob {
         self.completion = completion
     }
 
-    package func run() -> Bool {
+    package func run() -> (any QueueJob)? {
         body(self)
-        return true
+        return nil
     }
 
     package func finished(_ result: JobResult, isSettled: Bool) { completion(.success(result)) }
@@ -79,6 +80,7 @@ package struct JobBatch {
 /// A serial queue of jobs, and who runs it: the thread that finds it idle. Every other enqueues and goes on.
 ///
 /// Plain data under a lock; nothing here calls out. `TurnQueueOwner` drives it.
+@usableFromInline
 package final class TurnQueue: Sendable {
     /// How many jobs are run and committed together at most, so that the first of them is not kept waiting.
     static let batchLimit = 64
@@ -86,7 +88,7 @@ package final class TurnQueue: Sendable {
     /// and again.
     static let failureLimit = 64
 
-    private struct State {
+    struct State {
         var isStarted: Bool
         /// Why it takes nothing any more.
         var closed: StoreError?
@@ -102,6 +104,7 @@ package final class TurnQueue: Sendable {
         var parked: [any QueueJob] = []
         var isTimerSet = false
         var timer: Task<Void, Never>?
+        var settling = Settling()
 
         var isEmpty: Bool { intents.isEmpty && steps.isEmpty && again.isEmpty }
     }
@@ -113,9 +116,10 @@ package final class TurnQueue: Sendable {
         case refused(StoreError)
     }
 
-    private let state: Lock<State>
+    let state: Lock<State>
 
     /// A queue that keeps what comes until `start`, unless it is started already.
+    @usableFromInline
     package init(isStarted: Bool) { state = Lock(State(isStarted: isStarted)) }
 
     /// Whether the queue was idle: the caller is its runner now, and runs a job of its own first.
@@ -260,9 +264,9 @@ package final class TurnQueue: Sendable {
         let (jobs, timer, isIdle) = state.withLock { state -> ([any QueueJob], Task<Void, Never>?, Bool) in
             guard state.closed == nil else { return ([], nil, !state.isRunning) }
             let jobs = state.again.reversed().flatMap(\.jobs) + state.intents + state.steps + state.parked
-            let (timer, isRunning) = (state.timer, state.isRunning)
+            let (timer, isRunning, settling) = (state.timer, state.isRunning, state.settling)
             state = State(isStarted: true)
-            state.closed = error
+            (state.closed, state.settling) = (error, settling)
             state.isRunning = isRunning
             if isRunning, let last { state.again = [JobBatch(first: last)] }
             return (jobs, timer, !isRunning)

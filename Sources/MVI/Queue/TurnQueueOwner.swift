@@ -13,8 +13,20 @@ package enum CommitOutcome: Sendable {
     case unknown(StoreError)
 }
 
-/// A batch that is over, with the results of its jobs in order.
-package typealias CommitEnd = (outcome: CommitOutcome, results: ShortList<JobResult>)
+/// A batch that is over, with the results of its jobs in order, and what its turns ask of the stores that are alive after it.
+package typealias CommitEnd = (outcome: CommitOutcome, results: ShortList<JobResult>, effects: [StoreEffects])
+
+/// What a committed batch asks of a store, in order; the first of it is of its bootstrap.
+package struct StoreEffects: Sendable {
+    package let host: any StoreHost
+    package var effects: [Effect]
+    /// How many of them its bootstrap asked for.
+    package var ofBootstrap: Int
+
+    package init(_ host: any StoreHost, _ effects: [Effect], ofBootstrap: Int) {
+        (self.host, self.effects, self.ofBootstrap) = (host, effects, ofBootstrap)
+    }
+}
 
 /// Whose queue it is: a session, or a store on its own. It keeps the working copies of the batch that runs.
 package protocol TurnQueueOwner: AnyObject, Sendable {
@@ -78,14 +90,17 @@ extension TurnQueueOwner {
 
     /// Runs a batch and commits it; false if something is in flight that goes on with the queue.
     private func run(_ batch: JobBatch) -> Bool {
-        if batch.first.run() {
-            for index in batch.others.indices where !batch.others[index].run() {
-                // It has to wait. What ran before it is committed first; then nothing of the queue runs until it may.
-                _ = putBack(JobBatch(first: batch.others[index], others: batch.others[(index + 1)...]))
+        if let waiting = batch.first.run() {
+            if putBack(JobBatch(first: waiting, others: batch.others)) {
+                return !waiting.whenReady { [self] in drive() }
+            }
+        } else {
+            for index in batch.others.indices {
+                guard let waiting = batch.others[index].run() else { continue }
+                // What ran before it is committed first; then nothing of the queue runs until it may.
+                _ = putBack(JobBatch(first: waiting, others: batch.others[(index + 1)...]))
                 break
             }
-        } else if putBack(batch) {
-            return !batch.first.whenReady { [self] in drive() }
         }
         return commit().map { finish($0) } ?? false
     }
@@ -106,7 +121,7 @@ extension TurnQueueOwner {
     private func finish(_ end: CommitEnd) -> Bool {
         switch end.outcome {
         case .committed:
-            committed(end.results)
+            committed(end)
             return true
         case .conflict: return conflicted(end.results)
         case .failed(let error): failed(end.results, error, isRetried: true)
@@ -116,25 +131,17 @@ extension TurnQueueOwner {
     }
 
     /// Launches, tells observers, reports, answers, in that order. Mostly it is one result without effects.
-    private func committed(_ results: ShortList<JobResult>) {
+    private func committed(_ end: CommitEnd) {
         var launches: [(host: any StoreHost, work: [WorkStart])] = []
-        for result in results {
-            if let host = result.host, result.turn?.effects.isEmpty == false {
-                launches.append((host, host.scope.apply(result)))
-            }
-        }
-        for result in results {
+        for store in end.effects { launches.append((store.host, store.host.scope.apply(store))) }
+        for result in end.results {
             result.measure()
             result.tell()
         }
         for launch in launches { launch.host.scope.begin(launch.work, on: launch.host) }
-        var settled: [@Sendable () -> Void] = []
-        for result in results {
-            var isSettled = result.host?.scope.isSettled(result.intentID, &settled) ?? true
-            if let links = result.links {
-                for link in links where !link.scope.isSettled(result.intentID, &settled) { isSettled = false }
-            }
-            result.job.finished(result, isSettled: isSettled)
+        let (isDone, settled) = queue.takeSettled()
+        for result in end.results {
+            result.job.finished(result, isSettled: isDone || queue.isSettled(result.intentID))
         }
         for action in settled { action() }
     }
@@ -152,7 +159,7 @@ extension TurnQueueOwner {
             return true
         }
         // What threw comes with its failure's turn again.
-        let jobs = results.filter { !$0.followsPrevious }.map { $0.job.again(after: $0) }
+        let jobs = results.filter { !$0.followsPrevious }.map { $0.job.again(with: $0.progress) }
         guard let first = jobs.first else { return true }
         guard putBack(JobBatch(first: first, others: jobs.dropFirst())), conflicts > 1 else { return true }
         // Two writers that lose against each other in step would go on so.

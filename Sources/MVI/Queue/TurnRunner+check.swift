@@ -14,7 +14,9 @@ extension TurnRunner {
     private func judge(_ intent: F.Intent, _ call: CheckCall) async -> JudgedTurn {
         var intent = intent
         let context = TurnContext(call.intentID, call.scope, earlier: [], principal: call.principal)
-        if !middleware.interceptors.isEmpty, let refused = intercept(&intent, context) { return Self.standing(refused) }
+        if !middleware.interceptors.isEmpty, let refused = intercept(&intent, context, isInTurn: false) {
+            return Self.standing(refused)
+        }
         do {
             switch try await feature.check(intent)?(checkContext(context)) {
             case .execute?, nil:
@@ -25,15 +27,15 @@ extension TurnRunner {
                 }
             }
         } catch let refusal as Refusal {
-            let trouble = TurnTrouble(error: StoreError(refusal))
-            return Self.standing(TurnResult(trouble, observe: telling([.refused(intent, refusal)], context)))
+            return Self.standing(
+                TurnResult(.refused(StoreError(refusal)), observe: telling([.refused(intent, refusal)], context)))
         } catch let error as StoreError {
-            return Self.standing(.refused(error))
+            return Self.standing(TurnResult(.unavailable(error)))
         } catch {
             let failure = Failure(stage: .check, intentID: context.intentID, error: error)
             return Self.standing(
                 TurnResult(
-                    TurnTrouble(error: StoreError(failure), failure: failure, isHandedToFeature: true),
+                    .failed(TurnFailure(error: StoreError(failure), thrown: error, failure: failure)),
                     observe: telling([.intent(intent), .failed(failure)], context)))
         }
     }

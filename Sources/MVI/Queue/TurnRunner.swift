@@ -182,7 +182,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             checkDuration(since: start, context)
             return threw(error, context, stage: stage, cause: cause, intent: intent, rare: turn.rare, judged: judged)
         }
-        if let rare = turn.rare, rare.missing != nil { return abandoned(rare) }
+        if let rare = turn.rare, let missing = rare.missing { return abandoned(rare, missing, judged) }
         var after = (state: turn.state, view: before.view)
         var isViewChanged = false
         if turn.hasMessages {
@@ -194,7 +194,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             output = try self.output(turn, after.view, isViewChanged)
         } catch {
             checkDuration(since: start, context)
-            return TurnResult(TurnTrouble(error: error, stepError: error), judged: judged)
+            return failed(
+                error, told: error, context, stage: stage, cause: cause, intent: intent, rare: turn.rare, judged: judged
+            )
         }
         checkDuration(since: start, context)
         if let rare = turn.rare {
@@ -205,7 +207,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         }
         if turn.hasMessages { setWorking(after) }
         return TurnResult(
-            nil, output: consume output, effects: turn.effects, observe: telling(turn.observations, context),
+            .ran, output: consume output, effects: turn.effects, observe: telling(turn.observations, context),
             judged: judged, sequel: turn.rare.map { TurnSequel($0) })
     }
 
@@ -258,37 +260,48 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     // MARK: What goes wrong
 
-    /// What is left of a turn that threw: the throw.
+    /// The result of a turn that threw.
     @usableFromInline
     func threw(
         _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event?,
         intent: F.Intent?, rare: RareRequests<F>?, judged: JudgedTurn?
     ) -> TurnResult {
-        if let rare, rare.missing != nil { return abandoned(rare) }
-        let sequel = rare.map { TurnSequel(inputs: $0.inputs) }
-        guard let stage else { return TurnResult(TurnTrouble(stepError: error), sequel: sequel) }
+        if let rare, let missing = rare.missing { return abandoned(rare, missing, judged) }
         if stage == .execute, let refusal = error as? Refusal {
             var events: [StoreObservation<F>.Event] = []
             if case .intent(let intent)? = cause { events = [.refused(intent, refusal)] }
             return TurnResult(
-                TurnTrouble(error: StoreError(refusal), stepError: refusal), observe: telling(events, context),
-                judged: judged, sequel: sequel)
+                .refused(StoreError(refusal)), observe: telling(events, context), judged: judged,
+                sequel: rare.map { TurnSequel(inputs: $0.inputs) })
         }
         // Another store that cannot be had now: no fault of the feature's.
-        if let error = error as? StoreError {
-            return TurnResult(TurnTrouble(error: error, stepError: error), judged: judged, sequel: sequel)
+        if stage != nil, let error = error as? StoreError {
+            return TurnResult(.unavailable(error), judged: judged, sequel: rare.map { TurnSequel(inputs: $0.inputs) })
         }
-        let failure = Failure(stage: stage, intentID: context.intentID, intent: intent, error: error)
-        return TurnResult(
-            TurnTrouble(error: StoreError(failure), failure: failure, isHandedToFeature: true),
-            observe: telling((cause.map { [$0] } ?? []) + [.failed(failure)], context), judged: judged,
-            sequel: sequel)
+        return failed(
+            error, told: nil, context, stage: stage, cause: cause, intent: intent, rare: rare, judged: judged)
     }
 
-    /// A turn that needs a store which is not there.
+    /// The result of a turn that failed.
+    ///
+    /// - Parameter told: the error for the job's caller; nil for one that says that the feature failed.
     @usableFromInline
-    func abandoned(_ rare: RareRequests<F>) -> TurnResult {
-        TurnResult(TurnTrouble(), sequel: TurnSequel(inputs: rare.inputs, missing: rare.missing))
+    func failed(
+        _ error: any Error, told: StoreError?, _ context: TurnContext, stage: Failure.Stage?,
+        cause: StoreObservation<F>.Event?, intent: F.Intent?, rare: RareRequests<F>?, judged: JudgedTurn?
+    ) -> TurnResult {
+        let failure = Failure(stage: stage ?? .execute, intentID: context.intentID, intent: intent, error: error)
+        let reported = stage == nil ? nil : failure
+        let events = reported.map { (cause.map { [$0] } ?? []) + [.failed($0)] } ?? []
+        return TurnResult(
+            .failed(TurnFailure(error: told ?? StoreError(failure), thrown: error, failure: reported)),
+            observe: telling(events, context), judged: judged, sequel: rare.map { TurnSequel(inputs: $0.inputs) })
+    }
+
+    /// The result of a turn that needs a store which is not in memory.
+    @usableFromInline
+    func abandoned(_ rare: RareRequests<F>, _ missing: String, _ judged: JudgedTurn?) -> TurnResult {
+        TurnResult(.needsStore(missing), judged: judged, sequel: TurnSequel(inputs: rare.inputs))
     }
 
     /// Why a turn that ran cannot be kept with what it asks for.
@@ -307,36 +320,38 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         }
     }
 
-    /// Lets the interceptors rewrite the intent; returns what to tell if one refuses it.
+    /// Lets the interceptors rewrite the intent; returns the result if one refuses it.
+    ///
+    /// - Parameter isInTurn: whether they see what the batch's earlier turns made of the state; an asynchronous check runs
+    ///   outside of any batch.
     @usableFromInline
-    func intercept(_ intent: inout F.Intent, _ context: TurnContext) -> TurnResult? {
+    func intercept(_ intent: inout F.Intent, _ context: TurnContext, isInTurn: Bool = true) -> TurnResult? {
         let interception = Interception<F>(
-            state: copies.withLock { ($0.working ?? $0.head).state }, intentID: context.intentID,
+            state: copies.withLock { (isInTurn ? $0.working ?? $0.head : $0.head).state }, intentID: context.intentID,
             instance: environment.instance, session: environment.session, principal: context.principal,
             trace: context.trace)
         for interceptor in middleware.interceptors {
             do {
                 intent = try interceptor(intent, interception)
             } catch let refusal as Refusal {
-                return refused(TurnTrouble(error: StoreError(refusal)), [.refused(intent, refusal)], context)
+                return standing(.refused(StoreError(refusal)), [.refused(intent, refusal)], context)
             } catch {
                 // Not a decision but a fault of the guard: what it should have judged must not pass.
                 let refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
                 let failure = Failure(stage: .execute, intentID: context.intentID, intent: intent, error: error)
-                return refused(
-                    TurnTrouble(error: StoreError(refusal), failure: failure),
-                    [.refused(intent, refusal), .failed(failure)], context)
+                return standing(
+                    .unjudged(StoreError(refusal), failure), [.refused(intent, refusal), .failed(failure)], context)
             }
         }
         return nil
     }
 
-    private func refused(
-        _ trouble: TurnTrouble, _ events: [StoreObservation<F>.Event], _ context: TurnContext
+    /// A result that stands, however often the intent's batch is run.
+    private func standing(
+        _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext
     ) -> TurnResult {
-        let result = TurnResult(trouble, observe: telling(events, context))
-        // It stands, however often the intent's batch is run.
-        return TurnResult(trouble, observe: result.observe, judged: { _ in { _ in result } })
+        let result = TurnResult(outcome, observe: telling(events, context))
+        return TurnResult(outcome, observe: result.observe, judged: { _ in { _ in result } })
     }
 
     @inlinable

@@ -29,7 +29,8 @@ public final class Store<F: Feature>: Sendable {
         middleware: [any CommonMiddleware] = [], log: (any TurnLog<F>)? = nil
     ) {
         self.environment = environment
-        let scope = StoreScope(environment)
+        let queue = TurnQueue(isStarted: false)
+        let scope = StoreScope(environment, queue)
         let logged = log.map { LoggedTurns<F>($0) }
         let typed = TurnRunner(
             feature, state: state ?? feature.initialState, environment: environment, middleware: middleware
@@ -40,7 +41,7 @@ public final class Store<F: Feature>: Sendable {
             return output
         }
         self.typed = typed
-        cell = StoreCell(typed, scope, state == nil ? .new : .restored) { cell in
+        cell = StoreCell(typed, queue, scope, state == nil ? .new : .restored) { cell in
             if let logged { return logged.commit(typed) { cell.ended($0) } }
             typed.commit()
             return .committed
@@ -114,11 +115,11 @@ public final class Store<F: Feature>: Sendable {
     ///
     /// `id` is the caller's, for `stopWaiting`. The call may come from any thread, never under a lock.
     public func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
-        scope.whenSettled(intentID, id: id, action)
+        queue.whenSettled(intentID, id: id, action)
     }
 
     /// Takes `whenSettled` back. The call may be under way already.
-    public func stopWaiting(for intentID: IntentID, id: UInt64) { scope.stopWaiting(for: intentID, id: id) }
+    public func stopWaiting(for intentID: IntentID, id: UInt64) { queue.stopWaiting(for: intentID, id: id) }
 
     /// One more watcher: work that runs `whileWatched` starts with the first. False, and nothing happens, if the store is
     /// disposed of.

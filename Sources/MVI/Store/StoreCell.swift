@@ -24,6 +24,8 @@ final class StoreCell: StoreHost, TurnQueueOwner {
         var working: (number: UInt64, version: UInt64) = (0, 0)
         var results: ShortList<JobResult> = []
         var effects: [Effect] = []
+        /// How many of them bootstrap asked for: it runs first.
+        var bootstrapEffects = 0
 
         mutating func undo() {
             working = head
@@ -31,15 +33,18 @@ final class StoreCell: StoreHost, TurnQueueOwner {
         }
     }
 
-    let queue = TurnQueue(isStarted: false)
+    let queue: TurnQueue
     let scope: StoreScope
     let runner: any StoreRunner
     private let commitTurns: Commit
     private let state: Lock<State>
 
     @usableFromInline
-    init(_ runner: any StoreRunner, _ scope: StoreScope, _ startReason: StartReason, commit: @escaping Commit) {
-        self.runner = runner
+    init(
+        _ runner: any StoreRunner, _ queue: TurnQueue, _ scope: StoreScope, _ startReason: StartReason,
+        commit: @escaping Commit
+    ) {
+        (self.runner, self.queue) = (runner, queue)
         self.scope = scope
         commitTurns = commit
         state = Lock(State(startReason: startReason))
@@ -74,14 +79,14 @@ final class StoreCell: StoreHost, TurnQueueOwner {
 
     func enqueue(_ job: any TurnJob) { enqueue(job as any QueueJob) }
 
-    func run(_ job: any TurnJob) -> Bool {
+    func run(_ job: any TurnJob) -> (any QueueJob)? {
         let (_, effects) = prepare()
         if let token = job.token, !scope.isLive(token, after: effects) {
-            add(job, job.intentID, .dropped)
+            add(job, job.intentID, TurnResult(.dropped))
         } else {
             run(job, job.intentID, job.runTurn, job.principal, job.inputs, after: effects)
         }
-        return true
+        return nil
     }
 
     /// Runs bootstrap if it is owed: nothing overtakes it. Returns the version after the batch's turns so far, and what
@@ -106,7 +111,7 @@ final class StoreCell: StoreHost, TurnQueueOwner {
     ) {
         let turn = run(TurnContext(intentID, scope, earlier: effects, principal: principal, inputs: inputs))
         add(job, intentID, turn, isBootstrap: isBootstrap, follows: follows)
-        guard let trouble = turn.trouble, trouble.isHandedToFeature, let failure = trouble.failure else { return }
+        guard case .failed(let reason) = turn.outcome, let failure = reason.failure else { return }
         let later = state.withLock { $0.effects }
         let job = FailureJob(failure, of: nil, on: self, principal: principal)
         self.run(job, intentID, job.runTurn, principal, nil, after: later, follows: true)
@@ -115,12 +120,13 @@ final class StoreCell: StoreHost, TurnQueueOwner {
     fileprivate func add(
         _ job: any QueueJob, _ intentID: IntentID, _ turn: TurnResult, isBootstrap: Bool = false, follows: Bool = false
     ) {
-        let isKept = turn.trouble == nil
+        let isKept = if case .ran = turn.outcome { true } else { false }
         state.withLock { state in
             if isKept {
                 state.working.number += 1
                 if turn.output.isViewChanged { state.working.version = state.working.number }
                 if !turn.effects.isEmpty { state.effects += turn.effects }
+                if isBootstrap { state.bootstrapEffects = state.effects.count }
             }
             state.results.append(
                 JobResult(
@@ -137,9 +143,9 @@ final class StoreCell: StoreHost, TurnQueueOwner {
     func ended(_ outcome: CommitOutcome) { ended(end(outcome)) }
 
     private func end(_ outcome: CommitOutcome) -> CommitEnd {
-        let (results, effects) = state.withLock { state in
-            let (results, effects) = (state.results, state.effects)
-            (state.results, state.effects) = ([], [])
+        let (results, effects, ofBootstrap) = state.withLock { state in
+            let (results, effects, ofBootstrap) = (state.results, state.effects, state.bootstrapEffects)
+            (state.results, state.effects, state.bootstrapEffects) = ([], [], 0)
             switch outcome {
             case .committed:
                 state.head = state.working
@@ -153,11 +159,9 @@ final class StoreCell: StoreHost, TurnQueueOwner {
                 // One that threw has had its run; the turn of its failure is tried again.
                 if let first = results.first, first.isBootstrap, !first.isKept { state.bootstrap = .done }
             }
-            return (results, effects)
+            return (results, effects, ofBootstrap)
         }
-        // An author's values: they die here, after the lock.
-        withExtendedLifetime(effects) {}
-        return (outcome, results)
+        return (outcome, results, effects.isEmpty ? [] : [StoreEffects(self, effects, ofBootstrap: ofBootstrap)])
     }
 }
 
@@ -181,25 +185,25 @@ private final class IntentJob: QueueJob {
         (self.precondition, self.completion) = (precondition, completion)
     }
 
-    func run() -> Bool {
+    func run() -> (any QueueJob)? {
         let (version, effects) = store.prepare()
         if let error = precondition?(version) {
-            store.add(self, intentID, TurnResult(TurnTrouble(error: error)))
+            store.add(self, intentID, TurnResult(.refused(error)))
         } else {
             store.run(self, intentID, runTurn, principal, inputs, after: effects)
         }
-        return true
+        return nil
     }
 
     /// Interceptors judged it: it runs again as they left it.
-    func again(after result: JobResult) -> any QueueJob {
+    func again(with progress: TurnProgress) -> any QueueJob {
         IntentJob(
-            store, intentID, principal, result.turn?.inputs ?? inputs, result.turn?.judged?(store.runner) ?? runTurn,
+            store, intentID, principal, progress.inputs ?? inputs, progress.judged?(store.runner) ?? runTurn,
             precondition, completion)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        if let error = result.turn?.trouble?.error { return completion(.failure(error)) }
+        if let error = result.outcome.error { return completion(.failure(error)) }
         completion(.success(IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)))
     }
 

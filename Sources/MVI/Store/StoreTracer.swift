@@ -20,7 +20,7 @@ package final class StoreTracer: Sendable {
         span.attributes["mvi.intent"] = context.intentID.text
         if let stage { span.attributes["mvi.stage"] = stage.name }
         let result = ServiceContext.$current.withValue(span.context) { turn(context.with(trace: span.context)) }
-        if let failure = result.trouble?.failure {
+        if let failure = result.outcome.reported {
             span.recordError(failure.error)
             span.setStatus(SpanStatus(code: .error))
         }

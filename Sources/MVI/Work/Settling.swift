@@ -1,24 +1,22 @@
-/// How much work of each intent runs or waits, and who wants to know when there is none.
+import Locking
+
+/// The counts of the work that runs or waits for each intent, over all stores of a queue, and the requests that wait until
+/// an intent has none.
 struct Settling {
     private var counts: [IntentID: Int] = [:]
     /// Each waits for an intent that had work when it came.
     private var waiters: [(intentID: IntentID, id: UInt64, action: @Sendable () -> Void)] = []
-
-    var hasWaiters: Bool { !waiters.isEmpty }
 
     /// Whether no work of any intent is running, and no waiter is to be told so.
     var isDone: Bool { counts.isEmpty && waiters.isEmpty }
 
     func isSettled(_ intentID: IntentID) -> Bool { counts[intentID] == nil }
 
-    mutating func count(_ request: WorkRequest) {
-        if request.origin.isCounted { counts[request.origin.intentID, default: 0] += 1 }
-    }
-
-    mutating func uncount(_ request: WorkRequest) {
-        let origin = request.origin
-        guard origin.isCounted, let count = counts[origin.intentID] else { return }
-        counts[origin.intentID] = count == 1 ? nil : count - 1
+    mutating func note(_ changes: [WorkCount]) {
+        for change in changes {
+            let count = (counts[change.intentID] ?? 0) + change.difference
+            counts[change.intentID] = count > 0 ? count : nil
+        }
     }
 
     mutating func wait(for intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
@@ -39,5 +37,52 @@ struct Settling {
         let taken = waiters.filter { isRemoved($0.intentID, $0.id) }
         waiters.removeAll { isRemoved($0.intentID, $0.id) }
         return taken.map(\.action)
+    }
+}
+
+/// A change of an intent's count of work.
+struct WorkCount: Sendable {
+    let intentID: IntentID
+    let difference: Int
+}
+
+/// The work of each intent, counted once over all stores of the queue that the intent reached. All may be called from any
+/// thread.
+extension TurnQueue {
+    /// Notes changes of a store's work; returns what is to be called now, under no lock.
+    func note(_ changes: [WorkCount]) -> [@Sendable () -> Void] {
+        if changes.isEmpty { return [] }
+        return state.withLock { state in
+            state.settling.note(changes)
+            return state.settling.takeSettled()
+        }
+    }
+
+    /// The same for changes that a committed batch makes: what is to be called is taken when all of them are noted.
+    func noteOfBatch(_ changes: [WorkCount]) {
+        if !changes.isEmpty { state.withLock { $0.settling.note(changes) } }
+    }
+
+    /// Takes what is to be called after a committed batch, and says whether no intent has work.
+    func takeSettled() -> (isDone: Bool, actions: [@Sendable () -> Void]) {
+        state.withLock { state in
+            if state.settling.isDone { return (true, []) }
+            let actions = state.settling.takeSettled()
+            return (state.settling.isDone, actions)
+        }
+    }
+
+    /// Whether no work that the intent launched is running.
+    func isSettled(_ intentID: IntentID) -> Bool { state.withLock { $0.settling.isSettled(intentID) } }
+
+    /// Calls `action` once when no work that the intent launched is running: false, and no call, if that is so now.
+    package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { $0.settling.wait(for: intentID, id: id, action) }
+    }
+
+    /// Takes `whenSettled` back. The call may be under way already.
+    package func stopWaiting(for intentID: IntentID, id: UInt64) {
+        let actions = state.withLock { state in state.settling.remove { $0 == intentID && $1 == id } }
+        withExtendedLifetime(actions) {}
     }
 }

@@ -26,44 +26,39 @@ package final class StoreScope: Sendable {
 
     /// The other stores of the session; nil for a store on its own.
     let siblings: (any Siblings)?
+    /// The queue of the store's turns, which counts the work of each intent.
+    private let queue: TurnQueue
 
     @usableFromInline
-    package init(_ environment: StoreEnvironment, siblings: (any Siblings)? = nil) {
-        (self.environment, self.siblings) = (environment, siblings)
+    package init(_ environment: StoreEnvironment, _ queue: TurnQueue, siblings: (any Siblings)? = nil) {
+        (self.environment, self.queue, self.siblings) = (environment, queue, siblings)
     }
 
     /// Changes the work under the lock, and does all that follows after it but to begin what was started.
     private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {
         var change = WorkChange()
-        let result = state.withLock { state in
-            defer { change.settled += state.work.settling.takeSettled() }
-            return body(&state, &change)
-        }
+        let result = state.withLock { body(&$0, &change) }
         for task in change.cancelled { task.cancel() }
-        for action in change.settled { action() }
+        for action in queue.note(change.counts) { action() }
         return (result, change.started)
     }
 
-    /// Takes a committed turn's effects; returns the work to begin.
-    func apply(_ result: JobResult) -> [WorkStart] {
-        guard let effects = result.turn?.effects else { return [] }
+    /// Takes the effects of a committed batch; returns the work to begin.
+    func apply(_ store: StoreEffects) -> [WorkStart] {
         var change = WorkChange()
         state.withLock { state in
             if state.isEnded { return }
-            state.work.apply(effects, isBootstrap: result.isBootstrap, &change)
+            let (first, count) = (store.effects.prefix(store.ofBootstrap), store.ofBootstrap)
+            if count > 0 { state.work.apply(Array(first), isBootstrap: true, &change) }
+            if count == 0 {
+                state.work.apply(store.effects, isBootstrap: false, &change)
+            } else if count < store.effects.count {
+                state.work.apply(Array(store.effects.dropFirst(count)), isBootstrap: false, &change)
+            }
         }
         for task in change.cancelled { task.cancel() }
-        // A later turn of the batch may launch more for an intent that is settled now.
+        queue.noteOfBatch(change.counts)
         return change.started
-    }
-
-    /// Whether no work that the intent launched is running; adds what those are to be told who wait for others.
-    func isSettled(_ intentID: IntentID, _ actions: inout [@Sendable () -> Void]) -> Bool {
-        state.withLock { state in
-            if state.work.settling.isDone { return true }
-            actions += state.work.settling.takeSettled()
-            return state.work.settling.isSettled(intentID)
-        }
     }
 
     /// Throws if the store would have too much work with these effects, after those of the batch's earlier turns.
@@ -164,22 +159,11 @@ package final class StoreScope: Sendable {
     package var workInProgress: [String] { state.withLock { $0.work.inProgress } }
 
     /// Whether nothing would be missed if the store left memory: no work runs, waits or is registered by anything but
-    /// bootstrap, and no request waits for any. Calls nothing, so that it may be asked under a lock.
+    /// bootstrap. Calls nothing, so that it may be asked under a lock.
     package var isDormant: Bool { state.withLock { $0.work.isDormant } }
 
     /// Why `isDormant` does not hold, each a sentence's part; empty if it does. For tests of features.
     package var obstacles: [String] { state.withLock { $0.work.obstacles } }
-
-    /// Calls `action` once when no work that the intent launched is running: false, and no call, if that is so now.
-    package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
-        state.withLock { $0.work.settling.wait(for: intentID, id: id, action) }
-    }
-
-    /// Takes `whenSettled` back. The call may be under way already.
-    package func stopWaiting(for intentID: IntentID, id: UInt64) {
-        let actions = state.withLock { state in state.work.settling.remove { $0 == intentID && $1 == id } }
-        withExtendedLifetime(actions) {}
-    }
 
     /// One more watcher: work that runs `whileWatched` starts with the first. False, and nothing happens, after the end.
     @discardableResult

@@ -89,8 +89,13 @@ struct WorkChange: Sendable {
     var cancelled: [Task<Void, Never>] = []
     /// An author's values: they may do anything when they die.
     var released: [any Sendable] = []
-    /// To be called: there is no work left that they waited for.
-    var settled: [@Sendable () -> Void] = []
+    /// Of the intents that led to the work.
+    var counts: [WorkCount] = []
+
+    mutating func count(_ request: WorkRequest, _ difference: Int) {
+        let origin = request.origin
+        if origin.isCounted { counts.append(WorkCount(intentID: origin.intentID, difference: difference)) }
+    }
 }
 
 /// Why a turn failed that asked for more work than its store may have.

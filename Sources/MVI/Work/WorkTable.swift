@@ -41,7 +41,6 @@ struct WorkTable {
     private var throttled: [WorkID: Window] = [:]
     private var heldBackCount = 0
     var watching = Watching()
-    var settling = Settling()
     /// Whether nothing starts: the work is another process's now.
     private(set) var isPaused = false
 
@@ -62,7 +61,7 @@ struct WorkTable {
 
     /// Whether nothing runs, waits or is waited for, and nothing is registered that bootstrap would not register again.
     var isDormant: Bool {
-        running.isEmpty && cancelled.isEmpty && queues.isEmpty && !settling.hasWaiters && !watching.isWatched
+        running.isEmpty && cancelled.isEmpty && queues.isEmpty && !watching.isWatched
             && watching.isAllOfBootstrap
     }
 
@@ -79,7 +78,6 @@ struct WorkTable {
         }
         if !cancelled.isEmpty { obstacles.append("work that was cancelled has not ended") }
         if !queues.isEmpty { obstacles.append("work waits in a queue") }
-        if settling.hasWaiters { obstacles.append("a request waits until work has ended") }
         if watching.isWatched { obstacles.append("it is watched") }
         if !watching.isAllOfBootstrap {
             obstacles.append("work is registered for watchers that bootstrap does not register again")
@@ -133,7 +131,7 @@ struct WorkTable {
         let isActive = request.id.map { active[$0] != nil } ?? false
         if isActive, request.policy == .keepPrevious { return }
         if request.policy == .cancelPrevious, let id = request.id { cancelAll(id, &change) }
-        settling.count(request)
+        change.count(request, 1)
         let work = WorkStart(token: token, request: request)
         if isActive, request.policy == .queue, let id = request.id {
             queues[id, default: []].append(work)
@@ -174,14 +172,14 @@ struct WorkTable {
         guard let window = throttled[id] else { return }
         giveUp(window.latest, &change)
         throttled[id] = Window(token: window.token, interval: interval, latest: request)
-        settling.count(request)
+        change.count(request, 1)
         heldBackCount += 1
     }
 
     /// Gives up a throttled call that waits.
     private mutating func giveUp(_ latest: WorkRequest?, _ change: inout WorkChange) {
         guard let latest else { return }
-        settling.uncount(latest)
+        change.count(latest, -1)
         heldBackCount -= 1
         change.released.append(latest)
     }
@@ -201,7 +199,7 @@ struct WorkTable {
 
     mutating func cancelAll(_ id: WorkID, _ change: inout WorkChange) {
         for waiting in queues.removeValue(forKey: id) ?? [] {
-            settling.uncount(waiting.request)
+            change.count(waiting.request, -1)
             change.released.append(waiting.request)
             queuedCount -= 1
         }
@@ -209,7 +207,7 @@ struct WorkTable {
         giveUp(window?.latest, &change)
         for token in (active.removeValue(forKey: id) ?? []) + (window.map { [$0.token] } ?? []) {
             guard let entry = running.removeValue(forKey: token) else { continue }
-            settling.uncount(entry.request)
+            change.count(entry.request, -1)
             change.released.append(entry.request)
             if let task = entry.task { change.cancelled.append(task) }
             cancelled.insert(token)
@@ -240,7 +238,7 @@ struct WorkTable {
             throttle(window.interval, true, latest, &change)
         }
         if let id = entry.request.id { free(id, of: token, &change) }
-        settling.uncount(entry.request)
+        change.count(entry.request, -1)
     }
 
     private mutating func free(_ id: WorkID, of token: WorkToken, _ change: inout WorkChange) {
@@ -285,10 +283,11 @@ struct WorkTable {
     /// The end of all work. What does not listen runs on.
     mutating func removeAll(_ change: inout WorkChange) {
         change.cancelled += running.values.compactMap { $0.task } + watching.graces
-        change.released +=
-            running.values.map { $0.request } + queues.values.joined().map { $0.request } + watching.requests
+        let counted =
+            running.values.map { $0.request } + queues.values.joined().map { $0.request }
             + throttled.values.compactMap { $0.latest }
-        change.settled += settling.remove { _, _ in true }
+        for request in counted { change.count(request, -1) }
+        change.released += counted + watching.requests
         let cancelled = cancelled.union(running.keys)
         self = WorkTable()
         self.cancelled = cancelled

@@ -38,24 +38,25 @@ private final class SignInJob: QueueJob {
 
     var lane: JobLane { .steps }
 
-    func run() -> Bool {
+    func run() -> (any QueueJob)? {
         switch session.core.withLock({ $0.find(feature, limits: session.shared.limits) }) {
-        case .passive(nil): return false
+        case .passive(nil): return self
         case .passive, .absent:
             session.drop(self)
-            return true
+            return nil
         case .store(let store, _, _):
             return session.run(
                 TurnCall(
-                    job: self, store: store, intentID: .signIn, principal: principal, inputs: inputs,
-                    run: store.runner.signedIn(principal)))
+                    job: self, store: store, intentID: .signIn, principal: principal,
+                    progress: TurnProgress(inputs: inputs, judged: nil), run: store.runner.signedIn(principal),
+                    stage: .signIn))
         }
     }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([feature], resume) }
 
-    func again(after result: JobResult) -> any QueueJob {
-        SignInJob(session, feature, principal, inputs: result.turn?.inputs ?? inputs, done: done)
+    func again(with progress: TurnProgress) -> any QueueJob {
+        SignInJob(session, feature, principal, inputs: progress.inputs ?? inputs, done: done)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) { done() }

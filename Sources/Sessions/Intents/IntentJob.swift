@@ -39,11 +39,11 @@ final class IntentJob: QueueJob {
         (self.record, self.completion) = (record, completion)
     }
 
-    func again(after result: JobResult) -> any QueueJob {
+    func again(with progress: TurnProgress) -> any QueueJob {
         IntentJob(
             session, request, feature, intentID, receipt: receipt, decoded: decoded, record: record,
-            completion: completion, judged: result.turn?.judged ?? judged, hasLost: hasLost || result.isOfKeptStore,
-            inputs: result.turn?.inputs ?? inputs, isChecked: isChecked, judgedAs: judgedAs)
+            completion: completion, judged: progress.judged ?? judged, hasLost: hasLost || progress.wasOnKeptStore,
+            inputs: progress.inputs ?? inputs, isChecked: isChecked, judgedAs: judgedAs)
     }
 
     /// The intent as its check left it.
@@ -59,12 +59,12 @@ final class IntentJob: QueueJob {
 
     private var hasNumber: Bool { if case .sequence? = request.name { true } else { false } }
 
-    func run() -> Bool {
+    func run() -> (any QueueJob)? {
         let (limits, feature, client) = (session.shared.limits, feature, request.client)
-        guard session.mayRun else { return pass() }
+        guard session.mayRun else { return end(as: .elsewhere(.elsewhere)) }
         // Judged before the lock is taken for the rest, unless that alone tells.
         if !session.isPlain(client, feature), let refusal = session.judgeTurn(client, feature, .send) {
-            return refuse(refusal)
+            return end(as: .refused(refusal))
         }
         let principal = client.principal
         typealias Found = (judgement: SessionCore.Judgement, store: SessionCore.Found)
@@ -77,20 +77,19 @@ final class IntentJob: QueueJob {
         let (judgement, store): Found
         switch found {
         case .success(let found): (judgement, store) = found
-        case .failure(let refusal): return refuse(refusal)
+        case .failure(let refusal): return end(as: .refused(refusal))
         }
         switch judgement {
         case .next: break
-        case .done: return refuse(nil)
-        case .refused(let error): return hold() || refuse(error)
+        case .done: return end(as: .replayed)
+        case .refused(let error): return hold() ? nil : end(as: .refused(error))
         }
         do throws(StoreError) {
             switch store {
             case .store(let store, let version, let effects):
                 return try run(on: store, as: principal, version: version, after: effects)
-            case .passive(let failure):
-                if let failure { throw failure }
-                return false
+            case .passive(let failure?): return end(as: .unavailable(failure))
+            case .passive(nil): return self
             case .absent(let refusal, let wasDisposed):
                 // Another node disposed of the store that the intent ran on.
                 if !wasDisposed, hasLost { throw .storeDisposed }
@@ -100,35 +99,38 @@ final class IntentJob: QueueJob {
                 }
                 try request.check(version: session.core.withLock { $0.lastNumber } + 1)
                 if let refusal { throw refusal }
-                guard let store = try session.make(feature, for: principal) else { return false }
+                guard let store = try session.make(feature, for: principal) else { return self }
                 return try run(on: store, as: principal, version: nil, after: nil)
             }
         } catch {
-            return refuse(error)
+            return end(as: .refused(error))
         }
     }
 
     private func run(
         on store: SessionStore, as principal: Principal?, version: UInt64?, after effects: [Effect]?
-    ) throws(StoreError) -> Bool {
-        let isJudged = judgedAs == principal
-        if isJudged, let judged = judged?(store.runner) {
-            try request.check(version: version)
-            return session.run(self, judged, as: principal, on: store, after: effects)
+    ) throws(StoreError) -> (any QueueJob)? {
+        let intent: RunTurn
+        if judgedAs == principal, let judged = judged?(store.runner) {
+            intent = judged
+        } else if judgedAs == principal, let decoded, decoded.store === store {
+            intent = decoded.run
+        } else {
+            switch store.erased.decode(request.body) {
+            case .intent(let run): intent = run
+            case .check(let check):
+                session.drop(CheckStart(self, check, store))
+                return nil
+            case .fault(let fault): try request.refuse(fault, version: version)
+            }
         }
-        if isJudged, let decoded, decoded.store === store {
-            try request.check(version: version)
-            return session.run(self, decoded.run, as: principal, on: store, after: effects)
-        }
-        switch store.erased.decode(request.body) {
-        case .intent(let run):
-            try request.check(version: version)
-            return session.run(self, run, as: principal, on: store, after: effects)
-        case .check(let check):
-            session.drop(CheckStart(self, check, store))
-            return true
-        case .fault(let fault): try request.refuse(fault, version: version)
-        }
+        try request.check(version: version)
+        return session.run(
+            TurnCall(
+                job: self, store: store, intentID: intentID, principal: principal,
+                progress: TurnProgress(inputs: inputs, judged: nil), run: intent, receipt: receipt,
+                trace: request.trace),
+            after: effects)
     }
 
     /// Waits for the check of an earlier number, if one runs: when it is over, the job is enqueued again.
@@ -148,45 +150,49 @@ final class IntentJob: QueueJob {
     /// The answer that is kept if the error uses the request's number up.
     func recorded(_ error: StoreError) -> RecordedRefusal? { hasNumber ? record?(error) : nil }
 
-    /// Leads to nothing here: another node runs it.
-    private func pass() -> Bool {
-        session.core.withLock { $0.joinOther(self, .elsewhere, isKept: false) }
-        return true
-    }
-
-    /// Leads to nothing but the error, or the receipt that there is.
-    private func refuse(_ error: StoreError?) -> Bool {
-        let refusal = error.flatMap { recorded($0) }
+    /// Ends without a turn.
+    private func end(as outcome: TurnOutcome) -> (any QueueJob)? {
+        var refusal: RecordedRefusal?
+        if case .refused(let error) = outcome { refusal = recorded(error) }
         let now = session.shared.time.sinceEpoch()
         session.core.withLock { core in
             if let refusal, let receipt { core.add(refusal, receipt, intentID, now: now) }
-            core.joinOther(self, error, isKept: refusal != nil)
+            core.joinOther(self, outcome, isKept: refusal != nil)
         }
-        return true
+        return nil
     }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([feature], resume) }
 
     func finished(_ result: JobResult, isSettled: Bool) {
         defer { if isChecked { session.checkEnded(receipt) } }
-        if let error = result.error ?? result.turn?.trouble?.error {
+        switch result.outcome {
+        case .ran: ran(result, isSettled: isSettled)
+        case .refused(let error), .unjudged(let error, _), .unavailable(let error), .elsewhere(let error):
             release()
-            return fail(error)
-        }
-        guard let turn = result.turn, turn.trouble == nil else {
+            fail(error)
+        case .failed(let failure):
+            release()
+            fail(failure.error)
+        case .replayed:
             release()
             let found = receipt.flatMap { receipt in session.core.withLock { $0.receipts[receipt.key] } }
-            if let found { return session.replay(found, request, feature, completion) }
-            // The store was gone when its turn came.
-            return fail(.storeDisposed)
+            guard let found else { return fail(.receiptExpired) }
+            session.replay(found, request, feature, completion)
+        // The store was gone when its turn came.
+        case .dropped, .needsStore:
+            release()
+            fail(.storeDisposed)
         }
+    }
+
+    private func ran(_ result: JobResult, isSettled: Bool) {
         var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
         if request.wantsState { outcome.state = result.state }
-        guard let wait = request.wait, let host = result.host else {
+        guard let wait = request.wait else {
             return completion(.success(session.withholding(outcome, from: request.client, feature)))
         }
-        session.answerWhenSettled(
-            outcome, wait, feature, [host.scope] + (result.links ?? []).map(\.scope), request.client, completion)
+        session.answerWhenSettled(outcome, wait, feature, request.client, completion)
     }
 
     func end(_ error: StoreError) {

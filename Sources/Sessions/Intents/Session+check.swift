@@ -19,7 +19,8 @@ extension Session {
         let judgement = Lock<JudgedTurn?>(nil)
         let wait = Wait(number: 0) { [self] came in
             let judged = came ? judgement.withLock { $0 } : nil
-            enqueue(job.checked(judged ?? { _ in { _ in .refused(.checkTimeOut) } }, as: principal))
+            let timeOut: JudgedTurn = { _ in { _ in TurnResult(notRun: .unavailable(.checkTimeOut)) } }
+            enqueue(job.checked(judged ?? timeOut, as: principal))
         }
         let task = Task(executorPreference: shared.executor) {
             let trace = job.request.trace ?? .topLevel
@@ -59,8 +60,8 @@ final class CheckStart: QueueJob {
         (self.job, self.check, self.store) = (job, check, store)
     }
 
-    func run() -> Bool { job.run() }
-    func again(after result: JobResult) -> any QueueJob { job }
+    func run() -> (any QueueJob)? { job.run() }
+    func again(with progress: TurnProgress) -> any QueueJob { job }
     func finished(_ result: JobResult, isSettled: Bool) { job.session.check(job, check, on: store) }
     func end(_ error: StoreError) { job.end(error) }
 }

@@ -125,17 +125,16 @@ extension Session {
                 var outcome = IntentOutcome(id: IntentID(receipt.intent), version: version, isSettled: false)
                 outcome.isReplayed = true
                 outcome.state = present
-                let scope = core.withLock { $0.stores[feature]?.store?.scope }
-                guard let wait = request.wait, let scope else { return completion(.success(outcome)) }
-                answerWhenSettled(outcome, wait, feature, [scope], request.client, completion)
+                guard let wait = request.wait else { return completion(.success(outcome)) }
+                answerWhenSettled(outcome, wait, feature, request.client, completion)
             }
         }
     }
 
-    /// Waits until no work that the intent launched is running, at most for `wait`.
+    /// Waits until no work that the intent launched is running in any store, at most for `wait`.
     func answerWhenSettled(
-        _ outcome: IntentOutcome, _ wait: Duration, _ feature: FeatureID, _ scopes: [StoreScope],
-        _ client: SessionClient, _ completion: @escaping @Sendable (IntentResult) -> Void
+        _ outcome: IntentOutcome, _ wait: Duration, _ feature: FeatureID, _ client: SessionClient,
+        _ completion: @escaping @Sendable (IntentResult) -> Void
     ) {
         let end: @Sendable (Bool, Bool, StateSnapshot?) -> Void = { [self] isSettled, isGranted, state in
             var outcome = outcome
@@ -149,7 +148,8 @@ extension Session {
             end(isSettled, true, existingState(of: feature))
         }
         guard let waiting else { return end(false, false, existingState(of: feature)) }
-        waitUntilSettled(outcome.id, scopes[...], waiting)
+        guard queue.whenSettled(outcome.id, id: waiting.number, { waiting.end(true) }) else { return waiting.end(true) }
+        waiting.onTimeout { [queue] in queue.stopWaiting(for: outcome.id, id: waiting.number) }
     }
 
     /// The outcome of an intent that ran, without the state if its client may not read that now.
@@ -158,16 +158,6 @@ extension Session {
         var outcome = outcome
         (outcome.state, outcome.isWithheld) = (nil, true)
         return outcome
-    }
-
-    /// One store after the other.
-    private func waitUntilSettled(_ id: IntentID, _ scopes: ArraySlice<StoreScope>, _ waiting: Wait) {
-        guard let scope = scopes.first else { return waiting.end(true) }
-        let isWaiting = scope.whenSettled(id, id: waiting.number) { [self] in
-            waitUntilSettled(id, scopes.dropFirst(), waiting)
-        }
-        guard isWaiting else { return waitUntilSettled(id, scopes.dropFirst(), waiting) }
-        waiting.onTimeout { scope.stopWaiting(for: id, id: waiting.number) }
     }
 
     /// Uses up the number of a request that was refused before it could be sent, in the number's turn. `completion` is
@@ -194,13 +184,13 @@ extension Session {
                 }
                 completion(
                     result.flatMap { result in
-                        result.error.map { .failure($0) } ?? .success(!result.isKept && outcome == recorded)
+                        result.outcome.error.map { .failure($0) } ?? .success(!result.isKept && outcome == recorded)
                     })
             } _: { [self] job in
                 let now = shared.time.sinceEpoch()
-                guard mayRun else { return core.withLock { $0.joinOther(job, .elsewhere, isKept: false) } }
+                guard mayRun else { return core.withLock { $0.joinOther(job, .elsewhere(.elsewhere), isKept: false) } }
                 if let lost = judgeTurn(client, feature, .send) {
-                    return core.withLock { $0.joinOther(job, lost, isKept: false) }
+                    return core.withLock { $0.joinOther(job, .refused(lost), isKept: false) }
                 }
                 core.withLock { core in
                     core.batch.isAnswer = true

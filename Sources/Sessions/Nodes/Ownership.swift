@@ -41,10 +41,10 @@ extension SessionBatch {
     /// The stores whose work begins with it.
     var beginning: [FeatureID] {
         var features = claims
-        for store in stores {
-            guard let place = store.store, !features.contains(store.feature) else { continue }
-            let isBusy = store.effects.contains { $0.launches || ($0.watches && place.scope.isWatched) }
-            if isBusy { features.append(store.feature) }
+        for entry in entries where !entry.isDisposed {
+            guard let place = entry.store, !features.contains(entry.feature) else { continue }
+            let isBusy = entry.effects.contains { $0.launches || ($0.watches && place.scope.isWatched) }
+            if isBusy { features.append(entry.feature) }
         }
         return features
     }

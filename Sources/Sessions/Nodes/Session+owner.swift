@@ -191,7 +191,7 @@ extension SessionCore {
     fileprivate func isIdleOwner(now: Duration) -> Bool {
         isLive && ownsWork && now >= ownership.heldUntil && !stores.hasLoads
             && storesInMemory.allSatisfy { !$0.scope.isBusy }
-            && batch.stores.allSatisfy { store in !store.effects.contains { $0.launches } }
+            && batch.entries.allSatisfy { $0.isDisposed || !$0.effects.contains { $0.launches } }
     }
 }
 

@@ -12,76 +12,84 @@ final class DeliveryJob: QueueJob {
     private let intentID: IntentID
     private let receipt: ReceiptName?
     private let inputs: TurnInputs?
+    /// The intent as interceptors left it: they judge it once, however often it has to run.
+    private let judged: JudgedTurn?
     private let completion: @Sendable (IntentResult) -> Void
 
     init(
         _ session: Session, _ delivery: Delivery, _ feature: FeatureID, makesStore: Bool, _ intentID: IntentID,
-        _ receipt: ReceiptName?, inputs: TurnInputs? = nil, completion: @escaping @Sendable (IntentResult) -> Void
+        _ receipt: ReceiptName?, inputs: TurnInputs? = nil, judged: JudgedTurn? = nil,
+        completion: @escaping @Sendable (IntentResult) -> Void
     ) {
+        self.judged = judged
         (self.session, self.delivery, self.feature, self.makesStore) = (session, delivery, feature, makesStore)
         (self.intentID, self.receipt, self.inputs, self.completion) = (intentID, receipt, inputs, completion)
     }
 
-    func run() -> Bool {
+    func run() -> (any QueueJob)? {
         let limits = session.shared.limits
-        guard session.mayRun else { return refuse(.elsewhere) }
+        guard session.mayRun else { return end(as: .elsewhere(.elsewhere)) }
         let (judgement, found) = session.core.withLock { core in
             core.batch.isAnswer = true
             return (receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
         }
         switch judgement {
         case .next: break
-        case .done: return refuse(nil)
-        case .refused(let error): return refuse(error)
+        case .done: return end(as: .replayed)
+        case .refused(let error): return end(as: .refused(error))
         }
         do throws(StoreError) {
             switch found {
             case .store(let store, _, _): return try run(on: store)
-            case .passive(let failure?): throw failure
-            case .passive(nil): return false
+            case .passive(let failure?): return end(as: .unavailable(failure))
+            case .passive(nil): return self
             case .absent(let refusal, _):
                 guard makesStore else { throw .noStore(feature) }
                 if let refusal { throw refusal }
-                guard let store = try session.make(feature, for: nil) else { return false }
+                guard let store = try session.make(feature, for: nil) else { return self }
                 return try run(on: store)
             }
         } catch {
-            return refuse(error)
+            return end(as: .refused(error))
         }
     }
 
-    private func run(on store: SessionStore) throws(StoreError) -> Bool {
-        guard let run = delivery.turn(store.runner) else { throw .featureNotFound }
+    private func run(on store: SessionStore) throws(StoreError) -> (any QueueJob)? {
+        guard let run = (judged ?? delivery.turn)(store.runner) else { throw .featureNotFound }
         return session.run(
             TurnCall(
-                job: self, store: store, intentID: intentID, principal: nil, inputs: inputs, run: run,
-                receipt: receipt))
+                job: self, store: store, intentID: intentID, principal: nil,
+                progress: TurnProgress(inputs: inputs, judged: nil), run: run, receipt: receipt))
     }
 
-    private func refuse(_ error: StoreError?) -> Bool {
-        session.core.withLock { $0.joinOther(self, error, isKept: false) }
-        return true
+    /// Ends without a turn.
+    private func end(as outcome: TurnOutcome) -> (any QueueJob)? {
+        session.core.withLock { $0.joinOther(self, outcome, isKept: false) }
+        return nil
     }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([feature], resume) }
 
-    func again(after result: JobResult) -> any QueueJob {
+    func again(with progress: TurnProgress) -> any QueueJob {
         DeliveryJob(
             session, delivery, feature, makesStore: makesStore, intentID, receipt,
-            inputs: result.turn?.inputs ?? inputs, completion: completion)
+            inputs: progress.inputs ?? inputs, judged: progress.judged ?? judged, completion: completion)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        if let error = result.error ?? result.turn?.trouble?.error { return end(error) }
-        guard let turn = result.turn, turn.trouble == nil else {
+        switch result.outcome {
+        case .ran: complete(.success(IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)))
+        case .refused(let error), .unjudged(let error, _), .unavailable(let error), .elsewhere(let error): end(error)
+        case .failed(let failure): end(failure.error)
+        case .dropped, .needsStore: end(.storeDisposed)
+        case .replayed:
             let known = receipt.flatMap { receipt in session.core.withLock { $0.receipts[receipt.key] } }
             guard case .ran(let version)? = known?.outcome else { return end(.storeDisposed) }
             release()
             var outcome = IntentOutcome(id: intentID, version: version, isSettled: true)
             outcome.isReplayed = true
-            return complete(.success(outcome))
+            complete(.success(outcome))
         }
-        complete(.success(IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)))
     }
 
     func end(_ error: StoreError) {

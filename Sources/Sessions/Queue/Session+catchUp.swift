@@ -24,17 +24,16 @@ extension Session {
     func resolve(_ pending: PendingCommit, _ error: StoreError?) {
         load { [self] news in
             guard let news else {
-                discard(pending)
-                return gone { [self] error in ended(pending.end(.failed(error))) }
+                return gone { [self] error in ended(pending.end(.failed(error), .rolledBack)) }
             }
             let (ours, expected) = (pending.batch.head, pending.batch.expecting)
             if news.recentHeads.contains(ours) {
                 // It was committed, whatever came after it.
-                apply(pending)
-                guard news.head != ours else { return ended(pending.end(.committed)) }
+                let end = apply(pending)
+                guard news.head != ours else { return ended(pending.end(.committed, end)) }
                 return load { [self] later in
                     if let later { apply(later, since: ours) }
-                    ended(pending.end(.committed))
+                    ended(pending.end(.committed, end))
                 }
             }
             // It was certainly not kept, and its head is still the newest.
@@ -42,12 +41,12 @@ extension Session {
                 if let end = append(pending) { ended(end) }
                 return
             }
-            discard(pending)
-            noteCollision()
             let isKnown = news.recentHeads.contains(expected)
-            apply(news, since: expected)
             // Behind a head that is not remembered any more ours may lie as well: then nothing runs again.
-            ended(pending.end(error.flatMap { isKnown ? nil : .unknown($0) } ?? .conflict))
+            let end = pending.end(error.flatMap { isKnown ? nil : .unknown($0) } ?? .conflict, .rolledBack)
+            noteCollision()
+            apply(news, since: expected)
+            ended(end)
         }
     }
 
@@ -314,7 +313,7 @@ private final class CatchUpJob: QueueJob {
 
     var lane: JobLane { .steps }
 
-    func run() -> Bool { hasRead.withLock { $0 } }
+    func run() -> (any QueueJob)? { hasRead.withLock { $0 } ? nil : self }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
         let (head, waiters) = begin()

@@ -56,51 +56,63 @@ extension Session: Siblings {
 
     // MARK: Turns that need other stores
 
-    /// Runs a turn again that needs stores which were not there; nil if one has to be loaded first.
-    func runAgain(_ call: TurnCall, after effects: [Effect], _ first: TurnResult) -> TurnResult? {
-        var (call, turn) = (call, first)
+    /// Runs a turn again that needs stores which were not there; nil if one has to be loaded first. Interceptors judged
+    /// its intent already.
+    func runAgain(_ call: inout TurnCall, after effects: [Effect], _ first: TurnResult) -> TurnResult? {
+        var turn = first
         var failures: [String: StoreError] = [:]
         for _ in 0..<Self.chainLimit {
-            guard let instance = turn.sequel?.missing else { return turn }
-            switch bring(instance, for: call.principal, .read) {
-            case .success(nil): return nil
-            case .success: break
-            case .failure(let error): failures[instance] = error
+            guard case .needsStore(let instance) = turn.outcome else { return turn }
+            call.note(turn)
+            switch bring(instance, for: call, .read) {
+            case .store: break
+            case .waits: return nil
+            case .none(let error, _): failures[instance] = error
             }
-            call.inputs = turn.inputs ?? call.inputs
             turn = call.run(call.context(after: effects, SiblingsWithFailures(self, failures)))
         }
-        return turn.sequel?.missing == nil
-            ? turn : .refused(StoreError(.failed, "The turn needs too many other stores."))
+        guard case .needsStore = turn.outcome else { return turn }
+        return turn.undone(call.failed(StoreError(.failed, "The turn needs too many other stores.")))
     }
 
-    /// Has a store in memory and started, made if there is none; nil if it has to be loaded first.
-    private func bring(
-        _ instance: String, for principal: Principal?, _ access: Access
-    ) -> Result<SessionStore?, StoreError> {
+    /// A store that a turn needs.
+    private enum Sibling {
+        case store(SessionStore)
+        /// It has to be loaded first.
+        case waits
+        case none(StoreError, TurnOutcome)
+    }
+
+    /// Has a store in memory and started, made if there is none.
+    private func bring(_ instance: String, for call: TurnCall, _ access: Access) -> Sibling {
+        func none(_ error: StoreError) -> Sibling { .none(error, .unavailable(error)) }
+        let feature: FeatureID
         do {
-            let feature = try checked(instance, principal, access)
-            switch core.withLock({ $0.find(feature, limits: shared.limits) }) {
-            case .store(let store, _, let effects):
-                if effects != nil || core.withLock({ $0.starting.contains(feature) }) { return .success(store) }
-                switch prepare(store) {
-                case .ready: return .success(store)
-                case .waits: return .success(nil)
-                case .gone: return .failure(.storeDisposed)
-                }
-            case .passive(let failure?): return .failure(failure)
-            case .passive(nil):
-                core.withLock { $0.awaited.append(feature) }
-                return .success(nil)
-            case .absent(let refusal?, _): return .failure(refusal)
-            case .absent(nil, _): return .success(try make(feature, for: principal))
-            }
-        } catch let error as StoreError {
-            return .failure(error)
+            feature = try checked(instance, call.principal, access)
         } catch let refusal as Refusal {
-            return .failure(StoreError(refusal))
+            return .none(StoreError(refusal), .refused(StoreError(refusal)))
         } catch {
-            return .failure(.featureNotFound)
+            return none(.featureNotFound)
+        }
+        switch core.withLock({ $0.find(feature, limits: shared.limits) }) {
+        case .store(let store, _, let effects):
+            if effects != nil || core.withLock({ $0.starting.contains(feature) }) { return .store(store) }
+            switch prepare(store) {
+            case .ready: return .store(store)
+            case .waits: return .waits
+            case .gone: return none(.storeDisposed)
+            }
+        case .passive(let failure?): return none(failure)
+        case .passive(nil):
+            core.withLock { $0.awaited.append(feature) }
+            return .waits
+        case .absent(let refusal?, _): return .none(refusal, call.failed(refusal))
+        case .absent(nil, _):
+            do throws(StoreError) {
+                return try make(feature, for: call.principal).map { .store($0) } ?? .waits
+            } catch {
+                return .none(error, error.failure == nil ? .refused(error) : call.failed(error))
+            }
         }
     }
 
@@ -111,47 +123,76 @@ extension Session: Siblings {
     func runChain(_ call: TurnCall, _ first: TurnResult) -> (TurnResult, [ChainLink])? {
         var stores = [call.store]
         var isKept = false
-        defer { for store in stores { store.runner.endChain(isKept: isKept) } }
+        core.withLock { $0.noteChain(first.output.reminders, of: call.store.feature) }
+        defer {
+            core.withLock { $0.chainReminders = [] }
+            for store in stores { store.runner.endChain(isKept: isKept) }
+        }
         var links: [ChainLink] = []
         var inputs: [TurnInputs?] = []
-        let known = call.inputs?.links ?? []
+        let known = call.progress.inputs?.links ?? []
         var waiting = first.sequel?.sends[...] ?? []
         while let next = waiting.popFirst() {
             guard links.count < Self.chainLimit else {
-                return (first.undone(by: .chainTooLong(Self.chainLimit)), [])
+                return (first.undone(call.failed(.chainTooLong(Self.chainLimit))), [])
             }
             let store: SessionStore
-            switch bring(next.instance, for: call.principal, .send) {
-            case .success(nil): return nil
-            case .success(let found?): store = found
-            case .failure(let error): return (first.undone(by: error), [])
+            switch bring(next.instance, for: call, .send) {
+            case .store(let found): store = found
+            case .waits: return nil
+            case .none(_, let outcome): return (first.undone(outcome), [])
             }
             store.runner.beginChain()
             stores.append(store)
-            guard let run = next.run(store.runner) else { return (first.undone(by: .featureNotFound), []) }
-            let link = TurnCall(
+            guard let run = next.run(store.runner) else { return (first.undone(.unavailable(.featureNotFound)), []) }
+            let knownInputs =
+                known.count > links.count ? known[links.count] : first.inputs.map { TurnInputs(now: $0.now) }
+            var link = TurnCall(
                 job: call.job, store: store, intentID: call.intentID, principal: call.principal,
-                inputs: known.count > links.count ? known[links.count] : first.inputs.map { TurnInputs(now: $0.now) },
-                run: run, isSent: true)
-            var earlier = core.withLock { core in core.work(on: store).map { core.batch.stores[$0].effects } ?? [] }
+                progress: TurnProgress(inputs: knownInputs, judged: nil), run: run, isSent: true)
+            var earlier = core.withLock { core in core.work(on: store).map { core.batch.entries[$0].effects } ?? [] }
             if store === call.store { earlier += first.effects }
             for link in links where link.store === store { earlier += link.turn.effects }
             var turn = run(link.context(after: earlier))
-            if turn.sequel?.missing != nil {
-                guard let complete = runAgain(link, after: earlier, turn) else { return nil }
+            if case .needsStore = turn.outcome {
+                guard let complete = runAgain(&link, after: earlier, turn) else { return nil }
                 turn = complete
             }
             links.append(ChainLink(store: store, turn: turn))
-            if let trouble = turn.trouble {
-                // Its own observers, and its own `onFailure`, are told of a throw.
-                return (first.undone(by: trouble.error ?? .storeDisposed), [links[links.count - 1]])
+            if let outcome = call.outcome(of: turn) {
+                // Its own observers, and its own `onFailure`, are told of a failure.
+                return (first.undone(outcome), [links[links.count - 1]])
             }
+            core.withLock { $0.noteChain(turn.output.reminders, of: store.feature) }
             inputs.append(turn.inputs)
             waiting += turn.sequel?.sends ?? []
         }
         isKept = true
         let all = (first.inputs ?? TurnInputs(now: nil)).with(links: inputs)
         return (first.with(all), links)
+    }
+}
+
+extension TurnCall {
+    /// The outcome of a turn that cannot be kept for a reason which its code could have avoided.
+    fileprivate func failed(_ error: StoreError) -> TurnOutcome {
+        let failure = stage.map { Failure(stage: $0, intentID: intentID, error: error) }
+        return .failed(TurnFailure(error: error, thrown: error, failure: failure))
+    }
+
+    /// The outcome of a turn whose chain ends with a link; nil if the chain goes on.
+    fileprivate func outcome(of link: TurnResult) -> TurnOutcome? {
+        switch link.outcome {
+        case .ran: nil
+        case .refused(let error), .unjudged(let error, _): .refused(error)
+        case .failed(let reason):
+            .failed(
+                TurnFailure(
+                    error: reason.error, thrown: reason.thrown,
+                    failure: stage.map { Failure(stage: $0, intentID: intentID, error: reason.thrown) }))
+        case .unavailable(let error), .elsewhere(let error): .unavailable(error)
+        case .needsStore, .dropped, .replayed: .unavailable(.storeDisposed)
+        }
     }
 }
 
@@ -187,10 +228,27 @@ extension SessionCore {
     /// Adds the turn of an intent that another turn sent.
     mutating func join(_ link: ChainLink, _ call: TurnCall, now: Duration) {
         guard let index = work(on: link.store) else { return }
-        let job = FunctionJob(.steps) { _ in }
+        let verdict = TurnVerdict(.ordinary, link.turn.outcome, isLastTry: false)
         let call = TurnCall(
-            job: job, store: link.store, intentID: call.intentID, principal: call.principal, run: call.run,
-            follows: true)
-        join(call, link.turn, at: index, refusal: nil, links: nil, now: now)
+            job: FunctionJob(.steps) { _ in }, store: link.store, intentID: call.intentID, principal: call.principal,
+            run: call.run, follows: true)
+        join(call, link.turn, verdict, at: index, refusal: nil, now: now)
+    }
+
+    /// Notes the reminders of a turn of the chain that runs, which are in no batch yet.
+    mutating func noteChain(_ reminders: [EncodedReminder]?, of feature: FeatureID) {
+        for change in reminders ?? [] { chainReminders.append(ReminderChange(change, of: feature)) }
+    }
+}
+
+extension ReminderChange {
+    /// A change as it will be kept, but for the number of its turn.
+    init(_ change: EncodedReminder, of feature: FeatureID) {
+        guard let action = change.action else {
+            self = .forgotten(feature, id: change.id)
+            return
+        }
+        self = .set(
+            StoredReminder(feature: feature, id: change.id, due: action.due, number: 0, action: action.json))
     }
 }

@@ -11,45 +11,42 @@ extension Session: TurnQueueOwner {
     package func commit() -> CommitEnd? {
         let now = shared.time.sinceEpoch()
         let node = shared.lease?.holder
-        let (pending, results, needs) = core.withLock { $0.takeBatch(self, now: now, node: node) }
-        shared.metrics.queueLength.record(Int64((pending?.results ?? results).count))
-        guard let pending else {
-            guard shared.lease != nil, case .confirmation = needs else { return (.committed, results) }
-            confirm(results)
-            return nil
-        }
+        let (pending, needs) = core.withLock { $0.takeBatch(self, now: now, node: node) }
+        shared.metrics.queueLength.record(Int64(pending.results.count))
         switch needs {
-        case .lease:
-            discard(pending)
-            return pending.end(.failed(.noLease))
+        case .nothing: return pending.end(.committed, .committed)
+        case .append: return append(pending)
+        case .confirmation:
+            confirm(pending)
+            return nil
+        case .lease: return pending.end(.failed(.noLease), .rolledBack)
         case .judgement:
             pending.span?.end(AppendEnding(.conflict))
-            discard(pending)
-            return pending.end(.conflict)
-        case .nothing, .confirmation: return append(pending)
+            return pending.end(.conflict, .rolledBack)
         }
     }
 
     func append(_ pending: PendingCommit) -> CommitEnd? {
-        guard pending.isKept else {
-            appendFirst(pending)
-            return nil
-        }
-        // Captures one reference, so that no closure is allocated.
-        let result = shared.journal.append(pending.batch) { pending.appended($0) }
-        return result.flatMap { finish(pending, $0) }
-    }
-
-    /// The session's first turn: it is written down before.
-    private func appendFirst(_ pending: PendingCommit) {
+        if pending.isKept { return append(pending, pending.batch) }
+        // The session's first turn: it is written down before.
         keep { [self] result in
             let end: CommitEnd?
             switch result {
-            case .success(let key): end = append(PendingCommit(pending, key))
+            case .success(let key):
+                var batch = pending.batch
+                batch.session = key
+                end = append(pending, batch)
             case .failure(let error): end = finish(pending, .failed(error))
             }
             if let end { ended(end) }
         }
+        return nil
+    }
+
+    private func append(_ pending: PendingCommit, _ batch: JournalBatch) -> CommitEnd? {
+        // Captures one reference, so that no closure is allocated.
+        let result = shared.journal.append(batch) { pending.appended($0) }
+        return result.flatMap { finish(pending, $0) }
     }
 
     /// Takes the journal's result; nil if `ended` will be called later.
@@ -58,9 +55,7 @@ extension Session: TurnQueueOwner {
         shared.metrics.appended(ending, nanoseconds: monotonicNanoseconds() - pending.begun)
         pending.span?.end(ending)
         switch result {
-        case .committed:
-            apply(pending)
-            return pending.end(.committed)
+        case .committed: return pending.end(.committed, apply(pending))
         case .conflict:
             resolve(pending, nil)
             return nil
@@ -71,40 +66,39 @@ extension Session: TurnQueueOwner {
             // The book had forgotten it. The jobs run again, and find it.
             let now = Moment(shared.time)
             core.withLock { $0.receipts.add(receipt, made: now.monotonic(receipt.made)) }
-            discard(pending)
-            if shared.lease == nil { return pending.end(.conflict) }
+            let undone = pending.end(.conflict, .rolledBack)
+            if shared.lease == nil { return undone }
             // Another node ran it.
-            readNews { [self] in ended(pending.end($0 ?? .conflict)) }
+            readNews { [self] in ended(($0 ?? .conflict, undone.results, [])) }
             return nil
         case .failed(let error):
-            discard(pending)
+            let undone = pending.end(.failed(error), .rolledBack)
             // Another object deleted it.
-            guard error.code == .gone else { return pending.end(.failed(error)) }
+            guard error.code == .gone else { return undone }
             if shared.lease != nil {
-                gone { [self] error in ended(pending.end(.failed(error))) }
+                gone { [self] error in ended((.failed(error), undone.results, [])) }
                 return nil
             }
             end(.ended)
-            return pending.end(.failed(error))
+            return undone
         }
     }
 
     /// Ends a batch that appends nothing, when it is known that no other node appended meanwhile; else its jobs run again.
-    private func confirm(_ results: ShortList<JobResult>) {
+    private func confirm(_ pending: PendingCommit) {
         hasMoved { [self] result in
             switch result {
             case .success(false):
-                core.withLock { core in
-                    for case let store as SessionStore in results.lazy.filter(\.isBootstrap).map(\.host) {
-                        core.started(store.feature)
-                    }
-                }
-                ended((.committed, results))
+                core.withLock { core in for entry in pending.entries where entry.hasStarted { core.started(entry) } }
+                ended(pending.end(.committed, .committed))
             // The results may be out of date: they are not answered.
             case .failure(let error):
-                for result in results { result.job.end(error) }
-                ended((.committed, []))
-            case .success(true): readNews { [self] in ended(($0 ?? .conflict, results)) }
+                let undone = pending.end(.committed, .rolledBack)
+                for result in undone.results { result.job.end(error) }
+                ended((.committed, [], []))
+            case .success(true):
+                let undone = pending.end(.conflict, .rolledBack)
+                readNews { [self] in ended(($0 ?? .conflict, undone.results, [])) }
             }
         }
     }
@@ -124,26 +118,27 @@ extension Session: TurnQueueOwner {
         readNews { _ in done() }
     }
 
-    /// Nothing of the batch is kept: its stores are back at their heads, those that it made are gone.
-    func discard(_ pending: PendingCommit) {
-        for store in pending.stores {
-            store.store?.runner.rollBack()
-            if !store.isKept { store.store?.scope.end() }
-        }
-    }
-
-    /// Applies a committed batch.
-    func apply(_ pending: PendingCommit) {
-        for store in pending.stores { store.store?.erased.commit() }
+    /// Applies a committed batch. Returns how its entries end: with the session, if that ended meanwhile.
+    func apply(_ pending: PendingCommit) -> PendingCommit.EntryEnd {
+        // By the index: each entry would be copied.
+        let entries = pending.entries
+        for index in entries.indices where !entries[index].isDisposed { entries[index].store?.erased.commit() }
         let hasTimes = !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty
         let now = hasTimes ? Moment(shared.time) : nil
         let node = shared.lease?.id
-        follow(core.withLock { $0.apply(pending, now: now, limits: shared.limits, node: node) })
+        let applied = core.withLock { $0.apply(pending, now: now, limits: shared.limits, node: node) }
+        guard let applied else { return .ended }
+        follow(applied)
         for case .set(let reminder) in pending.batch.reminders { shared.reminderClock.note(due: reminder.due) }
         defer { if pending.batch.expectedOwner != nil { restoreWork(after: pending.batch) } }
-        if pending.batch.ownerChange != nil { return ownerChanged() }
-        guard shared.lease != nil, core.withLock({ $0.ownsWork }) else { return }
-        for store in pending.stores { if let store = store.store { store.scope.resume(on: store) } }
+        if pending.batch.ownerChange != nil {
+            ownerChanged()
+        } else if shared.lease != nil, core.withLock({ $0.ownsWork }) {
+            for entry in entries where !entry.isDisposed {
+                if let store = entry.store { store.scope.resume(on: store) }
+            }
+        }
+        return .committed
     }
 
     /// Does what follows after the lock.
@@ -151,6 +146,7 @@ extension Session: TurnQueueOwner {
         for change in applied.changes {
             switch change {
             case .ended(let store): store.end()
+            case .left(let store): store.scope.end()
             case .began(let store, let streams):
                 for stream in streams { watch(store, from: stream) }
                 // What it registers for watchers it does at the end of the turn that runs now.
@@ -182,6 +178,8 @@ extension SessionCore {
     struct Applied {
         enum Change {
             case ended(SessionStore)
+            /// It was loaded in vain, and never lived here.
+            case left(SessionStore)
             /// Its work is another node's.
             case stopped(SessionStore)
             /// Streams with those numbers show it from now on.
@@ -196,10 +194,13 @@ extension SessionCore {
         var wakers: ShortList<any StreamWaker> = []
     }
 
+    /// Nil, and nothing changes, if the session has ended meanwhile.
+    ///
     /// - Parameters:
     ///   - now: nil where the batch has neither labels nor receipts.
     ///   - node: this one's id; nil if its lease has ended.
-    mutating func apply(_ pending: PendingCommit, now: Moment?, limits: SessionLimits, node: NodeID?) -> Applied {
+    mutating func apply(_ pending: PendingCommit, now: Moment?, limits: SessionLimits, node: NodeID?) -> Applied? {
+        guard isLive else { return nil }
         let first = head.number + 1
         head = pending.batch.head
         if pending.batch.epoch == epoch { epochIsNews = false }
@@ -207,7 +208,8 @@ extension SessionCore {
         outbox.told(first: pending.batch.firstLabel, lost: pending.batch.lostLabels)
         receipts.told(forgotten: pending.batch.forgottenReceipts.count)
         var applied = Applied()
-        for store in pending.stores where store.hasStarted { started(store.feature) }
+        let entries = pending.entries
+        for index in entries.indices where entries[index].hasStarted { started(entries[index]) }
         if !pending.batch.reminders.isEmpty { reminders = reminders.applying(pending.batch.reminders) }
         let changes = pending.batch.stores
         for place in changes.indices { apply(changes, place, pending, since: first, &applied) }
@@ -238,7 +240,7 @@ extension SessionCore {
             stores[index].intent = changes[place].viewIntent
             markChanged(feature, at: index, since: first, &applied)
         case (.made, _):
-            guard let store = pending.stores.first(where: { $0.feature == feature })?.store else { return }
+            guard let store = pending.entries.last(where: { $0.feature == feature })?.store else { return }
             var slot = StoreSlot(changes[place], store, now: lastTouch)
             if let index {
                 slot.waiters = stores[index].waiters
@@ -286,8 +288,9 @@ extension SessionCore {
     }
 
     /// What a store had yet to do is done.
-    mutating func started(_ feature: FeatureID) {
-        if let index = stores.index(of: feature) { stores[index].start = .done }
+    mutating func started(_ entry: SessionBatch.Entry) {
+        guard let index = stores.index(of: entry.feature), stores[index].store === entry.store else { return }
+        stores[index].start = .done
     }
 }
 

@@ -5,18 +5,26 @@ import Tracing
 
 /// A turn that is to be run on a store in memory.
 struct TurnCall {
+    /// What the turn is of, as far as that decides what becomes of it.
+    enum Kind {
+        /// A request, a delivery, launched work, a sign-in, or another store's turn.
+        case ordinary
+        /// The start of its store.
+        case start(StoreSlot.Start)
+        case reminder(StoredReminder)
+    }
+
     let job: any QueueJob
     let store: SessionStore
     let intentID: IntentID
     let principal: Principal?
-    var inputs: TurnInputs?
-    let run: RunTurn
-    /// The reminder that it is the turn of.
-    var reminder: StoredReminder?
+    var progress = TurnProgress(inputs: nil, judged: nil)
+    var run: RunTurn
+    var kind = Kind.ordinary
+    /// The stage that a failure is reported with; nil where the job's owner reports it.
+    var stage: Failure.Stage? = .execute
     /// The name of what it is the turn of, as its receipt will have it.
     var receipt: ReceiptName?
-    /// What of the store's start it is.
-    var start: StoreSlot.Start?
     /// Whether it is the turn of a failure of the turn before.
     var follows = false
     /// Whether another store's turn sent the intent or the action.
@@ -24,11 +32,58 @@ struct TurnCall {
     /// The span that it belongs to; nil where nothing is traced.
     var trace: ServiceContext?
 
+    var start: StoreSlot.Start? { if case .start(let start) = kind { start } else { nil } }
+    var isOfReminder: Bool { if case .reminder = kind { true } else { false } }
+
     /// - Parameter siblings: others than the session's stores as they are; nil for these.
     func context(after effects: [Effect], _ siblings: (any Siblings)? = nil) -> TurnContext {
         TurnContext(
-            intentID, store.scope, earlier: effects, principal: principal, inputs: inputs, siblings: siblings,
-            trace: trace, isSent: isSent)
+            intentID, store.scope, earlier: effects, principal: principal, inputs: progress.inputs,
+            siblings: siblings, trace: trace, isSent: isSent)
+    }
+
+    /// Keeps what a run got of time, chance and judgement for the next one.
+    mutating func note(_ turn: TurnResult) {
+        progress.inputs = turn.inputs ?? progress.inputs
+        guard let judged = turn.judged else { return }
+        progress.judged = judged
+        if let judgedRun = judged(store.runner) { run = judgedRun }
+    }
+
+    /// The job that is to run in the place of its own when what the turn waits for is there.
+    var waiting: any QueueJob { job.again(with: progress) }
+}
+
+/// What becomes of a turn: the one table of what it is of and how it went.
+struct TurnVerdict {
+    /// Whether its output and effects are kept. A start is kept also where its code failed: the store is there.
+    var keepsTurn = false
+    /// The refusal that its receipt may have.
+    var refusal: StoreError?
+    /// Whether the reminder that it is the turn of is used up.
+    var forgetsReminder = false
+    /// The failure that the feature is told of in a turn of its own.
+    var failure: Failure?
+
+    /// - Parameter isLastTry: whether a reminder whose turn fails is not tried again.
+    init(_ kind: TurnCall.Kind, _ outcome: TurnOutcome, isLastTry: Bool) {
+        switch (outcome, kind) {
+        case (.ran, .ordinary), (.ran, .start): keepsTurn = true
+        case (.ran, .reminder): (keepsTurn, forgetsReminder) = (true, true)
+        case (.refused(let error), .ordinary), (.unjudged(let error, _), .ordinary): refusal = error
+        case (.refused, .start), (.unjudged, .start): keepsTurn = true
+        case (.refused, .reminder), (.unjudged, .reminder): forgetsReminder = true
+        case (.failed(let reason), .ordinary): failure = reason.failure
+        case (.failed(let reason), .start): (keepsTurn, failure) = (true, reason.failure)
+        case (.failed(let reason), .reminder):
+            forgetsReminder = isLastTry
+            if isLastTry { failure = reason.failure }
+        case (.unavailable, .start): keepsTurn = true
+        case (.unavailable, .ordinary), (.unavailable, .reminder): break
+        case (.dropped, _), (.elsewhere, _), (.replayed, _): break
+        // It has not run to an end: its job is put back before it has a verdict.
+        case (.needsStore, _): break
+        }
     }
 }
 
@@ -44,56 +99,48 @@ enum Preparation {
 
 /// How a session runs its turns. Only the queue's runner is here.
 extension Session {
-    /// Runs a turn that a store in memory asks for itself: a step of launched work, the turn of a failure. False if it has
-    /// to wait for another store.
-    func run(_ job: any TurnJob, on store: SessionStore) -> Bool {
+    /// Runs a turn that a store in memory asks for itself: a step of launched work, the turn of a failure. Returns nil, or
+    /// the job to put back if it has to wait for another store.
+    func run(_ job: any TurnJob, on store: SessionStore) -> (any QueueJob)? {
         guard mayRun else {
             drop(job)
-            return true
+            return nil
         }
         switch prepare(store) {
-        case .gone: drop(job)
-        case .waits: return false
+        case .gone:
+            drop(job)
+            return nil
+        case .waits: return job
         case .ready(let effects):
             if let token = job.token, !store.scope.isLive(token, after: effects) {
                 drop(job)
-                return true
+                return nil
             }
             // A step that no client's intent led to has no principal, and a failure is the store's own matter.
             let isRefused =
                 job.principal != nil && !job.isFailureTurn && !allows(job.principal, store.feature, .send)
-            let refused: RunTurn = { _ in .refused(.noAccess(isAnonymous: false)) }
+            let refused: RunTurn = { _ in TurnResult(notRun: .refused(.noAccess(isAnonymous: false))) }
             return run(
                 TurnCall(
-                    job: job, store: store, intentID: job.intentID, principal: job.principal, inputs: job.inputs,
-                    run: isRefused ? refused : job.runTurn, trace: job.trace),
+                    job: job, store: store, intentID: job.intentID, principal: job.principal,
+                    progress: TurnProgress(inputs: job.inputs, judged: nil), run: isRefused ? refused : job.runTurn,
+                    stage: nil, trace: job.trace),
                 after: effects)
         }
-        return true
     }
 
-    /// Runs an intent on its store, and what the store has yet to do before it. False if it has to wait for another store.
+    /// Runs a turn, and what its store has yet to do before it. Returns nil, or the job to put back if it has to wait for
+    /// another store.
     ///
-    /// - Parameter effects: what the batch's turns of the store ask for, where nothing is to be done before.
-    func run(
-        _ job: IntentJob, _ intent: @escaping RunTurn, as principal: Principal?, on store: SessionStore,
-        after effects: [Effect]?
-    ) -> Bool {
-        let call = TurnCall(
-            job: job, store: store, intentID: job.intentID, principal: principal, inputs: job.inputs,
-            run: intent, receipt: job.receipt, trace: job.request.trace)
-        if let effects { return run(call, after: effects) }
-        return run(call)
-    }
-
-    /// Runs a turn, and what its store has yet to do before it. False if it has to wait for another store.
-    func run(_ call: TurnCall) -> Bool {
+    /// - Parameter effects: what the batch's turns of the store ask for, where that is known and nothing is to be done before.
+    func run(_ call: TurnCall, after effects: [Effect]? = nil) -> (any QueueJob)? {
+        if let effects { return runReady(call, after: effects) }
         switch prepare(call.store) {
-        case .ready(let effects): return run(call, after: effects)
-        case .waits: return false
+        case .ready(let effects): return runReady(call, after: effects)
+        case .waits: return call.waiting
         case .gone:
             drop(call.job)
-            return true
+            return nil
         }
     }
 
@@ -102,7 +149,7 @@ extension Session {
     func prepare(_ store: SessionStore, inputs: TurnInputs? = nil) -> Preparation {
         let (start, effects) = core.withLock { core -> (StoreSlot.Start, [Effect]?) in
             guard let index = core.work(on: store) else { return (.done, nil) }
-            return (core.start(at: index), core.batch.stores[index].effects)
+            return (core.start(at: index), core.batch.entries[index].effects)
         }
         if case .done = start { return effects.map { .ready($0) } ?? .gone }
         guard bootstrap(store, start, inputs) else { return .waits }
@@ -114,11 +161,13 @@ extension Session {
         let reason: StartReason = if case .restored = start { .restored } else { .new }
         core.withLock { $0.starting.append(store.feature) }
         defer { core.withLock { _ = $0.starting.popLast() } }
-        return run(
+        let waiting = runReady(
             TurnCall(
-                job: BootstrapJob(self, store), store: store, intentID: .bootstrap, principal: nil, inputs: inputs,
-                run: store.runner.bootstrap(reason), start: start),
+                job: BootstrapJob(self, store), store: store, intentID: .bootstrap, principal: nil,
+                progress: TurnProgress(inputs: inputs, judged: nil), run: store.runner.bootstrap(reason),
+                kind: .start(start), stage: .bootstrap),
             after: [])
+        return waiting == nil
     }
 
     /// Makes a store: its bootstrap is its first turn. Nil, and none is made, if that has to wait for another store.
@@ -130,60 +179,67 @@ extension Session {
         core.withLock { $0.joinMade(store) }
         if bootstrap(store, .replaces(""), inputs) { return store }
         core.withLock { $0.leaveMade(store) }
+        store.scope.end()
         return nil
     }
 
-    /// Runs one turn with the intents that it sends to other stores, and that of its failure if it throws. False, and
-    /// nothing is kept of it, if it has to wait for another store.
-    private func run(_ call: TurnCall, after effects: [Effect]) -> Bool {
+    /// Runs one turn with the intents that it sends to other stores, and that of its failure if it fails. Returns nil; or
+    /// the job to put back, and nothing is kept of it, if it has to wait for another store.
+    private func runReady(_ first: TurnCall, after effects: [Effect]) -> (any QueueJob)? {
+        var call = first
         var turn = call.run(call.context(after: effects))
-        var chain: [ChainLink]?
-        if turn.sequel?.missing != nil {
-            guard let complete = runAgain(call, after: effects, turn) else { return false }
+        var chain: [ChainLink] = []
+        if case .needsStore = turn.outcome {
+            guard let complete = runAgain(&call, after: effects, turn) else { return call.waiting }
             turn = complete
         }
         if turn.sequel?.sends.isEmpty == false {
-            guard let end = runChain(call, turn) else { return false }
+            call.note(turn)
+            guard let end = runChain(call, turn) else { return call.waiting }
             (turn, chain) = end
         }
         join(call, turn, chain)
-        guard let trouble = turn.trouble, trouble.isHandedToFeature, let failure = trouble.failure else { return true }
-        if let reminder = call.reminder, isTriedAgain(reminder) { return true }
-        runFailure(failure, on: call.store, call.principal)
-        return true
+        return nil
     }
 
     /// Runs the turn of a failure. Where that has to wait for another store, the failure is reported only.
-    func runFailure(_ failure: Failure, on store: SessionStore, _ principal: Principal?) {
+    private func runFailure(_ failure: Failure, on store: SessionStore, _ principal: Principal?) {
         let job = FailureJob(failure, of: nil, on: store, principal: principal)
         guard case .ready(let effects) = prepare(store) else { return }
-        _ = run(
+        _ = runReady(
             TurnCall(
                 job: job, store: store, intentID: failure.intentID, principal: principal, run: job.runTurn,
-                follows: true),
+                stage: nil, follows: true),
             after: effects)
     }
 
-    /// Adds a turn that ran, and its chain's, to the batch.
-    private func join(_ call: TurnCall, _ turn: TurnResult, _ chain: [ChainLink]?) {
-        let refusal = turn.trouble?.error.flatMap { (call.job as? IntentJob)?.recorded($0) }
+    /// Adds a turn with its outcome, and its chain's, to the batch; then the turns of their failures.
+    private func join(_ call: TurnCall, _ turn: TurnResult, _ chain: [ChainLink]) {
         // Mostly nothing of a turn has a time.
         let hasTimes =
-            call.receipt != nil || turn.output.hasTimes || chain?.contains { $0.turn.output.hasTimes } == true
+            call.receipt != nil || turn.output.hasTimes || chain.contains { $0.turn.output.hasTimes }
         let now = hasTimes ? shared.time.sinceEpoch() : .zero
+        var isLastTry = false
+        if case .reminder(let reminder) = call.kind { isLastTry = core.withLock { $0.isLastTry(of: reminder) } }
+        let verdict = TurnVerdict(call.kind, turn.outcome, isLastTry: isLastTry)
+        let refusal = verdict.refusal.flatMap { (call.job as? IntentJob)?.recorded($0) }
         core.withLock { core in
-            guard let index = core.work(on: call.store) else { return core.joinOther(call.job, isKept: false) }
-            core.join(call, turn, at: index, refusal: refusal, links: chain?.map(\.store), now: now)
-            for link in chain ?? [] { core.join(link, call, now: now) }
+            guard let index = core.work(on: call.store) else {
+                return core.joinOther(call.job, .dropped, isKept: false)
+            }
+            core.join(call, turn, verdict, at: index, refusal: refusal, now: now)
+            for link in chain { core.join(link, call, now: now) }
         }
-        guard let chain, let trouble = chain.last?.turn.trouble, trouble.isHandedToFeature,
-            let failure = trouble.failure,
-            let store = chain.last?.store
-        else { return }
-        runFailure(failure, on: store, call.principal)
+        // The feature whose turn failed in a chain is told first, each as often as the chain's own.
+        if let last = chain.last, case .failed(let reason) = last.turn.outcome, let failure = reason.failure,
+            !call.isOfReminder || isLastTry
+        {
+            runFailure(failure, on: last.store, call.principal)
+        }
+        if let failure = verdict.failure { runFailure(failure, on: call.store, call.principal) }
     }
 
-    func drop(_ job: any QueueJob) { core.withLock { $0.joinOther(job, isKept: false) } }
+    func drop(_ job: any QueueJob) { core.withLock { $0.joinOther(job, .dropped, isKept: false) } }
 }
 
 extension TurnOutput {
@@ -203,18 +259,18 @@ final class BootstrapJob: QueueJob {
     // That of a restored store is tried again until it is committed.
     var lane: JobLane { .steps }
 
-    func run() -> Bool {
+    func run() -> (any QueueJob)? {
         guard session.mayRun else {
             session.drop(self)
-            return true
+            return nil
         }
-        if case .waits = session.prepare(store, inputs: inputs) { return false }
-        return true
+        if case .waits = session.prepare(store, inputs: inputs) { return self }
+        return nil
     }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([], resume) }
 
-    func again(after result: JobResult) -> any QueueJob {
-        result.turn?.inputs.map { BootstrapJob(session, store, $0) } ?? self
+    func again(with progress: TurnProgress) -> any QueueJob {
+        progress.inputs.map { BootstrapJob(session, store, $0) } ?? self
     }
 }

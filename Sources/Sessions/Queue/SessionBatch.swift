@@ -4,29 +4,34 @@ import SessionJournal
 
 /// The turns that ran since the last commit: the working copies of what they change, and the rows that will be appended.
 struct SessionBatch {
-    /// A store that the batch's turns are about.
-    struct Store {
+    /// A store that the batch's turns are about, from its first turn in the batch to the batch's end: a feature instance
+    /// that is disposed of and made again has two.
+    struct Entry {
         let feature: FeatureID
-        /// Nil if it is not in memory, or disposed of.
-        var store: SessionStore?
+        /// Nil for one that is not in memory, which is disposed of.
+        let store: SessionStore?
+        /// Whether the session had it before the batch.
+        let isKept: Bool
+        /// Whether the journal has a row of the feature instance, of this store or of an earlier one.
+        let hasRow: Bool
         var isDisposed = false
         /// Where in `changes` it is; nil as long as nothing of it changes.
         var change: Int?
         /// Of the last turn that changed the view state.
         var version: UInt64
-        /// The number of the turn that made it, and whether the journal has a row of the feature instance.
+        /// The number of the turn that made it.
         var made: UInt64
-        let isKept: Bool
         /// Members that the next state to be kept would lose; see `StoreSlot.lost`.
         var lost: [String] = []
-        /// What the turns so far ask for.
+        /// What the turns so far ask for, and how much of that its bootstrap did.
         var effects: [Effect] = []
+        var bootstrapEffects = 0
         var hasStarted = false
     }
 
     /// How many numbers the turns take.
     var count: UInt64 = 0
-    var stores: [Store] = []
+    var entries: [Entry] = []
     /// What the journal is to change of them.
     var changes: [StoreChange] = []
     var labels: [StoredLabel] = []
@@ -48,16 +53,17 @@ struct SessionBatch {
     /// Adds a store that is kept; returns its place.
     mutating func add(_ slot: borrowing StoreSlot) -> Int {
         let summary = slot.summary
-        stores.append(
-            Store(
-                feature: summary.feature, store: slot.store, version: summary.version, made: summary.made, isKept: true,
-                lost: slot.lost))
-        return stores.count - 1
+        entries.append(
+            Entry(
+                feature: summary.feature, store: slot.store, isKept: true, hasRow: true, version: summary.version,
+                made: summary.made, lost: slot.lost))
+        return entries.count - 1
     }
 
+    /// The place of a feature instance's last store.
     func index(of feature: FeatureID) -> Int? {
         // By the index: a closure would be given a copy of each.
-        for index in stores.indices where stores[index].feature == feature { return index }
+        for index in entries.indices.reversed() where entries[index].feature == feature { return index }
         return nil
     }
 
@@ -67,51 +73,6 @@ struct SessionBatch {
             if case .sequence(let number, epoch) = receipt.key { max(last, number) } else { last }
         }
     }
-}
-
-/// A batch on its way to the journal.
-final class PendingCommit: Sendable {
-    let session: Session
-    let batch: JournalBatch
-    let stores: [SessionBatch.Store]
-    let results: ShortList<JobResult>
-    /// Whether the journal has the session already.
-    let isKept: Bool
-    /// Whether the session's work ran here.
-    let isOwners: Bool
-    /// When it was taken to be appended; see `monotonicNanoseconds`.
-    let begun = monotonicNanoseconds()
-    /// Of the append; nil where nothing is traced.
-    let span: AppendSpan?
-
-    init(
-        _ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch, isKept: Bool,
-        isOwners: Bool
-    ) {
-        self.isOwners = isOwners
-        self.session = session
-        self.batch = batch
-        stores = working.stores
-        results = working.results
-        self.isKept = isKept
-        // Not by `map`: a closure would be given copies of all this.
-        if let tracer = session.shared.tracer {
-            span = AppendSpan(tracer, session, head: self.batch.head.number, results)
-        } else {
-            span = nil
-        }
-    }
-
-    /// The same for a session that is kept by now.
-    init(_ first: PendingCommit, _ key: SessionKey) {
-        var batch = first.batch
-        batch.session = key
-        (self.batch, session, stores, results, isKept) = (batch, first.session, first.stores, first.results, true)
-        span = first.span
-        isOwners = first.isOwners
-    }
-
-    func end(_ outcome: CommitOutcome) -> CommitEnd { (outcome, results) }
 }
 
 /// A request's name, as its receipt will have it.
@@ -158,13 +119,15 @@ extension SessionCore {
     mutating func find(_ feature: FeatureID, limits: SessionLimits) -> Found {
         let place = batch.index(of: feature)
         if let place {
-            if let store = batch.stores[place].store { return found(store, at: place) }
+            if let store = batch.entries[place].store, !batch.entries[place].isDisposed {
+                return found(store, at: place)
+            }
         } else if let index = stores.index(of: feature) {
             guard let store = stores[index].store else { return .passive(stores.failure(of: feature)) }
             let place = batch.add(stores[index])
             return found(store, at: place)
         }
-        let count = stores.count + batch.stores.count { $0.store != nil && !$0.isKept }
+        let count = stores.count + batch.entries.count { !$0.isDisposed && !$0.isKept && !$0.hasRow }
         let isFull = count >= limits.storesPerSession
         return .absent(
             refusal: refusal ?? (isFull ? .tooManyStores(limits.storesPerSession) : nil), wasDisposed: place != nil)
@@ -172,57 +135,61 @@ extension SessionCore {
 
     private func found(_ store: SessionStore, at place: Int) -> Found {
         var effects: [Effect]?
-        if case .done = start(at: place) { effects = batch.stores[place].effects }
-        return .store(store, version: batch.stores[place].version, effects: effects)
+        if case .done = start(at: place) { effects = batch.entries[place].effects }
+        return .store(store, version: batch.entries[place].version, effects: effects)
     }
 
     /// The place in the batch of a store that is in memory; nil if this is not the feature instance's store any more.
     mutating func work(on store: SessionStore) -> Int? {
-        if let place = batch.index(of: store.feature) { return batch.stores[place].store === store ? place : nil }
+        if let place = batch.index(of: store.feature) {
+            return batch.entries[place].store === store && !batch.entries[place].isDisposed ? place : nil
+        }
         guard let index = stores.index(of: store.feature), stores[index].store === store else { return nil }
         return batch.add(stores[index])
     }
 
     /// What a store in memory has yet to do before a turn of its.
     func start(at place: Int) -> StoreSlot.Start {
-        if batch.stores[place].hasStarted || !batch.stores[place].isKept { return .done }
-        return stores.index(of: batch.stores[place].feature).map { stores[$0].start } ?? .done
+        if batch.entries[place].hasStarted || !batch.entries[place].isKept { return .done }
+        return stores.index(of: batch.entries[place].feature).map { stores[$0].start } ?? .done
     }
 
-    /// Adds a turn that ran. One of which no trace would be left takes no number.
+    /// Adds a turn that has an outcome. One of which no trace would be left takes no number.
     mutating func join(
-        _ call: TurnCall, _ turn: TurnResult, at index: Int, refusal: RecordedRefusal?, links: [SessionStore]?,
+        _ call: TurnCall, _ turn: TurnResult, _ verdict: TurnVerdict, at index: Int, refusal: RecordedRefusal?,
         now: Duration
     ) {
         let (intentID, receipt) = (call.intentID, call.receipt)
-        var isKept = turn.trouble == nil || call.start != nil
-        if call.start != nil { batch.stores[index].hasStarted = true }
-        if let reminder = call.reminder, isUsedUp(reminder, by: turn) {
+        if call.start != nil { batch.entries[index].hasStarted = true }
+        if case .reminder(let reminder) = call.kind, verdict.forgetsReminder {
             note(.forgotten(reminder.feature, id: reminder.id))
             // A turn that did nothing else takes a number for it.
-            if !isKept { batch.count += 1 }
-            isKept = isKept || turn.trouble != nil
+            if !verdict.keepsTurn { batch.count += 1 }
         }
-        if turn.trouble == nil || call.start != nil {
+        if verdict.keepsTurn {
             keep(turn.output, at: index, call, now: now)
             if !turn.effects.isEmpty {
-                batch.stores[index].effects += turn.effects
-                // What bootstrap registers for watchers any node registers again; the rest only this one knows of.
-                if call.start == nil, turn.effects.contains(where: \.watches) {
-                    batch.claims.append(batch.stores[index].feature)
+                batch.entries[index].effects += turn.effects
+                if call.start != nil {
+                    // It is the store's first turn in the batch.
+                    batch.entries[index].bootstrapEffects = batch.entries[index].effects.count
+                } else if turn.effects.contains(where: \.watches) {
+                    // What bootstrap registers for watchers any node registers again; the rest only this one knows of.
+                    batch.claims.append(batch.entries[index].feature)
                 }
             }
         } else if let receipt, let refusal {
             add(refusal, receipt, intentID, now: now)
         }
-        let feature = batch.stores[index].feature
-        let view = batch.stores[index].change.flatMap { batch.changes[$0].view }
-        let state = StateSnapshot(version: batch.stores[index].version, view: view ?? stores[feature]?.view ?? [])
+        let feature = batch.entries[index].feature
+        let view = batch.entries[index].change.flatMap { batch.changes[$0].view }
+        let state = StateSnapshot(version: batch.entries[index].version, view: view ?? stores[feature]?.view ?? [])
         batch.results.append(
             JobResult(
-                call.job, on: batch.stores[index].store, intentID, turn,
-                isKept: isKept || refusal != nil, state: state, isOfKeptStore: batch.stores[index].isKept,
-                followsPrevious: call.follows, isBootstrap: call.start != nil, links: links))
+                call.job, on: batch.entries[index].store, intentID, turn,
+                isKept: verdict.keepsTurn || verdict.forgetsReminder || refusal != nil, state: state,
+                isOfKeptStore: batch.entries[index].isKept, followsPrevious: call.follows,
+                isBootstrap: call.start != nil))
     }
 
     private mutating func keep(_ output: borrowing TurnOutput, at index: Int, _ call: TurnCall, now: Duration) {
@@ -237,31 +204,31 @@ extension SessionCore {
             kind = .made
             // Empty for one that is new: nothing is set aside.
             setsAside = reason.isEmpty ? nil : reason
-            view = view ?? batch.stores[index].store?.erased.view
-            state = state ?? batch.stores[index].store?.erased.state
+            view = view ?? batch.entries[index].store?.erased.view
+            state = state ?? batch.entries[index].store?.erased.state
         }
         guard
             kind == .made || output.isStateChanged || view != nil || !output.labels.isEmpty
-                || output.recording != nil || receipt != nil || output.reminders != nil || call.reminder != nil
+                || output.recording != nil || receipt != nil || output.reminders != nil || call.isOfReminder
         else { return }
         batch.count += 1
         let number = lastNumber
         let intent = intentID.isBootstrap ? nil : intentID.text
-        if view != nil { batch.stores[index].version = number }
-        let version = batch.stores[index].version
+        if view != nil { batch.entries[index].version = number }
+        let version = batch.entries[index].version
         let place = change(index, kind, number, setsAside)
         batch.changes[place].number = number
         batch.changes[place].version = version
         if let state {
             batch.changes[place].state = state
-            if !batch.stores[index].lost.isEmpty { setAside(at: index, place) }
+            if !batch.entries[index].lost.isEmpty { setAside(at: index, place) }
         }
         if let view {
             batch.changes[place].view = view
             batch.changes[place].viewIntent = intent
         }
         if !output.labels.isEmpty || output.recording != nil {
-            let feature = batch.stores[index].feature
+            let feature = batch.entries[index].feature
             for (index, label) in output.labels.enumerated() {
                 batch.labels.append(
                     StoredLabel(
@@ -278,7 +245,7 @@ extension SessionCore {
     }
 
     private mutating func keep(_ reminders: [EncodedReminder], at index: Int) {
-        let feature = batch.stores[index].feature
+        let feature = batch.entries[index].feature
         for reminder in reminders {
             if let (due, json) = reminder.action {
                 note(
@@ -295,11 +262,11 @@ extension SessionCore {
     private mutating func change(
         _ index: Int, _ kind: StoreChange.Kind, _ number: UInt64, _ setsAside: String?
     ) -> Int {
-        if kind == .changed, let place = batch.stores[index].change { return place }
-        if kind == .made { batch.stores[index].made = number }
+        if kind == .changed, let place = batch.entries[index].change { return place }
+        if kind == .made { batch.entries[index].made = number }
         let new = StoreChange(
-            feature: batch.stores[index].feature, kind: kind, number: number, version: number,
-            made: batch.stores[index].made, schemaVersion: batch.stores[index].store?.erased.schemaVersion ?? 1,
+            feature: batch.entries[index].feature, kind: kind, number: number, version: number,
+            made: batch.entries[index].made, schemaVersion: batch.entries[index].store?.erased.schemaVersion ?? 1,
             setsAside: setsAside)
         return put(new, at: index)
     }
@@ -307,16 +274,16 @@ extension SessionCore {
     /// Has the state that is kept now set aside: the change's state lacks members of it.
     private mutating func setAside(at index: Int, _ place: Int) {
         guard batch.changes[place].kind == .changed else { return }
-        let members = batch.stores[index].lost.joined(separator: ", ")
+        let members = batch.entries[index].lost.joined(separator: ", ")
         batch.changes[place].setsAside = "the feature's state does not read these members of it: \(members)"
     }
 
     private mutating func put(_ change: consuming StoreChange, at index: Int) -> Int {
-        if let place = batch.stores[index].change {
+        if let place = batch.entries[index].change {
             batch.changes[place] = change
             return place
         }
-        batch.stores[index].change = batch.changes.count
+        batch.entries[index].change = batch.changes.count
         batch.changes.append(change)
         return batch.changes.count - 1
     }
@@ -341,10 +308,10 @@ extension SessionCore {
         let place =
             batch.index(of: feature)
             ?? stores.index(of: feature).map { batch.add(stores[$0]) }
-        guard let index = place, !batch.stores[index].isDisposed else { return joinOther(job, isKept: false) }
+        guard let index = place, !batch.entries[index].isDisposed else { return joinOther(job, isKept: false) }
         batch.count += 1
-        let store = batch.stores[index]
-        if store.isKept {
+        let store = batch.entries[index]
+        if store.hasRow {
             _ = put(
                 StoreChange(
                     feature: feature, kind: .disposed, number: lastNumber, version: store.version, made: store.made),
@@ -352,48 +319,41 @@ extension SessionCore {
         } else if let place = store.change {
             // The batch itself made it: the journal never hears of it.
             batch.changes.remove(at: place)
-            for other in batch.stores.indices where batch.stores[other].change.map({ $0 > place }) == true {
-                batch.stores[other].change? -= 1
+            for other in batch.entries.indices where batch.entries[other].change.map({ $0 > place }) == true {
+                batch.entries[other].change? -= 1
             }
-            batch.stores[index].change = nil
+            batch.entries[index].change = nil
         }
         for reminder in currentReminders where reminder.feature == feature {
             note(.forgotten(feature, id: reminder.id))
         }
-        batch.stores[index].store = nil
-        batch.stores[index].isDisposed = true
-        batch.stores[index].effects = []
+        batch.entries[index].isDisposed = true
         joinOther(job, isKept: true)
     }
 
     /// Adds a store that is made: its bootstrap is its first turn.
     mutating func joinMade(_ store: SessionStore) {
-        guard let index = batch.index(of: store.feature) else {
-            return batch.stores.append(
-                SessionBatch.Store(feature: store.feature, store: store, version: 0, made: 0, isKept: false))
+        var entry = SessionBatch.Entry(
+            feature: store.feature, store: store, isKept: false, hasRow: false, version: 0, made: 0)
+        if let earlier = batch.index(of: store.feature) {
+            // The journal hears of the last of a feature instance's stores only.
+            entry = SessionBatch.Entry(
+                feature: store.feature, store: store, isKept: false, hasRow: batch.entries[earlier].hasRow,
+                change: batch.entries[earlier].change.take(), version: 0, made: 0)
         }
-        batch.stores[index].store = store
-        batch.stores[index].isDisposed = false
-        batch.stores[index].hasStarted = false
+        batch.entries.append(entry)
     }
 
-    /// Takes a store back whose bootstrap has to wait for another store.
+    /// Takes a store back whose bootstrap has to wait for another store. The caller ends it.
     mutating func leaveMade(_ store: SessionStore) {
-        guard let index = batch.index(of: store.feature), batch.stores[index].store === store else { return }
-        if batch.stores[index].isKept || index < batch.stores.count - 1 {
-            batch.stores[index].store = nil
-            batch.stores[index].isDisposed = true
-        } else {
-            batch.stores.removeLast()
-        }
-        store.scope.end()
+        guard let index = batch.index(of: store.feature), batch.entries[index].store === store else { return }
+        let change = batch.entries[index].change
+        batch.entries.remove(at: index)
+        if let earlier = batch.index(of: store.feature) { batch.entries[earlier].change = change }
     }
 
     /// Adds the result of a job that is no turn of a store.
-    mutating func joinOther(_ job: any QueueJob, _ error: StoreError? = nil, isKept: Bool) {
-        batch.results.append(
-            JobResult(
-                job, on: nil, .bootstrap, nil, error: error, isKept: isKept,
-                state: StateSnapshot(version: 0, view: [])))
+    mutating func joinOther(_ job: any QueueJob, _ outcome: TurnOutcome = .ran, isKept: Bool) {
+        batch.results.append(JobResult(job, outcome, isKept: isKept))
     }
 }

@@ -5,6 +5,7 @@ import SessionJournal
 /// What a batch needs before it can end.
 enum BatchNeed {
     case nothing
+    case append
     /// That nothing was appended elsewhere.
     case confirmation
     /// That this node may run work, which it may not.
@@ -14,26 +15,26 @@ enum BatchNeed {
 }
 
 extension SessionCore {
-    /// The batch, with what the journal is to know besides; no commit if its turns take no number.
+    /// The batch, with what the journal is to know besides, and what it needs.
     mutating func takeBatch(
         _ session: Session, now: Duration, node: NodeID?
-    ) -> (pending: PendingCommit?, results: ShortList<JobResult>, needs: BatchNeed) {
+    ) -> (pending: PendingCommit, needs: BatchNeed) {
         var working = SessionBatch()
         swap(&working, &batch)
-        if let judged = working.accessGeneration, judged != accessGeneration {
-            let nothing = JournalBatch(session: key ?? SessionKey(0), expecting: head, head: head, time: now)
-            let pending = PendingCommit(session, nothing, working, isKept: key != nil, isOwners: ownsWork)
-            return (pending, [], .judgement)
-        }
         let isShared = session.shared.lease != nil
+        let isJudged = working.accessGeneration.map { $0 == accessGeneration } ?? true
         let beginning = isShared ? working.beginning : []
         // The journal is told of the owner with a turn.
         if working.count == 0, !ownsWork, !beginning.isEmpty { working.count = 1 }
-        guard working.count > 0 else {
-            if isShared, working.isAnswer { return (nil, working.results, .confirmation) }
+        guard isJudged, working.count > 0 else {
+            let needs: BatchNeed =
+                isJudged ? (isShared && working.isAnswer ? .confirmation : .nothing) : .judgement
             // Turns without a number change nothing; what bootstrap had to do is done.
-            for store in working.stores where store.hasStarted { started(store.feature) }
-            return (nil, working.results, .nothing)
+            if case .nothing = needs { for entry in working.entries where entry.hasStarted { started(entry) } }
+            let nothing = JournalBatch(session: key ?? SessionKey(0), expecting: head, head: head, time: now)
+            let pending = PendingCommit(
+                session, nothing, working, isKept: key != nil, isOwners: ownsWork, isTraced: !isJudged)
+            return (pending, needs)
         }
         var journal = JournalBatch(
             // One that is not kept yet gets its key before this is appended.
@@ -51,9 +52,8 @@ extension SessionCore {
             (journal.ownerChange, needsNode) = ownerChange(
                 working, beginning, head: journal.head, by: node, now: session.shared.time.monotonic())
         }
-        return (
-            PendingCommit(session, journal, working, isKept: key != nil, isOwners: ownsWork), [],
-            needsNode ? .lease : .nothing
-        )
+        let pending = PendingCommit(
+            session, journal, working, isKept: key != nil, isOwners: ownsWork, isTraced: true)
+        return (pending, needsNode ? .lease : .append)
     }
 }

@@ -19,7 +19,7 @@ final class ReminderJob: QueueJob {
     // Not of the steps' lane, which tries again what cannot be committed: the next look at the reminders does.
     var lane: JobLane { .intents }
 
-    func run() -> Bool {
+    func run() -> (any QueueJob)? {
         let limits = session.shared.limits
         let (isThere, found) = session.core.withLock { core in
             (core.currentReminders.contains(reminder), core.find(reminder.feature, limits: limits))
@@ -27,7 +27,7 @@ final class ReminderJob: QueueJob {
         // Another turn forgot or replaced it meanwhile.
         guard isThere, session.mayRun else { return nothing() }
         switch found {
-        case .passive(nil): return false
+        case .passive(nil): return self
         // It is kept where its state cannot be had now.
         case .passive(_?): return nothing()
         case .absent:
@@ -36,13 +36,14 @@ final class ReminderJob: QueueJob {
                 core.note(.forgotten(reminder.feature, id: reminder.id))
                 core.joinOther(self, isKept: true)
             }
-            return true
+            return nil
         case .store(let store, _, _):
             do {
                 return session.run(
                     TurnCall(
-                        job: self, store: store, intentID: .reminder(reminder.id), principal: nil, inputs: inputs,
-                        run: try store.erased.action(reminder.action), reminder: reminder))
+                        job: self, store: store, intentID: .reminder(reminder.id), principal: nil,
+                        progress: TurnProgress(inputs: inputs, judged: nil),
+                        run: try store.erased.action(reminder.action), kind: .reminder(reminder)))
             } catch {
                 // It is kept for a build that can read it.
                 session.shared.report(.failure(unreadable(error), in: session.place(of: reminder.feature)))
@@ -57,19 +58,20 @@ final class ReminderJob: QueueJob {
     }
 
     /// Leads to nothing.
-    private func nothing() -> Bool {
+    private func nothing() -> (any QueueJob)? {
         session.drop(self)
-        return true
+        return nil
     }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([reminder.feature], resume) }
 
-    func again(after result: JobResult) -> any QueueJob {
-        ReminderJob(session, reminder, inputs: result.turn?.inputs ?? inputs, done: done)
+    func again(with progress: TurnProgress) -> any QueueJob {
+        ReminderJob(session, reminder, inputs: progress.inputs ?? inputs, done: done)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        session.fired(reminder, hasFailed: result.turn?.trouble?.failure != nil)
+        let hasFailed = if case .failed = result.outcome { true } else { false }
+        session.fired(reminder, hasFailed: hasFailed)
         done()
     }
 
@@ -129,11 +131,6 @@ extension Session {
             try? await clock.sleep(for: max(.zero, next - shared.time.sinceEpoch()))
             fireReminders {}
         }
-    }
-
-    /// Whether a reminder whose turn failed is tried again, so that `onFailure` is not called yet.
-    func isTriedAgain(_ reminder: StoredReminder) -> Bool {
-        core.withLock { core in core.currentReminders.contains(reminder) }
     }
 }
 

@@ -46,23 +46,14 @@ extension SessionCore {
         batch.reminders.map { reminders.applying($0) } ?? reminders
     }
 
-    /// How many reminders the session would have after these changes of a feature instance's.
+    /// How many reminders the session would have after these changes of a feature instance's, in the chain that runs.
     func reminderCount(after changes: [EncodedReminder], of feature: FeatureID) -> Int {
-        let changes: [ReminderChange] = changes.map { change in
-            guard let action = change.action else { return .forgotten(feature, id: change.id) }
-            return .set(
-                StoredReminder(feature: feature, id: change.id, due: action.due, number: 0, action: action.json))
-        }
-        return currentReminders.applying(changes).count
+        currentReminders.applying(chainReminders).applying(changes.map { ReminderChange($0, of: feature) }).count
     }
 
-    /// Whether a reminder is to be forgotten after a turn of its; else it is tried again.
-    mutating func isUsedUp(_ reminder: StoredReminder, by turn: TurnResult) -> Bool {
-        guard let trouble = turn.trouble else { return true }
-        let refusals: [StoreError.Code] = [.forbidden, .notFound, .conflict, .refused, .tooMany]
-        if let error = trouble.error, refusals.contains(error.code) { return true }
-        guard trouble.failure != nil else { return false }
-        return (retries?[ReminderName(reminder)]?.tries ?? 0) + 1 >= ReminderRetry.limit
+    /// Whether a reminder whose turn fails now is not tried again.
+    func isLastTry(of reminder: StoredReminder) -> Bool {
+        (retries?[ReminderName(reminder)]?.tries ?? 0) + 1 >= ReminderRetry.limit
     }
 
     /// When the next reminder is to fire; nil if there is none: since 1970.

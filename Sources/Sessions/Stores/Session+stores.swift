@@ -63,14 +63,14 @@ extension Session {
             FunctionJob(
                 .intents,
                 completion: { end in
-                    completion(end.flatMap { result in result.error.map { .failure($0) } ?? .success(result.isKept) })
+                    completion(end.flatMap { $0.outcome.error.map { .failure($0) } ?? .success($0.isKept) })
                 }
             ) { [self] job in
-                let refusal = mayRun ? judgeTurn(client, feature, .dispose) : .elsewhere
+                let refusal = mayRun ? judgeTurn(client, feature, .dispose) : StoreError.elsewhere
                 core.withLock { core in
                     core.batch.isAnswer = true
                     if let refusal {
-                        core.joinOther(job, refusal, isKept: false)
+                        core.joinOther(job, .refused(refusal), isKept: false)
                     } else {
                         core.joinDisposal(job, of: feature)
                     }
@@ -84,12 +84,15 @@ extension Session {
         let now = shared.time.monotonic()
         enqueue(
             FunctionJob(
-                .intents, completion: { end in done(end.flatMap { $0.error.map { .failure($0) } ?? .success(()) }) }
+                .intents,
+                completion: { end in
+                    done(end.flatMap { $0.outcome.error.map { .failure($0) } ?? .success(()) })
+                }
             ) { [self] job in
-                guard mayRun else { return core.withLock { $0.joinOther(job, .elsewhere, isKept: false) } }
+                guard mayRun else { return core.withLock { $0.joinOther(job, .elsewhere(.elsewhere), isKept: false) } }
                 core.withLock { core in
                     let hadLabels = !core.outbox.trim(now: now, maxCount: 0, maxBytes: 0).isEmpty
-                    let features = Set(core.stores.map(\.feature) + core.batch.stores.map(\.feature))
+                    let features = Set(core.stores.map(\.feature) + core.batch.entries.map(\.feature))
                     for feature in features { core.joinDisposal(FunctionJob(.steps) { _ in }, of: feature) }
                     // The journal is told of the labels with a turn.
                     if features.isEmpty, hadLabels { core.batch.count += 1 }
@@ -141,7 +144,7 @@ extension Session {
         } catch {
             let failure = Failure(stage: .bootstrap, intentID: .bootstrap, error: error)
             shared.report(.failure(failure, in: place(of: feature)))
-            throw StoreError(.notMade, "The store of \"\(feature)\" could not be made.")
+            throw StoreError(.notMade, "The store of \"\(feature)\" could not be made.", failure: failure)
         }
     }
 
@@ -264,7 +267,8 @@ extension SessionCore {
         guard isLive, let index = stores.index(of: feature), stores[index].store == nil,
             stores[index].summary.number <= stored.summary.number
         else {
-            store.scope.end()
+            // It never lived here; it dies after the lock.
+            applied.changes.append(.left(store))
             return
         }
         stores[index].store = store
@@ -303,22 +307,22 @@ private final class OpenJob: QueueJob {
 
     private var features: [FeatureID] { session.core.withLock { $0.features(of: filter) } }
 
-    func run() -> Bool {
+    func run() -> (any QueueJob)? {
         let features = features.sorted { $0.text < $1.text }
-        if session.core.withLock({ $0.isMissing(features) }) { return false }
+        if session.core.withLock({ $0.isMissing(features) }) { return self }
         error.withLock { $0 = nil }
         // Where another node runs its turns a store is only shown.
         let mayRun = session.mayRun
         for feature in features {
             do throws(StoreError) {
                 switch session.core.withLock({ $0.find(feature, limits: session.shared.limits) }) {
-                case .store(let store, _, _): if mayRun, case .waits = session.prepare(store) { return false }
+                case .store(let store, _, _): if mayRun, case .waits = session.prepare(store) { return self }
                 case .passive(let failure): if let failure { throw failure }
                 case .absent where !mayRun: throw .elsewhere
                 case .absent(let refusal?, _): throw refusal
                 case .absent(nil, _):
                     if let client, let refusal = session.judgeTurn(client, feature, .read) { throw refusal }
-                    if try session.make(feature, for: client?.principal) == nil { return false }
+                    if try session.make(feature, for: client?.principal) == nil { return self }
                 }
             } catch {
                 // What is kept of a feature that is served no more, or of a newer version, is not shown with all others.
@@ -328,7 +332,7 @@ private final class OpenJob: QueueJob {
             }
         }
         session.core.withLock { $0.joinOther(self, isKept: false) }
-        return true
+        return nil
     }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {

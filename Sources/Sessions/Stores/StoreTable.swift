@@ -163,7 +163,7 @@ final class SessionStore: StoreHost {
         self.session = session
         self.feature = feature
         self.erased = erased
-        scope = StoreScope(environment, siblings: session)
+        scope = StoreScope(environment, session.queue, siblings: session)
         session.shared.metrics.stores.wrappingAdd(1, ordering: .relaxed)
     }
 
@@ -173,13 +173,10 @@ final class SessionStore: StoreHost {
 
     func enqueue(_ job: any TurnJob) { session.enqueue(job as any QueueJob) }
 
-    func run(_ job: any TurnJob) -> Bool { session.run(job, on: self) }
+    func run(_ job: any TurnJob) -> (any QueueJob)? { session.run(job, on: self) }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([], resume) }
 
-    /// The store's end: its work is cancelled, observers are told.
-    func end() {
-        scope.end()
-        runner.observeEnd()
-    }
+    /// The store's end: its work is cancelled, observers are told. A second call does nothing.
+    func end() { if scope.end() { runner.observeEnd() } }
 }

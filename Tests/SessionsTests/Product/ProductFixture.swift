@@ -13,17 +13,25 @@ struct Trolley: Feature {
         var items = 0
         var owner = ""
     }
-    enum Intent: Codable, Sendable { case put(items: Int), empty, jam, refuseEmpty }
+    enum Intent: Codable, Sendable { case put(items: Int), empty, jam, refuseEmpty, pack, nag }
     enum Action: Codable, Sendable { case give(items: Int) }
     enum Message: Codable, Sendable { case put(Int), emptied, owned(String) }
     struct Jammed: Error {}
-    static let examples: [Intent] = [.put(items: 1), .empty, .jam, .refuseEmpty]
+    static let examples: [Intent] = [.put(items: 1), .empty, .jam, .refuseEmpty, .pack, .nag]
     static var name: String { "basket" }
     let initialState = State()
     var failures = Collected<String>()
+    /// What `pack` waits for.
+    var packing = Gate()
 
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws {
         switch intent {
+        case .pack:
+            turn.launch { [packing] work in
+                try await packing.wait()
+                await work.dispatch(.put(100))
+            }
+        case .nag: for number in 0..<40 { turn.remind(id: "\(number)", after: .seconds(60), .give(items: 1)) }
         case .put(let items): turn.dispatch(.put(items))
         case .empty: turn.dispatch(.emptied)
         case .jam: throw Jammed()
@@ -59,18 +67,20 @@ struct Till: Feature {
         var ids: [String] = []
         var times: [Timestamp] = []
         var rings = 0
+        var text = ""
+        var ratio = 0.0
     }
     enum Intent: Codable, Sendable {
         case order, orderAndJam, orderAndRefuse, stamp, buy(item: String), ring(after: Int), fuse(refuses: Bool), hush
-        case loop, alarm, who, give(items: Int), later
+        case loop, alarm, who, give(items: Int), later, nag, delegate, remind(of: Action)
     }
-    enum Action: Codable, Sendable { case ring, fail, refuse, bought(price: Int) }
-    enum Message: Codable, Sendable { case ordered(Int), stamped(Timestamp, String), rang }
+    enum Action: Codable, Sendable { case ring, fail, refuse, bought(price: Int), jam, swell, spoil, loop }
+    enum Message: Codable, Sendable { case ordered(Int), stamped(Timestamp, String), rang, swollen, spoiled }
     enum Label: Codable, Equatable, Sendable { case caller(name: String) }
     struct Broken: Error {}
     static let examples: [Intent] = [
         .order, .orderAndJam, .orderAndRefuse, .stamp, .buy(item: "a"), .ring(after: 1), .fuse(refuses: true),
-        .hush, .loop, .alarm, .who, .give(items: 1), .later,
+        .hush, .loop, .alarm, .who, .give(items: 1), .later, .nag, .delegate, .remind(of: .ring),
     ]
     static let labelExamples: [Label] = [.caller(name: "a")]
     static var name: String { "till" }
@@ -78,8 +88,20 @@ struct Till: Feature {
     /// What a price is asked of: it hands over the price, or throws.
     var prices: @Sendable (String) async throws -> Int = { _ in 3 }
     var failures = Collected<String>()
+    /// The actions that were performed.
+    var performed = Collected<String>()
     /// What `later` waits for.
     var pause = Gate()
+    /// Told of each intent that is judged.
+    var judged: (@Sendable (Intent) -> Void)?
+
+    var middleware: Middleware<Till> {
+        guard let judged else { return Middleware() }
+        return .intercepting { intent, _ in
+            judged(intent)
+            return intent
+        }
+    }
 
     func check(_ intent: Intent) -> Check? {
         guard case .buy(let item) = intent else { return nil }
@@ -111,6 +133,14 @@ struct Till: Feature {
                 await work.dispatch(.rang)
             }
         case .loop: turn.send(.loop, to: Till.self)
+        case .nag:
+            for number in 0..<40 { turn.remind(id: "\(number)", after: .seconds(60), .ring) }
+            turn.send(.nag, to: Trolley.self)
+        case .delegate:
+            turn.launch { work in
+                try await work.turn { (turn: inout Turn<Till>) throws in turn.send(.pack, to: Trolley.self) }
+            }
+        case .remind(let action): turn.remind(id: "it", after: .seconds(1), action)
         case .give(let items):
             turn.dispatch(.ordered(-items))
             turn.perform(.give(items: items), on: Trolley.self)
@@ -120,7 +150,12 @@ struct Till: Feature {
     }
 
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
+        performed.append("\(action)")
         switch action {
+        case .jam: turn.send(.jam, to: Trolley.self)
+        case .loop: turn.send(.loop, to: Till.self)
+        case .swell: turn.dispatch(.swollen)
+        case .spoil: turn.dispatch(.spoiled)
         case .ring: turn.dispatch(.rang)
         case .fail: throw Broken()
         case .refuse: throw Refusal(.conflict, "Too late.")
@@ -135,6 +170,8 @@ struct Till: Feature {
             state.times.append(time)
             state.ids.append(id)
         case .rang: state.rings += 1
+        case .swollen: state.text = String(repeating: "x", count: 10_000)
+        case .spoiled: state.ratio = .infinity
         }
     }
 
@@ -154,7 +191,8 @@ struct ProductFixture {
 
     init(
         till: Till = Till(), basket: Trolley = Trolley(), kept: MemoryJournal = MemoryJournal(),
-        time: ManualTime = ManualTime(), _ change: (inout SessionLimits) -> Void = { _ in }
+        time: ManualTime = ManualTime(), _ change: (inout SessionLimits) -> Void = { _ in },
+        executor: (any TaskExecutor)? = nil, report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) throws {
         var limits = SessionLimits()
         change(&limits)
@@ -162,17 +200,20 @@ struct ProductFixture {
         table = SessionTable(
             environment: SessionEnvironment(
                 features: try FeatureRegistry([FeatureDefinition(basket), FeatureDefinition(till)]), limits: limits,
-                journal: journal, time: time.source, clock: clock))
+                journal: journal, time: time.source, clock: clock, executor: executor, report: report))
         (session, token) = try table.made(.bearer)
     }
 
     /// Sends an intent; the answer may come later.
     func post(
-        _ body: String, to feature: FeatureID, name: IntentRequest.Name? = nil, principal: Principal? = nil
+        _ body: String, to feature: FeatureID, name: IntentRequest.Name? = nil, principal: Principal? = nil,
+        wait: Duration? = nil
     ) -> Answer {
         let answer = Answer()
         session.send(
-            IntentRequest(body: Array(body.utf8), name: name, client: SessionClient(principal: principal)), to: feature
+            IntentRequest(
+                body: Array(body.utf8), name: name, wait: wait, client: SessionClient(principal: principal)),
+            to: feature
         ) { answer.set($0) }
         return answer
     }

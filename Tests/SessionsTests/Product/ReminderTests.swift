@@ -104,6 +104,40 @@ struct ReminderTests {
         #expect(failures.all == ["execute"])
     }
 
+    /// An action whose turn fails without a throw of its own code.
+    enum Failing: String, CaseIterable {
+        /// Another store's turn throws in its chain; its chain is too long.
+        case jam, loop
+        /// Its state is too large, or no JSON.
+        case swell, spoil
+    }
+
+    @Test("68: one whose turn cannot be kept is tried 5 times, then handed to the feature", arguments: Failing.allCases)
+    func notKept(_ failing: Failing) async throws {
+        let (failures, performed, reports) = (Collected<String>(), Collected<String>(), Collected<String>())
+        let fixture = try ProductFixture(
+            till: Till(failures: failures, performed: performed), { $0.stateBytes = 4_000 },
+            report: { if case .failure(_, let place) = $0, place.instance == "till" { reports.append("failure") } })
+        let action = #"{"type":"\#(failing.rawValue)"}"#
+        #expect(try fixture.send(#"{"type":"remind","of":\#(action)}"#, to: fixture.till).code == nil)
+        fixture.time.advance(by: .seconds(2))
+        for _ in 1...20 {
+            _ = await fixture.table.fireDueReminders()
+            fixture.time.advance(by: .seconds(60))
+        }
+        #expect(performed.all == Array(repeating: failing.rawValue, count: 5))
+        #expect(failures.all == ["execute"])
+        #expect(reports.all.count == 5)
+        #expect(fixture.session.keptReminders.isEmpty)
+    }
+
+    @Test("60: a chain leaves no more reminders than a session may have")
+    func boundedInChain() throws {
+        let fixture = try ProductFixture()
+        #expect(try fixture.send(#"{"type":"nag"}"#, to: fixture.till).code == .failed)
+        #expect(fixture.session.keptReminders.isEmpty)
+    }
+
     @Test("60: a refusal uses it up")
     func refused() async throws {
         let failures = Collected<String>()
