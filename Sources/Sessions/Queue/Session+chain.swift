@@ -175,7 +175,7 @@ extension Session: Siblings {
 
 extension TurnCall {
     /// The outcome of a turn that cannot be kept for a reason which its code could have avoided.
-    fileprivate func failed(_ error: StoreError) -> TurnOutcome {
+    func failed(_ error: StoreError) -> TurnOutcome {
         let failure = stage.map { Failure(stage: $0, intentID: intentID, error: error) }
         return .failed(TurnFailure(error: error, thrown: error, failure: failure))
     }

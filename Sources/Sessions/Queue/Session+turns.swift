@@ -71,14 +71,14 @@ struct TurnVerdict {
         case (.ran, .ordinary), (.ran, .start): keepsTurn = true
         case (.ran, .reminder): (keepsTurn, forgetsReminder) = (true, true)
         case (.refused(let error), .ordinary), (.unjudged(let error, _), .ordinary): refusal = error
-        case (.refused, .start), (.unjudged, .start): keepsTurn = true
+        // A start that was refused has failed; see `runReady`.
+        case (.refused, .start), (.unjudged, .start), (.unavailable, .start): keepsTurn = true
         case (.refused, .reminder), (.unjudged, .reminder): forgetsReminder = true
         case (.failed(let reason), .ordinary): failure = reason.failure
         case (.failed(let reason), .start): (keepsTurn, failure) = (true, reason.failure)
         case (.failed(let reason), .reminder):
             forgetsReminder = isLastTry
             if isLastTry { failure = reason.failure }
-        case (.unavailable, .start): keepsTurn = true
         case (.unavailable, .ordinary), (.unavailable, .reminder): break
         case (.dropped, _), (.elsewhere, _), (.replayed, _): break
         // It has not run to an end: its job is put back before it has a verdict.
@@ -198,6 +198,8 @@ extension Session {
             guard let end = runChain(call, turn) else { return call.waiting }
             (turn, chain) = end
         }
+        // A bootstrap has no sender to be refused to, and runs once.
+        if case .start = call.kind, let error = turn.outcome.refusal { turn = turn.undone(call.failed(error)) }
         join(call, turn, chain)
         return nil
     }

@@ -190,4 +190,37 @@ struct ChainTests {
         #expect(try answer.value?.get().isSettled == true)
         #expect(try fixture.items == 100)
     }
+
+    @Test("8: a bootstrap that another store refuses is reported, and its store answers intents")
+    func refusedBootstrap() throws {
+        let failures = Collected<String>()
+        let table = SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry([FeatureDefinition(Trolley()), FeatureDefinition(Opening())]),
+                journal: MemoryJournal(),
+                report: {
+                    if case .failure(let failure, let place) = $0 {
+                        failures.append("\(place.instance) \(failure.stage)")
+                    }
+                }
+            ))
+        let session = try table.made(.bearer).session
+        let opening = FeatureID(name: "opening", key: nil)
+        #expect(try session.told(#"{"type":"note"}"#, to: opening) == "ran")
+        #expect(failures.all == ["opening bootstrap"])
+        #expect(table.diagnostics.bootstrapFailure != nil)
+        #expect(try session.text(shownOf: opening).contains(#""notes":1"#))
+    }
+}
+
+/// Sends to the basket when it begins, which refuses.
+private struct Opening: Feature {
+    struct State: Codable, Equatable, Sendable { var notes = 0 }
+    enum Intent: Codable, Sendable { case note }
+    static let examples: [Intent] = [.note]
+    static let name = "opening"
+    let initialState = State()
+
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) throws { turn.send(.refuseEmpty, to: Trolley.self) }
+    func reduce(_ state: inout State, _ intent: Intent) { state.notes += 1 }
 }
