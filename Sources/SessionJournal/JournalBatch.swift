@@ -29,6 +29,9 @@ public struct JournalBatch: Sendable {
     public var forgottenReceipts: [ReceiptKey]
     /// Labels before this one are not kept any more; nil if that has not changed.
     public var firstLabel: LabelID?
+    /// Labels behind the first that is kept which are not kept any more, in no order; those that are not there are passed
+    /// over.
+    public var forgottenLabels: [LabelID]
     /// Which labels were lost; nil if that has not changed.
     public var lostLabels: LostLabels?
     /// The log's new name; nil to keep the old one.
@@ -45,14 +48,16 @@ public struct JournalBatch: Sendable {
         session: SessionKey, expecting: SessionHead, head: SessionHead, time: Duration, stores: [StoreChange] = [],
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
         recordings: [RecordedTurn] = [], recordingLimit: Int = 0, forgottenReceipts: [ReceiptKey] = [],
-        firstLabel: LabelID? = nil, lostLabels: LostLabels? = nil, epoch: String? = nil,
-        expectedOwner: SessionOwner? = nil, expectedAccess: UInt64? = nil, ownerChange: OwnerChange? = nil
+        firstLabel: LabelID? = nil, forgottenLabels: [LabelID] = [], lostLabels: LostLabels? = nil,
+        epoch: String? = nil, expectedOwner: SessionOwner? = nil, expectedAccess: UInt64? = nil,
+        ownerChange: OwnerChange? = nil
     ) {
         self.expectedAccess = expectedAccess
         (self.session, self.expecting, self.head, self.time) = (session, expecting, head, time)
         (self.stores, self.labels, self.receipts) = (stores, labels, receipts)
         (self.reminders, self.recordings, self.recordingLimit) = (reminders, recordings, recordingLimit)
         (self.forgottenReceipts, self.firstLabel) = (forgottenReceipts, firstLabel)
+        self.forgottenLabels = forgottenLabels
         (self.lostLabels, self.epoch) = (lostLabels, epoch)
         (self.expectedOwner, self.ownerChange) = (expectedOwner, ownerChange)
     }

@@ -116,6 +116,10 @@ final class MemorySession {
         if let first = batch.firstLabel {
             while let label = labels.first, label.id < first { labels.removeFirst() }
         }
+        if !batch.forgottenLabels.isEmpty {
+            let forgotten = Set(batch.forgottenLabels)
+            labels.removeAll { forgotten.contains($0.id) }
+        }
         for key in batch.forgottenReceipts { receipts[key] = nil }
         for receipt in batch.receipts { receipts[receipt.key] = receipt }
         if !batch.reminders.isEmpty { apply(batch.reminders) }

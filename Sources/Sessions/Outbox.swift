@@ -2,6 +2,9 @@ import DequeModule
 import SessionJournal
 
 /// The labels of a session that clients may still have to be told, oldest first. Bounded in number and bytes.
+///
+/// A label whose time is over leaves wherever it stands, so each entry has a place of its own: places grow, and none is
+/// used again.
 struct Outbox {
     /// What a label counts against the bound in bytes beside its own text: about what it takes in memory.
     @usableFromInline static let overhead = 256
@@ -10,6 +13,7 @@ struct Outbox {
         let label: StoredLabel
         /// On the monotonic clock.
         let expiry: Duration
+        let place: UInt64
         /// Whether some stream's socket took it.
         var isWritten: Bool
         /// The numbers of the credentials whose streams' sockets took it, as far as that is known here.
@@ -24,10 +28,12 @@ struct Outbox {
         var size: Int { label.json.count + (label.intent?.utf8.count ?? 0) + Outbox.overhead }
     }
 
-    private var entries: Deque<Entry> = []
+    private(set) var entries: Deque<Entry> = []
     private var bytes = 0
-    /// The place of the first entry; places are consecutive and never used again.
-    private(set) var firstPlace: UInt64 = 0
+    /// The place that the next label gets.
+    private(set) var endPlace: UInt64
+    /// No entry's time is over before this one.
+    private var nextExpiry = Duration.nanoseconds(Int64.max)
     /// Which labels were dropped by the bound, as long as a client may have to be told.
     private(set) var lost = LostLabels()
     /// How many feature instances are told apart in `lost`: a client can make and dispose of them without end.
@@ -37,32 +43,55 @@ struct Outbox {
     private(set) var lostIsNews = false
     /// Where the journal believes that the outbox begins.
     private var toldFirst = LabelID(number: 0, index: 0)
+    /// Labels behind the first that is kept whose time is over; see `JournalBatch.forgottenLabels`.
+    private(set) var forgotten: Set<LabelID> = []
+    /// Beyond it they stay in the journal until the first that is kept is a later one.
+    private static let forgottenLimit = 4_096
 
-    /// The place that the next label will get.
-    var endPlace: UInt64 { firstPlace + UInt64(entries.count) }
     var count: Int { entries.count }
+    /// The place of the first label; that of the next one if there is none.
+    private(set) var firstPlace: UInt64
 
-    subscript(place: UInt64) -> Entry { entries[Int(place - firstPlace)] }
-
-    init() {}
+    /// - Parameter place: where the first label goes.
+    init(from place: UInt64 = 0) { (firstPlace, endPlace) = (place, place) }
 
     /// An outbox as it was kept.
     init(_ labels: [StoredLabel], lost: LostLabels, monotonic: (Duration) -> Duration) {
+        self.init()
         self.lost = lost
         for label in labels { append(label, expiry: monotonic(label.expiry)) }
         toldFirst = labels.first?.id ?? toldFirst
     }
 
     mutating func append(_ label: StoredLabel, expiry: Duration) {
-        let entry = Entry(label: label, expiry: expiry, isWritten: label.isWritten)
-        entries.append(entry)
+        let entry = Entry(label: label, expiry: expiry, place: endPlace, isWritten: label.isWritten)
+        endPlace += 1
+        nextExpiry = min(nextExpiry, expiry)
         bytes += entry.size
+        entries.append(entry)
     }
+
+    /// Where the first label at a place or behind it stands.
+    func index(from place: UInt64) -> Int {
+        guard place > firstPlace else { return 0 }
+        // Without gaps it stands right there, and never farther back.
+        var high = min(Int(clamping: place - firstPlace), entries.count)
+        if high < entries.count, entries[high].place == place { return high }
+        var low = 0
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].place < place { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// The label at a place, which is kept.
+    subscript(place: UInt64) -> Entry { entries[index(from: place)] }
 
     /// A stream's socket took it; its name if it is kept and that is news.
     mutating func markWritten(_ place: UInt64, to credential: Credential?) -> LabelID? {
-        guard place >= firstPlace, place < endPlace else { return nil }
-        let index = Int(place - firstPlace)
+        let index = index(from: place)
+        guard index < entries.count, entries[index].place == place else { return nil }
         if let number = credential?.number, !entries[index].writtenTo.contains(number) {
             entries[index].writtenTo.append(number)
         }
@@ -73,41 +102,64 @@ struct Outbox {
 
     /// The place of the first label after a turn, by bisection.
     func firstPlace(after number: UInt64) -> UInt64 {
-        var (low, high) = (firstPlace, endPlace)
+        var (low, high) = (0, entries.count)
         while low < high {
             let middle = (low + high) / 2
-            if self[middle].label.id.number <= number { low = middle + 1 } else { high = middle }
+            if entries[middle].label.id.number <= number { low = middle + 1 } else { high = middle }
         }
-        return low
+        return low < entries.count ? entries[low].place : endPlace
     }
 
-    /// Forgets what is past its time at the front, which is no loss, and gives its memory back.
+    // MARK: Leaving
+
+    /// Forgets what is past its time, which is no loss, and gives its memory back.
     mutating func forgetExpired(now: Duration) {
-        guard let first = entries.first, first.expiry <= now else { return }
-        _ = trim(now: now, maxCount: .max, maxBytes: .max)
-        if entries.isEmpty { entries = [] }
+        guard nextExpiry <= now else { return }
+        removeExpired(now: now)
     }
 
-    /// Forgets what is past its time at the front, then drops the oldest until the bounds hold and returns those with
-    /// their places: a client that was owed one of them has lost it.
-    mutating func trim(now: Duration, maxCount: Int, maxBytes: Int) -> [(place: UInt64, entry: Entry)] {
-        var dropped: [(place: UInt64, entry: Entry)] = []
-        while let first = entries.first {
-            let isExpired = first.expiry <= now
-            guard isExpired || entries.count > maxCount || bytes > maxBytes else { break }
-            if !isExpired {
-                dropped.append((firstPlace, first))
-                noteDropped(first)
-            }
-            if !lost.hasAny {
-                lost.hasAny = true
-                lostIsNews = true
-            }
-            entries.removeFirst()
-            bytes -= first.size
-            firstPlace += 1
+    /// Drops labels until the bounds hold: those past their time wherever they stand, and only then the oldest, which it
+    /// returns: a client that was owed one of them has lost it.
+    mutating func trim(now: Duration, maxCount: Int, maxBytes: Int) -> [Entry] {
+        let before = entries.count
+        while let first = entries.first, first.expiry <= now { bytes -= entries.removeFirst().size }
+        if nextExpiry <= now, entries.count > maxCount || bytes > maxBytes { removeExpired(now: now) }
+        var dropped: [Entry] = []
+        while let first = entries.first, entries.count > maxCount || bytes > maxBytes {
+            dropped.append(first)
+            noteDropped(first)
+            bytes -= entries.removeFirst().size
         }
+        if entries.count < before { hasRemoved() }
         return dropped
+    }
+
+    private mutating func removeExpired(now: Duration) {
+        let before = entries
+        entries = []
+        nextExpiry = .nanoseconds(Int64.max)
+        for entry in before {
+            if entry.expiry > now {
+                nextExpiry = min(nextExpiry, entry.expiry)
+                entries.append(entry)
+            } else {
+                bytes -= entry.size
+                // Of those before the first that is kept the journal is told by that one's name.
+                if !entries.isEmpty, forgotten.count < Self.forgottenLimit { forgotten.insert(entry.label.id) }
+            }
+        }
+        if entries.count < before.count { hasRemoved() }
+    }
+
+    private mutating func hasRemoved() {
+        firstPlace = entries.first?.place ?? endPlace
+        if !forgotten.isEmpty {
+            let first = entries.first?.label.id
+            forgotten = first.map { first in forgotten.filter { $0 > first } } ?? []
+        }
+        guard !lost.hasAny else { return }
+        lost.hasAny = true
+        lostIsNews = true
     }
 
     private mutating func noteDropped(_ entry: Entry) {
@@ -152,9 +204,10 @@ struct Outbox {
         return first > toldFirst ? first : nil
     }
 
-    mutating func told(first: LabelID?, lost told: LostLabels?) {
-        if let first { toldFirst = max(toldFirst, first) }
-        if told == lost { lostIsNews = false }
+    mutating func told(_ batch: JournalBatch) {
+        if let first = batch.firstLabel { toldFirst = max(toldFirst, first) }
+        if batch.lostLabels == lost { lostIsNews = false }
+        if !batch.forgottenLabels.isEmpty { forgotten.subtract(batch.forgottenLabels) }
     }
 
     /// Another writer's.

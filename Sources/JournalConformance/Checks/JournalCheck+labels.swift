@@ -45,6 +45,21 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.stored(log).labels.map(\.id) == [LabelID(number: 6, index: 0)])
         },
+        JournalCheck("labels that a batch forgets are gone, wherever they stand; the others stay") { journal in
+            var (log, other) = (try await journal.newLog(), try await journal.newLog())
+            let labels = log.labels("a", "b") + log.labels("c", turn: 2) + log.labels("d", turn: 3)
+            try await journal.commit(log.batch(.made(), turns: 3, labels: labels), to: &log)
+            try await journal.commit(other.batch(.made(), labels: other.labels("a", "b")), to: &other)
+            var batch = log.batch(.changed(), labels: log.labels("e", "f"))
+            batch.forgottenLabels = [(3, 0), (1, 1), (4, 1), (9, 9)].map { LabelID(number: $0, index: $1) }
+            try await journal.commit(batch, to: &log)
+            for _ in 0..<2 {
+                let left = try await journal.stored(log).labels.map { String(decoding: $0.json, as: UTF8.self) }
+                #expect(left.joined(separator: " ").filter { $0 != "\"" } == "a c e")
+                #expect(try await journal.stored(other).labels.count == 2)
+                try await journal.reload()
+            }
+        },
         JournalCheck("a label that a socket took is marked as written, and only that") { journal in
             var log = try await journal.newLog()
             let labels = log.labels("a", "b") + log.labels("c", turn: 2) + log.labels("d", turn: 3)

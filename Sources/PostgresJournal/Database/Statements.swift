@@ -157,6 +157,12 @@ struct Statements: Sendable {
                 AS i (session, head, nonce, number, place, feature, version, intent, expiry, written, json)
             \(committed)
             """
+        forgetLabels = """
+            DELETE FROM \(at).labels AS l
+            USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+                AS i (session, head, nonce, number, place)
+            \(committed) WHERE l.session = i.session AND l.number = i.number AND l.place = i.place
+            """
         forgetReceipts = """
             DELETE FROM \(at).receipts AS r
             USING unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[])
@@ -304,6 +310,7 @@ struct Statements: Sendable {
     let makeStores: String
     let disposeStores: String
     let addLabels: String
+    let forgetLabels: String
     let forgetReceipts: String
     let addReceipts: String
     let forgetReminders: String

@@ -19,6 +19,7 @@ struct AppendGroup {
     private var made = ParameterRows(.texts, .ints, .ints, .ints, .bytes, .bytes, .bytes, .ints, .ints)
     private var disposed = ParameterRows(.texts)
     private var labels = ParameterRows(.ints, .ints, .texts, .ints, .bytes, .ints, .bools, .bytes)
+    private var forgottenLabels = ParameterRows(.ints, .ints)
     private var forgottenReceipts = ParameterRows(.ints, .bytes, .bytes)
     private var receipts = ParameterRows(
         .ints, .bytes, .bytes, .ints, .ints, .bytes, .ints, .ints, .bytes, .bytes)
@@ -45,6 +46,9 @@ struct AppendGroup {
                     batch, .bits(label.id.number), .int8(Int64(label.id.index)), .feature(label.feature),
                     .bits(label.version), .utf8(label.intent), .time(label.expiry), .bool(label.isWritten),
                     .bytea(label.json))
+            }
+            for label in batch.forgottenLabels {
+                forgottenLabels.append(batch, .bits(label.number), .int8(Int64(label.index)))
             }
             addReceipts(of: batch, row)
             addReminders(of: batch)
@@ -185,7 +189,8 @@ struct AppendGroup {
         [
             setAside.statement(sql.setAside), changed.statement(sql.changeStores),
             disposed.statement(sql.disposeStores), made.statement(sql.makeStores), labels.statement(sql.addLabels),
-            forgottenReceipts.statement(sql.forgetReceipts), receipts.statement(sql.addReceipts),
+            forgottenLabels.statement(sql.forgetLabels), forgottenReceipts.statement(sql.forgetReceipts),
+            receipts.statement(sql.addReceipts),
             changedReminders.statement(sql.forgetReminders), reminders.statement(sql.addReminders),
             changedReminders.isEmpty
                 ? nil : PostgresStatement(sql.noteReminded, [changedReminders.sessionValue]),

@@ -24,6 +24,11 @@ extension JournalDatabase {
                 "DELETE FROM labels WHERE session = ? AND (number, place) < (?, ?)",
                 [session, .integer(Int64(clamping: first.number)), .integer(first.index)])
         }
+        for label in batch.forgottenLabels {
+            try connection.execute(
+                "DELETE FROM labels WHERE session = ? AND number = ? AND place = ?",
+                [session, .bits(label.number), .integer(label.index)])
+        }
         for key in batch.forgottenReceipts {
             try bind(key, of: batch.session, to: deleteReceipt)
             try deleteReceipt.run()

@@ -54,8 +54,7 @@ extension SessionCore {
     fileprivate func ruled(_ filter: StreamFilter, _ features: FeatureRegistry) -> [FeatureID] {
         if case .features(let named) = filter { return named.filter { features.isRuled($0) } }
         var ruled = stores.map(\.feature).filter { features.isRuled($0) }
-        for place in outbox.firstPlace..<outbox.endPlace {
-            let feature = outbox[place].label.feature
+        for feature in outbox.entries.lazy.map(\.label.feature) {
             if !ruled.contains(feature), features.isRuled(feature) { ruled.append(feature) }
         }
         return ruled

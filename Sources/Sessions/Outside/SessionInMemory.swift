@@ -82,10 +82,9 @@ extension SessionCore {
         let stream = streams[index]
         var features: [FeatureID]?
         if case .features(let named) = stream.filter { features = named }
-        let next = max(stream.nextLabel, outbox.firstPlace)
         return SessionInMemory.Stream(
             number: stream.number, age: now - stream.opened, features: features, credential: stream.credential?.number,
             events: stream.events, waitingStates: stream.dirty.count,
-            waitingLabels: Int(clamping: outbox.endPlace - min(next, outbox.endPlace)), isEnding: stream.goAway != nil)
+            waitingLabels: outbox.count - outbox.index(from: stream.nextLabel), isEnding: stream.goAway != nil)
     }
 }

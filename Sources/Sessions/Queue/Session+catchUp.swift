@@ -296,7 +296,7 @@ extension SessionCore {
         var applied = Applied()
         for slot in stores.removeAll() { applied.add(slot) }
         _ = adopt(nil)
-        outbox = Outbox()
+        outbox = Outbox(from: outbox.endPlace)
         receipts = ReceiptBook()
         reminders = []
         streams.reset(.unknownCursor)

@@ -205,7 +205,7 @@ extension SessionCore {
         head = pending.batch.head
         if pending.batch.epoch == epoch { epochIsNews = false }
         if let change = pending.batch.ownerChange { take(change, node) }
-        outbox.told(first: pending.batch.firstLabel, lost: pending.batch.lostLabels)
+        outbox.told(pending.batch)
         receipts.told(forgotten: pending.batch.forgottenReceipts.count)
         var applied = Applied()
         let entries = pending.entries
@@ -280,8 +280,8 @@ extension SessionCore {
         }
         let dropped = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)
         var undelivered: [FeatureID: Int] = [:]
-        for (place, entry) in dropped {
-            streams.change(showing: entry.label.feature) { $0.dropped(place) }
+        for entry in dropped {
+            streams.change(showing: entry.label.feature) { $0.dropped(entry.place) }
             if !entry.isWritten { undelivered[entry.label.feature, default: 0] += 1 }
         }
         applied.changes += undelivered.map { .undelivered(count: $1, $0) }

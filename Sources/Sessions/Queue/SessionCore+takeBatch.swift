@@ -44,7 +44,8 @@ extension SessionCore {
             reminders: working.reminders ?? [], recordings: working.recordings,
             recordingLimit: session.shared.limits.recordedTurns,
             forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
-            lostLabels: outbox.lostIsNews ? outbox.lost : nil, epoch: epochIsNews ? epoch : nil)
+            forgottenLabels: Array(outbox.forgotten), lostLabels: outbox.lostIsNews ? outbox.lost : nil,
+            epoch: epochIsNews ? epoch : nil)
         var needsNode = false
         if isShared {
             journal.expectedOwner = ownership.owner

@@ -164,9 +164,8 @@ extension SessionCore {
         case .now:
             return Place(number: head.number, label: outbox.endPlace)
         case .earliest:
-            guard outbox.count > 0 else { return Place(number: head.number, label: outbox.endPlace) }
-            let first = outbox[outbox.firstPlace].label.id.number
-            return Place(number: first - 1, label: outbox.firstPlace, isReplay: true)
+            guard let first = outbox.entries.first else { return Place(number: head.number, label: outbox.endPlace) }
+            return Place(number: first.label.id.number - 1, label: first.place, isReplay: true)
         case .unspecified:
             var place = unspecified(filter, credential)
             if outbox.isUnheard(filter) { place.reset = (.overflow, true) }
@@ -190,11 +189,8 @@ extension SessionCore {
 
     /// Just before the oldest label of a shown feature that no stream ever got, else at the head.
     private func unspecified(_ filter: StreamFilter, _ credential: Credential?) -> Place {
-        for place in outbox.firstPlace..<outbox.endPlace {
-            let entry = outbox[place]
-            if filter.shows(entry.label.feature), !entry.isWritten(to: credential) {
-                return Place(number: entry.label.id.number - 1, label: place)
-            }
+        for entry in outbox.entries where filter.shows(entry.label.feature) && !entry.isWritten(to: credential) {
+            return Place(number: entry.label.id.number - 1, label: entry.place)
         }
         return Place(number: head.number, label: outbox.endPlace)
     }
@@ -202,7 +198,7 @@ extension SessionCore {
     private func reset(_ reason: ResetReason, _ filter: StreamFilter, _ credential: Credential?) -> Place {
         var place = unspecified(filter, credential)
         // What was published before the start, to whichever client, this one cannot get any more.
-        let isPassedOver = (outbox.firstPlace..<place.label).contains { filter.shows(outbox[$0].label.feature) }
+        let isPassedOver = outbox.entries.contains { $0.place < place.label && filter.shows($0.label.feature) }
         place.reset = (reason, outbox.lost.hasAny || isPassedOver)
         return place
     }

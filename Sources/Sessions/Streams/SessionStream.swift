@@ -279,9 +279,9 @@ extension SessionCore {
         let end = streams[index].dirty.map(\.since).min() ?? .max
         var labels: [UInt64] = []
         var size = 0
-        var place = max(streams[index].nextLabel, outbox.firstPlace)
-        while place < outbox.endPlace {
-            let entry = outbox[place]
+        var next = outbox.index(from: streams[index].nextLabel)
+        while next < outbox.count {
+            let entry = outbox.entries[next]
             let number = entry.label.id.number
             if number >= end { break }
             if size >= Self.batchBytes, let last = labels.last, outbox[last].label.id.number != number { break }
@@ -289,13 +289,13 @@ extension SessionCore {
                 if streams[index].leftOut.contains(entry.label.feature) {
                     streams[index].heldFrom = min(streams[index].heldFrom, number)
                 } else {
-                    labels.append(place)
+                    labels.append(entry.place)
                     size += entry.size
                 }
             }
-            place += 1
+            next += 1
         }
-        streams[index].nextLabel = place
+        streams[index].nextLabel = next < outbox.count ? outbox.entries[next].place : outbox.endPlace
         return labels
     }
 }
