@@ -109,7 +109,12 @@ extension Session {
             guard case .success(let now) = result, !isNews(now), wait > .zero, shared.limits.longestWait > .zero
             else { return completion(result) }
             let waiting = beginWait(for: wait, of: client) { [self] _ in
-                completion(reading(as: client, feature) { $0.stores[feature]?.snapshot ?? now })
+                switch reading(as: client, feature, { $0.stores[feature]?.snapshot }) {
+                case .success(let state?): completion(.success(state))
+                // The store went, or is to be loaded anew: it is read as by any other request.
+                case .success(nil): state(of: feature, for: client, completion: completion)
+                case .failure(let refusal): completion(.failure(refusal))
+                }
             }
             guard let waiting else { return completion(.failure(isEnded ? .sessionEnded : .tooManyWaits)) }
             waitForChange(of: feature, since: now.version, waiting)

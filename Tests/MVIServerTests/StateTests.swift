@@ -42,6 +42,21 @@ struct StateTests {
         }
     }
 
+    @Test("wait answers with the state of a new store when the store is disposed of", arguments: Depth.allCases)
+    func disposedMeanwhile(depth: Depth) async throws {
+        try await TestServer.run(depth) { server in
+            let session = try await server.session()
+            let tag = try #require(try await server.send(session.request("GET", Self.path))["etag"])
+            let poll = session.request("GET", Self.path, [("If-None-Match", tag), ("Prefer", "wait=5")])
+            let waiting = Task { try await server.send(poll) }
+            await server.clock.sleepers(atLeast: 1)
+            #expect(try await server.send(session.request("DELETE", Self.path)).status == 204)
+            let response = try await waiting.value
+            #expect(response.status == 200)
+            #expect(response["etag"].map { $0 != tag } == true)
+        }
+    }
+
     @Test("wait answers when the state has changed", arguments: Depth.allCases)
     func longPoll(depth: Depth) async throws {
         try await TestServer.run(depth) { server in

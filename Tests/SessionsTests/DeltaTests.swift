@@ -132,7 +132,7 @@ struct DeltaTests {
         let events = try streams.map { try $0.read() }
         #expect(events[1] == events[2])
         #expect(try events.map { try WireJSON.decode(Patch.self, from: $0[0].data).from } == [3, 2, 2, 2])
-        let names = fixture.session.core.withLock { $0.streams.patches.map(\.name) }
+        let names = fixture.session.core.withLock { $0.stores[fixture.tally]?.patches.map(\.name) } ?? []
         #expect(
             Set(names) == [
                 PatchName(feature: fixture.tally, form: .jsonPatch, from: 3, to: 4),

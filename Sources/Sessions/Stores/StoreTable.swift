@@ -103,7 +103,9 @@ struct StoreSlot {
     /// Nil if the store is not in memory.
     var store: SessionStore?
     /// Empty if the store is not in memory and no stream shows it.
-    var view: [UInt8]
+    var view: [UInt8] { didSet { patches = [] } }
+    /// The patches to `view`, each made once for all streams of changes.
+    private(set) var patches: [SharedPatch] = []
     /// The intent that led to `view`; nil when none did.
     var intent: String?
     var start = Start.done
@@ -131,6 +133,17 @@ struct StoreSlot {
         view = change.view ?? []
         intent = change.viewIntent
     }
+
+    /// The patch of that name, which may still have to be made.
+    mutating func patch(_ name: PatchName, from old: [UInt8]) -> SharedPatch {
+        if let patch = patches.first(where: { $0.name == name }) { return patch }
+        let patch = SharedPatch(name, old: old, new: view)
+        patches.append(patch)
+        return patch
+    }
+
+    /// No stream shows changes any more.
+    mutating func forgetPatches() { patches = [] }
 
     var feature: FeatureID { summary.feature }
     var version: UInt64 { summary.version }

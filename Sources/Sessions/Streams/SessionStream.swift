@@ -102,7 +102,7 @@ package final class SessionStream: Sendable {
     package func closed(_ ending: StreamEnding = .cut) {
         let now = session.shared.time.monotonic()
         let removed = session.core.withLock { core -> StreamState? in
-            let removed = core.streams.remove(number)
+            let removed = core.removeStream(number)
             if removed != nil { core.lastTouch = now }
             return removed
         }
@@ -301,6 +301,14 @@ extension SessionCore {
 }
 
 extension SessionCore {
+    fileprivate mutating func removeStream(_ number: UInt64) -> StreamState? {
+        let removed = streams.remove(number)
+        if removed?.delta != nil, !streams.showsChanges {
+            for index in stores.indices { stores[index].forgetPatches() }
+        }
+        return removed
+    }
+
     /// Whether a label was published while the stream's client could not see its feature.
     private func isHidden(_ label: StoredLabel, from index: Int) -> Bool {
         guard let access, let record = access[streams[index].credential?.number ?? 0] else { return false }

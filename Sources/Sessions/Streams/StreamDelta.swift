@@ -109,7 +109,7 @@ extension SessionCore {
                 let name = patchName(dirty.feature, delta, to: stores[store].version),
                 !made.contains(where: { $0.name == name }), let old = delta.view(of: dirty.feature)
             else { continue }
-            wanted.append(streams.patch(name, old: old, new: stores[store].view))
+            wanted.append(stores[store].patch(name, from: old))
         }
         return wanted
     }

@@ -34,14 +34,13 @@ struct StreamTable {
     private var streams: [StreamState] = []
     /// What one of several streams was told last, for the others.
     var lastStep: SharedStep?
-    /// The patches to the newest view states, each made once.
-    private(set) var patches: [SharedPatch] = []
-
     /// What streams were told since it was taken last.
     var tally = EventTally()
 
     var count: Int { streams.count }
     var isEmpty: Bool { streams.isEmpty }
+    /// Whether a stream shows changes instead of whole view states.
+    var showsChanges: Bool { streams.contains { $0.delta != nil } }
     var indices: Range<Int> { streams.indices }
 
     subscript(index: Int) -> StreamState {
@@ -84,7 +83,6 @@ struct StreamTable {
     /// A store's view state is to be shown; the first turn that changed it had the number `since`.
     mutating func markDirty(_ feature: FeatureID, since: UInt64) {
         lastStep = nil
-        if !patches.isEmpty { patches.removeAll { $0.name.feature == feature } }
         var conflated: UInt32 = 0
         change(showing: feature) { if !$0.markDirty(feature, since: since) { conflated += 1 } }
         tally.conflated &+= conflated
@@ -96,14 +94,6 @@ struct StreamTable {
         swap(&taken, &tally)
         if let index = index(of: number) { streams[index].events += taken.events }
         return taken
-    }
-
-    /// The patch of that name, which may still have to be made.
-    mutating func patch(_ name: PatchName, old: [UInt8], new: [UInt8]) -> SharedPatch {
-        if let patch = patches.first(where: { $0.name == name }) { return patch }
-        let patch = SharedPatch(name, old: old, new: new)
-        patches.append(patch)
-        return patch
     }
 
     /// A store is gone.
@@ -139,7 +129,6 @@ struct StreamTable {
     /// The log has another name, and goes on as it was here: labels go on, too.
     mutating func rename(_ reason: ResetReason) {
         lastStep = nil
-        patches = []
         for index in streams.indices {
             streams[index].reset = (reason, streams[index].reset?.labelsLost ?? false)
             streams[index].delta = streams[index].delta.map { StreamDelta($0.form) }
