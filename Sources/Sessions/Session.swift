@@ -169,10 +169,11 @@ package final class Session: Sendable {
         typealias Ended = (
             stores: [StoreSlot], wakers: ShortList<any StreamWaker>, waits: [Wait], held: [IntentJob]
         )
+        let now = shared.time.monotonic()
         let ended = core.withLock { core -> Ended? in
             guard core.phase != .ended else { return nil }
             core.phase = .ended
-            core.streams.finish(reason)
+            core.streams.finish(reason, at: core.lastPosition(now: now))
             let held = core.checks?.takeAll() ?? []
             return (core.stores.removeAll(), core.streams.takeWakers(), Array(core.waits.values), held)
         }
@@ -206,8 +207,9 @@ package final class Session: Sendable {
 
     /// Tells every stream that the server goes away, and answers every wait.
     func drain() {
+        let now = shared.time.monotonic()
         let (waits, wakers) = core.withLock { core in
-            core.streams.finish(.drain)
+            core.streams.finish(.drain, at: core.lastPosition(now: now))
             return (Array(core.waits.values), core.streams.takeWakers())
         }
         for wait in waits { wait.end(false) }

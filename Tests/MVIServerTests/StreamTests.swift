@@ -171,6 +171,31 @@ struct StreamTests {
         }
     }
 
+    @Test("a stream that is told to go gets the labels up to there and its end, while others keep coming")
+    func toldWhileLabelsCome() async throws {
+        try await TestServer.run(.socket, { $0.maxStreamsPerSession = 1 }) { server in
+            let session = try await server.session()
+            let (first, _) = try await open(server, session.request("GET", "/events?feature=probe"))
+            _ = try await offThePool { try first.event("state") }
+            _ = try await server.send(session.intent(#"{"type":"say","text":"before"}"#))
+            let (second, _) = try await open(server, session.request("GET", "/events?feature=probe"))
+            _ = try await offThePool { try second.event("hello") }
+            for number in 1...50 {
+                _ = try await server.send(session.intent(#"{"type":"say","text":"\#(number)"}"#))
+            }
+            let said = try await offThePool {
+                var said: [String] = []
+                while let event = try first.event(), event.name != "goaway" {
+                    guard event.name == "label" else { continue }
+                    said.append(try WireJSON.decode(Label.self, from: event.data).label.text)
+                }
+                return said
+            }
+            #expect(said == ["before"])
+            #expect(try await offThePool { try first.event() == nil && first.isAtEnd() })
+        }
+    }
+
     @Test("the end of its session ends a stream")
     func sessionEnds() async throws {
         try await TestServer.run(.socket) { server in

@@ -55,6 +55,21 @@ extension MicroHTTPSuites {
             }
         }
 
+        @Test func `Of a source that has lost its client nothing is sent that the kernel has not taken`() async throws {
+            let source = TestSource([.write([UInt8](repeating: 0x78, count: 30_000_000)), .finish([])])
+            try await withServer(streaming(source)) { server in
+                let client = try RawClient(port: server.port)
+                try client.send(Self.get)
+                _ = try client.read(through: "\r\n\r\n")
+                try await eventually("the first step is given") { source.stepsLeft == 1 }
+                source.dropUnsent()
+                let rest = try client.readToEnd()
+                #expect(rest.utf8.count < 30_000_000)
+                #expect(!rest.hasSuffix("0\r\n\r\n"))
+                try await eventually("the source is closed") { source.ends == [.error] }
+            }
+        }
+
         @Test func `A stream to an HTTP 1.0 client goes unframed and ends with the connection`() async throws {
             let source = TestSource([.write(Array("one".utf8))])
             try await withServer(streaming(source)) { server in

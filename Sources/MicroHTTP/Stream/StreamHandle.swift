@@ -110,6 +110,8 @@ package final class StreamHandle: ReactorMember {
             var turn = state.withLock { $0.beginTurn() }
             if let reason = turn.end ?? discardInput(&turn) { return end(turn.source, reason) }
             if turn.notes.contains(.close) { turn.work.closing = true }
+            // A chunk that was begun cannot be ended without the rest of it.
+            if !turn.work.leftover.isEmpty, turn.source.dropsUnsent { return end(turn.source, .error) }
             let outcome = turn.work.leftover.isEmpty ? step(&turn) : flush(&turn.work)
             let work = turn.work
             switch outcome {

@@ -13,6 +13,10 @@ package protocol StreamSource: AnyObject, Sendable {
     /// then be marked as written.
     func nextStep() -> StreamStep
 
+    /// Whether what the kernel has not taken yet must not be sent any more: the stream is cut off then. Asked before the rest
+    /// of a step is written.
+    var dropsUnsent: Bool { get }
+
     /// Nothing was written for the heartbeat's interval: bytes to write, or nil for none.
     func heartbeat() -> [UInt8]?
 
@@ -22,6 +26,10 @@ package protocol StreamSource: AnyObject, Sendable {
 
     /// The stream is over and the source released. Exactly once, last; also when `opened` never came.
     func closed(_ reason: StreamEnd)
+}
+
+extension StreamSource {
+    package var dropsUnsent: Bool { false }
 }
 
 /// Why a stream is over.

@@ -132,8 +132,9 @@ extension Session {
     }
 
     private func finishStreams(of credential: Credential) {
+        let now = shared.time.monotonic()
         let wakers = core.withLock { core in
-            core.streams.finish(.identity) { $0.credential === credential }
+            core.streams.finish(.identity, at: core.lastPosition(now: now)) { $0.credential === credential }
             return core.streams.takeWakers()
         }
         for waker in wakers { waker.wake() }

@@ -85,6 +85,6 @@ extension SessionCore {
         return SessionInMemory.Stream(
             number: stream.number, age: now - stream.opened, features: features, credential: stream.credential?.number,
             events: stream.events, waitingStates: stream.dirty.count,
-            waitingLabels: outbox.count - outbox.index(from: stream.nextLabel), isEnding: stream.goAway != nil)
+            waitingLabels: outbox.count - outbox.index(from: stream.nextLabel), isEnding: stream.farewell != nil)
     }
 }

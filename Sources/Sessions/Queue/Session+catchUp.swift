@@ -248,18 +248,17 @@ extension SessionCore {
         for adoption in adoptions {
             apply(adoption, since: first, now, &applied)
             let feature = adoption.stored.summary.feature
-            guard !adoption.goesOn, streams.isShown(feature) else { continue }
-            if adoption.isNewer {
-                streams.change(showing: feature) { $0.finish(.drain) }
-            } else {
-                unloaded.append(feature)
-            }
+            if !adoption.goesOn, !adoption.isNewer, streams.isShown(feature) { unloaded.append(feature) }
         }
         reminders = news.reminders
         outbox.adopt(news.lostLabels)
         // What was applied since this was read is known: after a lost branch the log is read from its beginning.
         publish(news.labels.filter { $0.id.number >= first }, now: now, limits: limits, &applied)
         for receipt in news.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
+        let last = lastPosition(now: now.monotonic)
+        for adoption in adoptions where adoption.isNewer {
+            streams.finish(.drain, at: last) { $0.shows(adoption.stored.summary.feature) }
+        }
         applied.wakers = streams.takeWakers()
         return (applied, unloaded)
     }

@@ -87,7 +87,7 @@ extension Session {
             let count = core.streams.indices.count { core.streams[$0].credential === credential }
             guard count < Self.streamsAtOnce * limit else { return .failure(.tooManyStreams) }
             core.lastTouch = now
-            core.streams.supersede(limit: limit, of: credential)
+            core.streams.supersede(limit: limit, of: credential, at: core.lastPosition(now: now))
             let superseded = core.streams.takeWakers()
             let stores = core.open(number, filter, start, delta, credential, access, session: self)
             if let index = core.streams.index(of: number) { core.streams[index].opened = now }

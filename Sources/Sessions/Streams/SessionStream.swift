@@ -53,6 +53,14 @@ package final class SessionStream: Sendable {
         return step
     }
 
+    /// Whether its client has lost its access, and what the socket has not taken is not to be sent.
+    package var dropsUnsent: Bool {
+        session.core.withLock { core in
+            guard let index = core.streams.index(of: number), !core.streams[index].isOver else { return false }
+            return core.streams[index].isCut
+        }
+    }
+
     private func cut(_ reason: GoAwayReason) {
         session.core.withLock { core in
             if let index = core.streams.index(of: number) { core.streams[index].cut(reason) }
@@ -88,9 +96,10 @@ package final class SessionStream: Sendable {
 
     /// Asks the stream to say farewell and end.
     package func goAway(_ reason: GoAwayReason) {
+        let now = session.shared.time.monotonic()
         let waker = session.core.withLock { core -> (any StreamWaker)? in
             guard let index = core.streams.index(of: number) else { return nil }
-            core.streams[index].finish(reason)
+            core.streams[index].finish(reason, at: core.lastPosition(now: now))
             return core.streams[index].waker
         }
         waker?.wake()
@@ -108,7 +117,7 @@ package final class SessionStream: Sendable {
         }
         guard let removed else { return }
         _ = place.withLock { $0.take() }
-        session.shared.metrics.ended(removed.goAway.map { .told($0) } ?? ending)
+        session.shared.metrics.ended(removed.farewell.map { .told($0.reason) } ?? ending)
         session.shared.streamPlaces.leave()
         for store in removed.watched { store.scope.endWatching() }
         session.noteStreamClosed()
@@ -124,7 +133,10 @@ extension SessionCore {
     ) -> StreamStep {
         guard let index = streams.index(of: number), !streams[index].isOver else { return .finish([]) }
         noteWritten(index)
-        if streams[index].isCut, let reason = streams[index].goAway { return end(index, reason, []) }
+        if streams[index].hasTooManyEnds { streams[index].finish(.busy, at: lastPosition(now: now)) }
+        if let farewell = streams[index].farewell, farewell.last.map({ $0.deadline <= now }) ?? true {
+            return end(index, farewell.reason, [])
+        }
         if access.denied != streams[index].denied { changeAccess(index, access) }
         if !access.denied.isEmpty { streams[index].dirty.removeAll { access.denied.contains($0.feature) } }
         if let shared = sharedStep(index, now: now) { return step(shared, index) }
@@ -135,8 +147,8 @@ extension SessionCore {
         if !streams[index].isAtRest { appendControl(index, into: &bytes) }
         appendBatch(index, now: now, patches, into: &bytes)
         // The farewell comes in a step of its own, so that the labels before it count as written.
-        if let reason = streams[index].goAway, !streams[index].isWaitingForSocket, !hasMore(index) {
-            return end(index, reason, bytes)
+        if let farewell = streams[index].farewell, !streams[index].isWaitingForSocket, !hasMore(index) {
+            return end(index, farewell.reason, bytes)
         }
         return bytes.isEmpty ? .wait : step(bytes, index)
     }
@@ -160,14 +172,19 @@ extension SessionCore {
 
     /// What to do with bytes. Labels among them count as written when the stream asks again.
     private func step(_ bytes: [UInt8], _ index: Int) -> StreamStep {
-        let isAll = !streams[index].isWaitingForSocket && streams[index].goAway == nil && !hasMore(index)
+        let isAll = !streams[index].isWaitingForSocket && streams[index].farewell == nil && !hasMore(index)
         return isAll ? .writeAll(bytes) : .write(bytes)
     }
 
     /// Whether there is a state or a label that the stream could show now.
     private func hasMore(_ index: Int) -> Bool {
         streams[index].dirty.contains { isShowable($0.feature) }
-            || streams[index].nextLabel < outbox.endPlace && streams[index].dirty.isEmpty
+            || streams[index].nextLabel < endPlace(index) && streams[index].dirty.isEmpty
+    }
+
+    /// The place of the first label that the stream does not show now.
+    private func endPlace(_ index: Int) -> UInt64 {
+        min(outbox.endPlace, streams[index].lastPosition?.label ?? .max)
     }
 
     private func isShowable(_ feature: FeatureID) -> Bool { stores[feature]?.snapshot != nil }
@@ -221,17 +238,18 @@ extension SessionCore {
         // Many large states take several steps, so that what waits for a socket is bounded.
         let states = takeStates(index)
         let labels = takeLabels(index, now: now)
-        let isCaughtUp = streams[index].dirty.isEmpty && streams[index].nextLabel >= outbox.endPlace
+        let isCaughtUp = streams[index].dirty.isEmpty && streams[index].nextLabel >= endPlace(index)
+        let end = min(head.number, streams[index].lastPosition?.number ?? .max)
         for (position, store) in states.enumerated() {
             bytes.reserveCapacity(bytes.count + stores[store].view.count + 192)
-            if position == states.count - 1, labels.isEmpty, isCaughtUp { appendID(head.number, index, into: &bytes) }
+            if position == states.count - 1, labels.isEmpty, isCaughtUp { appendID(end, index, into: &bytes) }
             appendState(store, index, patches, into: &bytes)
         }
         for (position, place) in labels.enumerated() {
             let entry = outbox[place]
             let number = entry.label.id.number
             if position == labels.count - 1 {
-                appendID(isCaughtUp ? head.number : number, index, into: &bytes)
+                appendID(isCaughtUp ? end : number, index, into: &bytes)
             } else if outbox[labels[position + 1]].label.id.number != number {
                 appendID(number, index, into: &bytes)
             }
@@ -275,13 +293,15 @@ extension SessionCore {
     /// The places of the labels to write now; moves the stream's position behind them. Labels of turns whose states the
     /// stream has not shown wait. It ends between turns, never inside one: a cursor stands for whole turns.
     private mutating func takeLabels(_ index: Int, now: Duration) -> [UInt64] {
-        guard streams[index].nextLabel < outbox.endPlace else { return [] }
+        let endPlace = endPlace(index)
+        guard streams[index].nextLabel < endPlace else { return [] }
         let end = streams[index].dirty.map(\.since).min() ?? .max
         var labels: [UInt64] = []
         var size = 0
         var next = outbox.index(from: streams[index].nextLabel)
         while next < outbox.count {
             let entry = outbox.entries[next]
+            if entry.place >= endPlace { break }
             let number = entry.label.id.number
             if number >= end { break }
             if size >= Self.batchBytes, let last = labels.last, outbox[last].label.id.number != number { break }

@@ -49,9 +49,8 @@ struct StreamState {
     var reset: (reason: ResetReason, labelsLost: Bool)?
     /// What comes before anything else.
     var opening: [UInt8] = []
-    var goAway: GoAwayReason?
-    /// Whether its client has lost its access: what is unsent stays so.
-    var isCut = false
+    /// Nil until it is told to go.
+    private(set) var farewell: StreamFarewell?
     var isOver = false
     var waker: (any StreamWaker)?
     /// Whether its connection is to be told.
@@ -67,7 +66,7 @@ struct StreamState {
 
     /// Whether it has nothing to tell but states and labels.
     var isAtRest: Bool {
-        opening.isEmpty && reset == nil && ended.isEmpty && goAway == nil && newlyDenied.isEmpty
+        opening.isEmpty && reset == nil && ended.isEmpty && farewell == nil && newlyDenied.isEmpty
             && identityNotice?.isTold != false
     }
 
@@ -80,6 +79,8 @@ struct StreamState {
     /// False if it had an older state of the feature to show, which it will not show now.
     @discardableResult
     mutating func markDirty(_ feature: FeatureID, since: UInt64) -> Bool {
+        // One that was told to go shows what it had to show then.
+        guard farewell == nil else { return true }
         var since = since
         if leftOut.contains(feature) {
             leftOut.removeAll { $0 == feature }
@@ -96,34 +97,65 @@ struct StreamState {
         watched.append(store)
     }
 
-    /// How many `end`s may wait for a client that does not read; one more and the stream goes.
+    /// How many `end`s may wait for a client that does not read.
     private static let endLimit = 256
+
+    /// Whether more wait: the stream goes.
+    var hasTooManyEnds: Bool { ended.count > Self.endLimit }
 
     mutating func storeEnded(_ feature: FeatureID) {
         dirty.removeAll { $0.feature == feature }
         watched.removeAll { $0.feature == feature }
         delta?.forget(feature)
-        guard !ended.contains(feature) else { return }
-        if ended.count >= Self.endLimit {
-            finish(.busy)
-        } else {
-            ended.append(feature)
-        }
+        guard farewell == nil, !hasTooManyEnds, !ended.contains(feature) else { return }
+        ended.append(feature)
     }
 
     /// A label is gone from the outbox: if it was still owed, the client must hear of it.
     mutating func dropped(_ place: UInt64) {
-        guard place >= nextLabel else { return }
+        guard place >= nextLabel, place < lastPosition?.label ?? .max else { return }
         nextLabel = place + 1
         reset = (.overflow, true)
     }
 
-    mutating func finish(_ reason: GoAwayReason) {
-        if goAway == nil, !isOver { goAway = reason }
+    /// Where it ends; nil if it was not told to go, or writes nothing more.
+    var lastPosition: StreamFarewell.Position? { farewell?.last }
+
+    /// Whether its client has lost its access: what is unsent stays so.
+    var isCut: Bool { farewell != nil && lastPosition == nil }
+
+    /// Tells it to go: it writes what comes before that position, and ends.
+    mutating func finish(_ reason: GoAwayReason, at last: StreamFarewell.Position) {
+        if farewell == nil, !isOver { farewell = StreamFarewell(reason: reason, last: last) }
     }
 
+    /// Tells it to go and to write nothing more.
     mutating func cut(_ reason: GoAwayReason) {
         guard !isOver, !isCut else { return }
-        (goAway, isCut) = (reason, true)
+        farewell = StreamFarewell(reason: reason, last: nil)
+    }
+}
+
+/// How a stream ends that was told to go. Nothing that happens later keeps it.
+struct StreamFarewell {
+    /// The end of the session's log when the stream was told.
+    struct Position {
+        /// The place of the first label that the stream does not write.
+        let label: UInt64
+        /// The number of the last turn: no cursor goes beyond it.
+        let number: UInt64
+        /// Until when it may write, on the monotonic clock.
+        let deadline: Duration
+    }
+
+    let reason: GoAwayReason
+    /// Nil if it writes nothing more.
+    let last: Position?
+}
+
+extension SessionCore {
+    /// Where a stream ends that is told to go now.
+    func lastPosition(now: Duration) -> StreamFarewell.Position {
+        StreamFarewell.Position(label: outbox.endPlace, number: head.number, deadline: now + .seconds(30))
     }
 }

@@ -72,11 +72,12 @@ struct StreamTable {
 
     mutating func remove(_ number: UInt64) -> StreamState? { index(of: number).map { streams.remove(at: $0) } }
 
-    /// Changes the streams that show a feature, and has their connections told.
+    /// Changes the streams that show a feature, and has their connections told; but of those that were told to go, which
+    /// show nothing of what comes later.
     mutating func change(showing feature: FeatureID, _ body: (inout StreamState) -> Void) {
         for index in streams.indices where streams[index].shows(feature) {
+            if streams[index].farewell == nil { streams[index].hasNews = true }
             body(&streams[index])
-            streams[index].hasNews = true
         }
     }
 
@@ -99,8 +100,10 @@ struct StreamTable {
     /// A store is gone.
     mutating func ended(_ feature: FeatureID) { change(showing: feature) { $0.storeEnded(feature) } }
 
-    mutating func finish(_ reason: GoAwayReason, where isMeant: (StreamState) -> Bool = { _ in true }) {
-        change(isMeant) { $0.finish(reason) }
+    mutating func finish(
+        _ reason: GoAwayReason, at last: StreamFarewell.Position, where isMeant: (StreamState) -> Bool = { _ in true }
+    ) {
+        change(isMeant) { $0.finish(reason, at: last) }
     }
 
     /// Ends streams whose client has lost its access: they write their farewell and nothing else.
@@ -116,10 +119,11 @@ struct StreamTable {
         }
     }
 
-    /// The log is another one.
+    /// The log is another one. What a stream had yet to write that was told to go is gone with the old one.
     mutating func reset(_ reason: ResetReason) {
         rename(reason)
         for index in streams.indices {
+            if let farewell = streams[index].farewell { streams[index].cut(farewell.reason) }
             streams[index].reset = (reason, true)
             streams[index].nextLabel = 0
             streams[index].handedOut = []
@@ -137,11 +141,11 @@ struct StreamTable {
     }
 
     /// Makes room for one more stream: the oldest are told to go. Those without a connection yet are told when it comes.
-    mutating func supersede(limit: Int, of credential: Credential?) {
-        var staying = streams.count { $0.goAway == nil && !$0.isOver && $0.credential === credential }
+    mutating func supersede(limit: Int, of credential: Credential?, at last: StreamFarewell.Position) {
+        var staying = streams.count { $0.farewell == nil && !$0.isOver && $0.credential === credential }
         for index in streams.indices where staying >= limit && streams[index].credential === credential {
-            guard streams[index].goAway == nil, !streams[index].isOver else { continue }
-            streams[index].finish(.superseded)
+            guard streams[index].farewell == nil, !streams[index].isOver else { continue }
+            streams[index].finish(.superseded, at: last)
             streams[index].hasNews = true
             staying -= 1
         }

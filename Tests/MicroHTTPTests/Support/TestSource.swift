@@ -11,6 +11,7 @@ final class TestSource: StreamSource {
         var aged = 0
         var ends: [StreamEnd] = []
         var beat: [UInt8]?
+        var dropsUnsent = false
     }
 
     private let state: Lock<State>
@@ -28,6 +29,11 @@ final class TestSource: StreamSource {
         }
         handle?.wake()
     }
+
+    /// From now on what the kernel has not taken is not to be sent.
+    func dropUnsent() { state.withLock { $0.dropsUnsent = true } }
+
+    var dropsUnsent: Bool { state.withLock { $0.dropsUnsent } }
 
     func stopBeating() { state.withLock { $0.beat = nil } }
 
