@@ -20,12 +20,15 @@ public final class HeldJournal: Journal {
         var loadFailure: StoreError?
         var isHoldingLoads = false
         var heldLoads: [@Sendable () -> Void] = []
+        var isHoldingChanges = false
+        var heldChanges: [@Sendable () -> Void] = []
     }
 
     private let kept: MemoryJournal
     private let state = Lock(State())
     private let arrival = Gate()
     private let loadArrival = Gate()
+    private let changeArrival = Gate()
 
     /// A journal on top of one that may have other users.
     public init(_ kept: MemoryJournal = MemoryJournal()) { self.kept = kept }
@@ -67,6 +70,25 @@ public final class HeldJournal: Journal {
             return state.heldLoads
         }
         for load in held { load() }
+    }
+
+    /// Holds every change of credentials from now on.
+    public func holdChanges() { state.withLock { $0.isHoldingChanges = true } }
+
+    /// How many changes of credentials are held.
+    public var waitingChanges: Int { state.withLock { $0.heldChanges.count } }
+
+    /// Returns when the first change of credentials is held.
+    public func untilChangeHeld() async throws { try await changeArrival.wait() }
+
+    /// Does the changes that are held, and whatever comes.
+    public func releaseChanges() {
+        let held = state.withLock { state in
+            defer { state.heldChanges = [] }
+            state.isHoldingChanges = false
+            return state.heldChanges
+        }
+        for change in held { change() }
     }
 
     /// Does a load now, or when it is let through.
@@ -178,7 +200,12 @@ public final class HeldJournal: Journal {
     }
 
     public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
-        if let trouble { done(.failure(trouble)) } else { kept.change(change, done: done) }
+        if let trouble { return done(.failure(trouble)) }
+        let isHeld = state.withLock { state in
+            if state.isHoldingChanges { state.heldChanges.append { [kept] in kept.change(change, done: done) } }
+            return state.isHoldingChanges
+        }
+        if isHeld { changeArrival.open() } else { kept.change(change, done: done) }
     }
 
     public func bury(

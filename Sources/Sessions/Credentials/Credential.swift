@@ -20,10 +20,14 @@ package final class Credential: Sendable {
     let joined: UInt64
     private let state: Lock<State>
 
-    private struct State {
-        var principal: Principal?
-        /// The one that takes its place when that is kept: until then the client may do only what both may.
-        var next: Principal?
+    fileprivate struct State {
+        /// Nil where what is kept of it cannot be read.
+        var history: PrincipalHistory?
+        /// Those that are being kept, in the order in which they came, and the last one that could not be kept.
+        var renewals: [Renewal] = []
+        var lastRenewal = 0
+        var isRenewing = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
         var revokedUntil: Duration?
         var isRevoked = false
         /// When it was proven: time since 1970.
@@ -31,8 +35,19 @@ package final class Credential: Sendable {
         var intents = TokenBucket()
         /// On the monotonic clock.
         var cookieSet: Duration
-        /// Ends streams when the principal's time is over.
-        var watch: Task<Void, Never>?
+        /// Ends streams when the principal's time is over; without a task while that is being made.
+        var watch: (number: Int, task: Task<Void, Never>?)?
+        var lastWatch = 0
+    }
+
+    /// A principal that is to take the present one's place when that is kept: until then the client may do only what both
+    /// may.
+    struct Renewal {
+        fileprivate let number: Int
+        fileprivate let principal: Principal
+        /// The session's last turn before it kept the client out.
+        fileprivate let since: UInt64
+        fileprivate var isFailed = false
     }
 
     /// - Parameter cookieSet: when its cookie was last set, on the monotonic clock.
@@ -43,23 +58,26 @@ package final class Credential: Sendable {
         (hash, kind, number, made, self.root) = (stored.token, stored.kind, stored.number, stored.made, root)
         state = Lock(
             State(
-                principal: Self.decode(stored), revokedUntil: stored.revokedUntil,
+                history: Self.decode(stored), revokedUntil: stored.revokedUntil,
                 isRevoked: stored.revokedUntil != nil, since: stored.made, cookieSet: cookieSet))
     }
 
     /// Who is signed in with it now; nil for a token that was good before a client signed in, and where the kept principal
     /// cannot be read: such a client has to renew it.
-    package var principal: Principal? { state.withLock { $0.principal } }
+    package var principal: Principal? { state.withLock { $0.history?.present } }
 
-    /// The principals that must all be allowed to do what the client does: its own, and that which takes its place. Empty
-    /// where its own cannot be read.
-    var principals: [Principal] {
-        state.withLock { state in state.principal.map { [$0] + [state.next].compactMap(\.self) } ?? [] }
+    /// The principals that must all be allowed to do what the client does: its own, and those that are to take its place.
+    /// Empty where its own cannot be read.
+    var principals: [Principal] { standing.principals }
+
+    /// The same, and those by which labels of earlier turns are judged.
+    var standing: (principals: [Principal], former: [FormerPrincipals]) {
+        state.withLock { ($0.principals, $0.history?.former ?? []) }
     }
 
     /// Whether its principal's time is over.
     func hasExpired(at now: Duration) -> Bool {
-        state.withLock { $0.principal?.hasExpired(at: Timestamp(sinceEpoch: now)) ?? false }
+        state.withLock { $0.history?.present.hasExpired(at: Timestamp(sinceEpoch: now)) ?? false }
     }
 
     /// Whether another credential has taken its place, or it was signed out.
@@ -71,41 +89,88 @@ package final class Credential: Sendable {
     /// Whether a request that was made with it may still be answered by the one that replaced it.
     package func mayBeRepeated(now: Duration) -> Bool { (state.withLock { $0.revokedUntil } ?? .zero) > now }
 
-    private static func decode(_ stored: StoredCredential) -> Principal? {
-        (try? WireJSON.decode(Principal.self, from: stored.principal))?.of(credential: stored.number)
+    private static func decode(_ stored: StoredCredential) -> PrincipalHistory? {
+        guard var history = try? WireJSON.decode(PrincipalHistory.self, from: stored.principal) else { return nil }
+        history.present = history.present.of(credential: stored.number)
+        return history
     }
 
     /// What a principal is kept as.
-    static func encode(_ principal: Principal) throws(StoreError) -> [UInt8] {
-        do throws(WireEncodingError) { return try WireJSON.encode(principal) } catch {
+    static func encode(_ history: PrincipalHistory) throws(StoreError) -> [UInt8] {
+        do throws(WireEncodingError) { return try WireJSON.encode(history) } catch {
             throw StoreError(.refused, "The identity's claims cannot be kept: \(error.detail)")
         }
     }
 
-    func renewed(_ principal: [UInt8]) -> StoredCredential {
-        StoredCredential(token: hash, kind: kind, number: number, principal: principal, made: made)
+    /// What is to be kept of a renewal.
+    func renewed(_ history: PrincipalHistory) throws(StoreError) -> StoredCredential {
+        StoredCredential(token: hash, kind: kind, number: number, principal: try Self.encode(history), made: made)
     }
+
+    // MARK: Renewing
 
     /// Allows from now on only what another principal may do as well.
-    func restrict(to principal: Principal) { state.withLock { $0.next = principal.of(credential: number) } }
-
-    func renew(_ principal: Principal, now: Duration) {
-        let watch = state.withLock { state in
-            state.principal = principal.of(credential: number)
-            state.next = nil
-            state.since = now
-            return state.watch.take()
+    ///
+    /// - Parameter turn: the number of the session's last turn.
+    func restrict(to principal: Principal, since turn: UInt64) -> Renewal {
+        state.withLock { state in
+            state.lastRenewal += 1
+            let principal = principal.of(credential: number)
+            state.renewals.append(Renewal(number: state.lastRenewal, principal: principal, since: turn))
+            return state.renewals[state.renewals.count - 1]
         }
-        watch?.cancel()
     }
 
-    /// Takes the principal that another process renewed; whether it is another one.
-    func adopt(_ stored: StoredCredential, now: Duration) -> Bool {
-        guard stored.revokedUntil == nil, !isRevoked, let newer = Self.decode(stored), newer != principal else {
-            return false
+    /// Returns when no other renewal is being kept: they take effect in the order in which they are kept.
+    func beginRenewing() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.isRenewing { state.waiting.append(continuation) }
+                defer { state.isRenewing = true }
+                return !state.isRenewing
+            }
+            if isFree { continuation.resume() }
         }
-        renew(newer, now: now)
-        return true
+    }
+
+    /// Lets the next renewal be kept. One that did not take effect restricts the client until another one does, or fails.
+    func endRenewing(_ renewal: Renewal) {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            if let index = state.renewals.firstIndex(where: { $0.number == renewal.number }) {
+                state.renewals[index].isFailed = true
+                state.renewals.removeAll { $0.isFailed && $0.number != renewal.number }
+            }
+            if state.waiting.isEmpty { state.isRenewing = false }
+            return state.waiting.isEmpty ? nil : state.waiting.removeFirst()
+        }
+        next?.resume()
+    }
+
+    /// The history if a renewal took effect after a turn.
+    func history(renewedBy renewal: Renewal, at turn: UInt64, _ outbox: Outbox) -> PrincipalHistory {
+        state.withLock { $0.history(renewedBy: renewal, at: turn, outbox) }
+    }
+
+    /// Lets a renewal that is kept take effect; returns the history then.
+    func renew(by renewal: Renewal, at turn: UInt64, _ outbox: Outbox, now: Duration) -> PrincipalHistory {
+        state.withLock { state in
+            let history = state.history(renewedBy: renewal, at: turn, outbox)
+            state.renewals.removeAll { $0.isFailed || $0.number == renewal.number }
+            (state.history, state.since) = (history, now)
+            return history
+        }
+    }
+
+    /// Takes the principals that another process kept; whether the present one is another than before.
+    func adopt(_ stored: StoredCredential, now: Duration) -> Bool {
+        guard stored.revokedUntil == nil, let newer = Self.decode(stored) else { return false }
+        return state.withLock { state in
+            guard !state.isRevoked, newer != state.history else { return false }
+            let isOther = newer.present != state.history?.present
+            state.history = newer
+            if isOther { state.since = now }
+            return isOther
+        }
     }
 
     /// - Parameter until: until when the request that replaced it may be repeated.
@@ -114,7 +179,7 @@ package final class Credential: Sendable {
             (state.isRevoked, state.revokedUntil) = (true, until)
             return state.watch.take()
         }
-        watch?.cancel()
+        watch?.task?.cancel()
     }
 
     /// How long before the principal's expiry its streams are told: half a minute, or a tenth of its life.
@@ -135,15 +200,51 @@ package final class Credential: Sendable {
         }
     }
 
-    /// Keeps the task that watches the principal's expiry; false if there is one already.
-    func attach(_ watch: Task<Void, Never>) -> Bool {
+    // MARK: Watching the principal's time
+
+    /// The number of a new watch, for which the caller makes a task; nil if there is one.
+    func beginWatch() -> Int? {
         state.withLock { state in
-            guard state.watch == nil else { return false }
-            state.watch = watch
-            return true
+            guard state.watch == nil, !state.isRevoked else { return nil }
+            state.lastWatch += 1
+            state.watch = (state.lastWatch, nil)
+            return state.lastWatch
         }
     }
 
-    /// The task has nothing to watch any more.
-    func detachWatch() { state.withLock { $0.watch = nil } }
+    /// Keeps a watch's task, to be cancelled with it.
+    func attach(_ task: Task<Void, Never>, to watch: Int) {
+        let isPresent = state.withLock { state in
+            guard state.watch?.number == watch else { return false }
+            state.watch?.task = task
+            return true
+        }
+        if !isPresent { task.cancel() }
+    }
+
+    /// Ends a watch; nil means whichever there is.
+    func endWatch(_ watch: Int? = nil) {
+        let ended = state.withLock { state -> Task<Void, Never>? in
+            guard watch == nil || state.watch?.number == watch else { return nil }
+            return state.watch.take()?.task
+        }
+        ended?.cancel()
+    }
+}
+
+extension Credential.State {
+    fileprivate var principals: [Principal] { history.map { [$0.present] + renewals.map(\.principal) } ?? [] }
+
+    fileprivate func history(
+        renewedBy renewal: Credential.Renewal, at turn: UInt64, _ outbox: Outbox
+    ) -> PrincipalHistory {
+        var history = history ?? PrincipalHistory(renewal.principal)
+        // Without a readable principal the client was allowed nothing.
+        let before = self.history.map { [$0.present] } ?? []
+        history.add(before, through: renewals.map(\.since).min() ?? turn)
+        history.add(principals, through: turn)
+        history.present = renewal.principal
+        history.trim(to: outbox)
+        return history
+    }
 }

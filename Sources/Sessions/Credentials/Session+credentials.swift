@@ -57,13 +57,19 @@ extension Session {
     /// A credential's principal is another one: its streams show what that may see.
     package func identityChanged(of credential: Credential) {
         recheck { $0 === credential }
+        // It may be over sooner than the one that was watched.
+        credential.endWatch()
         watchIdentity(of: credential)
     }
 
-    /// Tests the access of streams anew, as each would before it writes.
+    /// Tests access anew: notes what is excluded from now on, with or without a stream, and has streams do the same before
+    /// they write.
     func recheck(_ isMeant: (Credential) -> Bool) {
+        core.withLock { $0.accessGeneration += 1 }
+        for credential in credentials where isMeant(credential) && !shared.features.ruled.isEmpty {
+            judging(.all, of: SessionClient(credential)) { $0.noteAccess(of: credential, $1, isChange: true) }
+        }
         let (wakers, features) = core.withLock { core -> (ShortList<any StreamWaker>, [FeatureID]) in
-            core.accessGeneration += 1
             var features: [FeatureID] = []
             for index in core.streams.indices {
                 guard let credential = core.streams[index].credential, isMeant(credential) else { continue }
@@ -88,28 +94,37 @@ extension Session {
 
     /// Tells the streams of a credential before its principal's time is over, and ends them then.
     func watchIdentity(of credential: Credential) {
-        guard credential.principal?.expiry != nil, hasStreams(of: credential) else { return }
+        guard hasExpiringStreams(of: credential), let watch = credential.beginWatch() else { return }
         let task = Task(executorPreference: shared.executor) { [weak self, clock = shared.clock] in
             while let time = self?.stepIdentity(of: credential) {
+                // Cancelled: the watch has ended already.
                 guard (try? await clock.sleep(for: time)) != nil else { return }
             }
+            credential.endWatch(watch)
+            // One that was opened meanwhile found this watch.
+            self?.watchIdentity(of: credential)
         }
-        if !credential.attach(task) { task.cancel() }
+        credential.attach(task, to: watch)
     }
 
+    private func hasExpiringStreams(of credential: Credential) -> Bool {
+        credential.principal?.expiry != nil && hasStreams(of: credential)
+    }
+
+    /// Whether a stream of the credential is open that was not told to go.
     private func hasStreams(of credential: Credential) -> Bool {
-        core.withLock { core in core.streams.indices.contains { core.streams[$0].credential === credential } }
+        core.withLock { core in
+            core.streams.indices.contains { index in
+                core.streams[index].credential === credential && core.streams[index].farewell == nil
+            }
+        }
     }
 
     /// Does what is due; returns how long until something may be due again, nil if there is nothing to watch any more.
     private func stepIdentity(of credential: Credential) -> Duration? {
-        guard let expiry = credential.principal?.expiry?.sinceEpoch, hasStreams(of: credential) else {
-            credential.detachWatch()
-            return nil
-        }
+        guard let expiry = credential.principal?.expiry?.sinceEpoch, hasStreams(of: credential) else { return nil }
         let left = expiry - shared.time.sinceEpoch()
         guard left > .zero else {
-            credential.detachWatch()
             finishStreams(of: credential)
             return nil
         }

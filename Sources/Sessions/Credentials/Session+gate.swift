@@ -174,9 +174,26 @@ extension Session {
     }
 
     /// Allows a credential only what another principal may do as well, at once: that is to take its principal's place.
-    func restrict(_ credential: Credential, to principal: Principal) {
-        credential.restrict(to: principal)
-        core.withLock { $0.noteAccessChange() }.finish()
+    func restrict(_ credential: Credential, to principal: Principal) -> Credential.Renewal {
+        let (renewal, change) = core.withLock { core in
+            (credential.restrict(to: principal, since: core.head.number), core.noteAccessChange())
+        }
+        change.finish()
+        return renewal
+    }
+
+    /// What is to be kept of a renewal that takes effect now.
+    func history(of credential: Credential, renewedBy renewal: Credential.Renewal) -> PrincipalHistory {
+        core.withLock { credential.history(renewedBy: renewal, at: $0.head.number, $0.outbox) }
+    }
+
+    /// Lets a renewal that is kept take effect; returns what is to be kept of it now.
+    func renew(_ credential: Credential, by renewal: Credential.Renewal) -> PrincipalHistory {
+        let now = shared.time.sinceEpoch()
+        return core.withLock { core in
+            core.accessGeneration += 1
+            return credential.renew(by: renewal, at: core.head.number, core.outbox, now: now)
+        }
     }
 
     /// Keeps every client out, at once: the session is being ended. Its waits are answered when that is kept, or at their own

@@ -35,7 +35,7 @@ extension SessionTable {
     ) async -> Result<(NewSession, Session), StoreError> {
         let token = SessionToken.random()
         do throws(StoreError) {
-            let encoded = try Credential.encode(principal)
+            let encoded = try Credential.encode(PrincipalHistory(principal))
             for _ in 0..<8 {
                 if isShared, let shared = try await sharedSession(of: principal.identity) {
                     try await join(shared, token, kind, encoded)
@@ -137,19 +137,38 @@ extension SessionTable {
         _ session: Session, _ credential: Credential, _ principal: Principal
     ) async throws(StoreError) -> SignInResult {
         guard session.info.subject == principal.identity else { throw .otherIdentity }
-        let stored = credential.renewed(try Credential.encode(principal))
-        session.restrict(credential, to: principal)
-        try await change(session, kept: [stored], requires: [credential.hash])
+        // Before it restricts the client.
+        _ = try Credential.encode(PrincipalHistory(principal))
+        let renewal = session.restrict(credential, to: principal)
+        await credential.beginRenewing()
+        defer { credential.endRenewing(renewal) }
+        // What other nodes appended was published before it.
+        if environment.lease != nil {
+            await withCheckedContinuation { done in session.catchUp { done.resume() } }
+        }
+        let history = session.history(of: credential, renewedBy: renewal)
+        var changes = try await keep(history, of: credential, session)
         guard !credential.isRevoked else { throw .signedOut }
-        credential.renew(principal, now: environment.time.sinceEpoch())
+        let present = session.renew(credential, by: renewal)
         session.identityChanged(of: credential)
+        // Labels were published while it was being kept.
+        if present != history { changes = try await keep(present, of: credential, session) }
+        // Another node's may have been kept after it.
+        if environment.lease != nil, session.core.withLock({ $0.accessChanges != changes }) { session.catchUp() }
         return .renewed(session, credential)
+    }
+
+    private func keep(
+        _ history: PrincipalHistory, of credential: Credential, _ session: Session
+    ) async throws(StoreError) -> UInt64 {
+        try await change(session, kept: [try credential.renewed(history)], requires: [credential.hash])
+        return session.core.withLock { $0.accessChanges }
     }
 
     private func signIn(
         _ session: Session, _ token: SessionToken, _ principal: Principal, keepsStores: Bool
     ) async throws(StoreError) -> SignInResult {
-        let encoded = try Credential.encode(principal)
+        let encoded = try Credential.encode(PrincipalHistory(principal))
         session.beginSignIn()
         if !keepsStores { try await journal { session.disposeAll($0) } }
         let now = environment.time.sinceEpoch()

@@ -2,9 +2,10 @@ import Locking
 import MVI
 import MVITesting
 import SessionJournal
-import Sessions
 import TestSupport
 import Testing
+
+@testable import Sessions
 
 @Suite("Who is signed in to a session")
 struct IdentityTests {
@@ -264,5 +265,52 @@ struct IdentityTests {
         }
         #expect(names == ["identity", "goaway"])
         #expect(fixture.time.source.sinceEpoch() == now.sinceEpoch + .seconds(600))
+    }
+
+    @Test("a stream that is opened when all others have closed is told of its principal's time as well")
+    func watchedAgain() async throws {
+        let fixture = try ProductFixture()
+        let now = Timestamp(sinceEpoch: fixture.time.source.sinceEpoch())
+        let (credential, _) = try await signIn(fixture, as: principal(expiry: now + .seconds(120)))
+        func open() throws -> TestStream {
+            let opened = Box<Result<SessionStream, StoreError>>()
+            fixture.session.openStream(.all, from: .now, for: SessionClient(credential)) { opened.set($0) }
+            return TestStream(try #require(opened.value).get())
+        }
+        let first = try open()
+        await fixture.clock.sleepers(atLeast: 1)
+        first.stream.closed()
+        // The watch finds nothing to watch any more, and ends.
+        fixture.time.advance(by: .seconds(60))
+        fixture.clock.advance(by: .seconds(60))
+        while fixture.clock.sleeperCount > 0 { await Task.yield() }
+        let second = try open()
+        _ = try second.read()
+        await fixture.clock.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(60))
+        fixture.clock.advance(by: .seconds(60))
+        var names: [String] = []
+        while !names.contains("goaway") {
+            names += try second.read().names
+            await Task.yield()
+        }
+        #expect(names.last == "goaway")
+    }
+
+    @Test("of the watches of a principal's time one is present, and an earlier one does not end it")
+    func watches() async throws {
+        let fixture = try ProductFixture()
+        let (credential, _) = try await signIn(fixture, as: principal())
+        let first = try #require(credential.beginWatch())
+        #expect(credential.beginWatch() == nil)
+        credential.endWatch()
+        let second = try #require(credential.beginWatch())
+        let late = Task<Void, Never> { while !Task.isCancelled { await Task.yield() } }
+        credential.attach(late, to: first)
+        await late.value
+        credential.endWatch(first)
+        #expect(credential.beginWatch() == nil)
+        credential.endWatch(second)
+        #expect(credential.beginWatch() != nil)
     }
 }
