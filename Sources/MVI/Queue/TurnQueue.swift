@@ -1,14 +1,4 @@
-import DequeModule
 import Locking
-
-/// Which jobs take turns with each other, and what becomes of one whose batch cannot be committed.
-package enum JobLane: Sendable {
-    /// Intents, and the making and disposing of stores: they have a caller, who is refused. Bounded: one more is refused
-    /// as busy.
-    case intents
-    /// Steps of launched work, turns of failures, bootstraps: they are run again later. Each suspends its caller.
-    case steps
-}
 
 /// What a queue runs.
 package protocol QueueJob: AnyObject, Sendable {
@@ -94,8 +84,7 @@ package final class TurnQueue: Sendable {
         var closed: StoreError?
         /// Whether some thread runs it, or something is in flight whose end goes on with it.
         var isRunning = false
-        var intents: Deque<any QueueJob> = []
-        var steps: Deque<any QueueJob> = []
+        var lanes = JobLanes()
         /// What runs before all else, each as one batch, the last first.
         var again: [JobBatch] = []
         /// How often in a row another writer was faster than what runs.
@@ -106,7 +95,7 @@ package final class TurnQueue: Sendable {
         var timer: Task<Void, Never>?
         var settling = Settling()
 
-        var isEmpty: Bool { intents.isEmpty && steps.isEmpty && again.isEmpty }
+        var isEmpty: Bool { lanes.count == 0 && again.isEmpty }
     }
 
     package enum Entry {
@@ -140,17 +129,7 @@ package final class TurnQueue: Sendable {
                 state.isRunning = true
                 return .alone
             }
-            switch job.lane {
-            case .intents:
-                guard state.intents.count < limit else {
-                    return .refused(StoreError(.busy, "Too many intents are already waiting."))
-                }
-                state.intents.append(job)
-            case .steps:
-                // As many as there are tasks of launched work, which `workLimit` bounds.
-                state.steps.append(job)
-            }
-            return .queued
+            return state.lanes.append(job, limit: limit).map { .refused($0) } ?? .queued
         }
     }
 
@@ -160,7 +139,7 @@ package final class TurnQueue: Sendable {
             guard !state.isStarted, state.closed == nil else { return false }
             state.isStarted = true
             state.isRunning = true
-            state.intents.prepend(first)
+            state.lanes.prependIntent(first)
             return true
         }
     }
@@ -170,18 +149,9 @@ package final class TurnQueue: Sendable {
         state.withLock { state in
             if let again = state.again.popLast() { return again }
             state.conflicts = 0
-            guard !state.isEmpty else {
-                state.isRunning = false
-                return nil
-            }
-            guard let first = state.intents.popFirst() ?? state.steps.popFirst() else { return nil }
-            var jobs: ArraySlice<any QueueJob> = []
-            // They alternate, so that neither crowds the other out.
-            while jobs.count < Self.batchLimit - 1, !(state.intents.isEmpty && state.steps.isEmpty) {
-                if let step = state.steps.popFirst() { jobs.append(step) }
-                if jobs.count < Self.batchLimit - 1, let intent = state.intents.popFirst() { jobs.append(intent) }
-            }
-            return JobBatch(first: first, others: jobs)
+            let batch = state.lanes.takeBatch(limit: Self.batchLimit)
+            if batch == nil { state.isRunning = false }
+            return batch
         }
     }
 
@@ -214,7 +184,7 @@ package final class TurnQueue: Sendable {
     package var length: Int {
         state.withLock { state in
             let again = state.again.reduce(0) { $0 + 1 + $1.others.count }
-            return state.intents.count + state.steps.count + state.parked.count + again
+            return state.lanes.count + state.parked.count + again
         }
     }
 
@@ -248,7 +218,7 @@ package final class TurnQueue: Sendable {
         state.withLock { state in
             (state.isTimerSet, state.timer) = (false, nil)
             guard state.closed == nil, !state.parked.isEmpty else { return false }
-            for job in state.parked.reversed() { state.steps.prepend(job) }
+            state.lanes.prependSteps(state.parked)
             state.parked = []
             if state.isRunning { return false }
             state.isRunning = true
@@ -263,7 +233,7 @@ package final class TurnQueue: Sendable {
     package func close(_ error: StoreError, last: (any QueueJob)? = nil) -> (jobs: [any QueueJob], isIdle: Bool) {
         let (jobs, timer, isIdle) = state.withLock { state -> ([any QueueJob], Task<Void, Never>?, Bool) in
             guard state.closed == nil else { return ([], nil, !state.isRunning) }
-            let jobs = state.again.reversed().flatMap(\.jobs) + state.intents + state.steps + state.parked
+            let jobs = state.again.reversed().flatMap(\.jobs) + state.lanes.all + state.parked
             let (timer, isRunning, settling) = (state.timer, state.isRunning, state.settling)
             state = State(isStarted: true)
             (state.closed, state.settling) = (error, settling)

@@ -26,6 +26,8 @@ final class DeliveryJob: QueueJob {
         (self.intentID, self.receipt, self.inputs, self.completion) = (intentID, receipt, inputs, completion)
     }
 
+    var lane: JobLane { .server }
+
     func run() -> (any QueueJob)? {
         let limits = session.shared.limits
         guard session.mayRun else { return end(as: .elsewhere(.elsewhere)) }

@@ -17,7 +17,7 @@ final class ReminderJob: QueueJob {
     }
 
     // Not of the steps' lane, which tries again what cannot be committed: the next look at the reminders does.
-    var lane: JobLane { .intents }
+    var lane: JobLane { .server }
 
     func run() -> (any QueueJob)? {
         let limits = session.shared.limits

@@ -307,6 +307,8 @@ private final class OpenJob: QueueJob {
 
     private var features: [FeatureID] { session.core.withLock { $0.features(of: filter) } }
 
+    var lane: JobLane { client == nil ? .server : .opens }
+
     func run() -> (any QueueJob)? {
         let features = features.sorted { $0.text < $1.text }
         if session.core.withLock({ $0.isMissing(features) }) { return self }
