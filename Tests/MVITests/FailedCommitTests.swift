@@ -6,7 +6,7 @@ import Testing
 struct FailedCommitTests {
     let clock = ManualClock()
     let executor = TestExecutor()
-    var environment: StoreEnvironment { StoreEnvironment(clock: clock, executor: executor) }
+    var environment: StoreEnvironment { StoreEnvironment(clock: clock, executor: executor, jitter: { $0 }) }
 
     @Test("49: a failed commit refuses its intents, drops its labels and launches, and the store is back at its head")
     func failed() async {
@@ -178,10 +178,61 @@ struct FailedCommitTests {
         #expect(log.commits.all.map(\.count) == [2, 2])
         await clock.advance(by: .milliseconds(250), running: executor)
         #expect(log.commits.all.map(\.count) == [2, 2, 1])
-        await clock.advance(by: .milliseconds(250), running: executor)
+        await clock.advance(by: .milliseconds(500), running: executor)
         #expect(store.messages == ["bootstrap"])
         store.accept("go")
         #expect(store.messages == ["bootstrap", "go"])
+        store.dispose()
+    }
+
+    @Test("75: each try waits twice as long as the one before, up to 8 s; a row of failures is reported once")
+    func backoff() async {
+        let log = PreparedLog<Script>(Array(repeating: .unavailable, count: 7))
+        let reports = Collected<StoreError>()
+        var environment = environment
+        environment.report = { if case .commitFailed(let failure, _) = $0 { reports.append(failure) } }
+        let script = Script(
+            onBootstrap: { _, turn in turn.dispatch("bootstrap") },
+            onExecute: { intent, turn in
+                if intent == "launch" { turn.launch { await $0.dispatch("step") } } else { turn.dispatch(intent) }
+            })
+        let store = Store(script, environment: environment, log: log)
+        store.start()
+        for (number, pause) in [250, 500, 1_000, 2_000, 4_000, 8_000, 8_000].enumerated() {
+            await clock.advance(by: .milliseconds(pause - 1), running: executor)
+            #expect(log.commits.all.count == number + 1)
+            await clock.advance(by: .milliseconds(1), running: executor)
+            #expect(log.commits.all.count == number + 2)
+        }
+        #expect(store.messages == ["bootstrap"])
+        #expect(reports.all.count == 1)
+        // A commit ends the row.
+        log.next(.committed, .unavailable)
+        store.accept("launch")
+        await executor.idle()
+        #expect(reports.all.count == 2)
+        await clock.advance(by: .milliseconds(250), running: executor)
+        #expect(store.messages == ["bootstrap", "step"])
+        store.dispose()
+    }
+
+    @Test("75: the environment's jitter varies the waits; an intent that is refused meanwhile is reported")
+    func jitter() async {
+        let log = PreparedLog<Script>(Array(repeating: .unavailable, count: 3))
+        let reports = Collected<StoreError>()
+        var environment = environment
+        environment.jitter = { $0 / 2 }
+        environment.report = { if case .commitFailed(let failure, _) = $0 { reports.append(failure) } }
+        let script = Script(onBootstrap: { _, turn in turn.dispatch("bootstrap") })
+        let store = Store(script, environment: environment, log: log)
+        store.start()
+        store.accept("a")
+        #expect(reports.all.count == 2)
+        await clock.advance(by: .milliseconds(125), running: executor)
+        #expect(log.commits.all.count == 3)
+        await clock.advance(by: .milliseconds(250), running: executor)
+        #expect(store.messages == ["bootstrap"])
+        #expect(reports.all.count == 2)
         store.dispose()
     }
 }

@@ -112,7 +112,7 @@ struct QueueTests {
             }, onThrow: { _, turn in turn.dispatch("failed") })
         let store = Store(script, environment: StoreEnvironment(clock: clock, executor: executor), log: log)
         store.start()
-        await clock.advance(by: .milliseconds(500), running: executor)
+        await clock.advance(by: .seconds(1), running: executor)
         #expect(ran.all == [.new])
         #expect(store.diagnostics.failures == 1)
         #expect(store.messages == ["failed"])

@@ -167,7 +167,7 @@ struct TestStoreSessionTests {
         await store.advance(by: .seconds(1))
         #expect(store.state.isLoading)
         store.allowCommits()
-        await store.advance(by: .milliseconds(250))
+        await store.advance(by: .seconds(1))
         await store.receive(.loaded(7)) { $0 = Counter.State(count: 7) }
         await store.finish()
 

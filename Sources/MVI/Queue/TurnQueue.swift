@@ -1,4 +1,5 @@
 import Locking
+import Synchronization
 
 /// What a queue runs.
 package protocol QueueJob: AnyObject, Sendable {
@@ -106,6 +107,8 @@ package final class TurnQueue: Sendable {
     }
 
     let state: Lock<State>
+    /// How often in a row a try failed of what is tried again. Only the runner changes it.
+    private let failures = Atomic(0)
 
     /// A queue that keeps what comes until `start`, unless it is started already.
     @usableFromInline
@@ -189,6 +192,14 @@ package final class TurnQueue: Sendable {
     }
 
     // MARK: What is tried again
+
+    /// Whether what was tried last failed. Not under the lock: it is asked after each commit.
+    var isFailing: Bool { failures.load(ordering: .relaxed) > 0 }
+
+    /// A try has failed; returns how often that was so in a row.
+    func noteFailure() -> Int { failures.add(1, ordering: .relaxed).newValue }
+
+    func noteSuccess() { failures.store(0, ordering: .relaxed) }
 
     /// Keeps jobs for a later try, as far as there is room: returns those that there is none for, and whether the caller
     /// is to set a timer for `unpark`.

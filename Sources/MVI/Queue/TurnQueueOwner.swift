@@ -132,6 +132,7 @@ extension TurnQueueOwner {
 
     /// Launches, tells observers, reports, answers, in that order. Mostly it is one result without effects.
     private func committed(_ end: CommitEnd) {
+        if queue.isFailing, end.results.contains(where: \.isKept) { queue.noteSuccess() }
         var launches: [(host: any StoreHost, work: [WorkStart])] = []
         for store in end.effects { launches.append((store.host, store.host.scope.apply(store))) }
         for result in end.results {
@@ -192,7 +193,9 @@ extension TurnQueueOwner {
                 over.append((result, isDecided))
             }
         }
-        if let first = results.first(where: { $0.isKept }) {
+        // What is only tried again was reported when it failed first.
+        let isKnown = queue.isFailing && over.allSatisfy { !$0.result.isKept }
+        if !isKnown, let first = results.first(where: { $0.isKept }) {
             let place = first.host?.scope.environment.place ?? StorePlace(instance: "")
             environment.report(.commitFailed(error, in: place))
         }
@@ -208,9 +211,10 @@ extension TurnQueueOwner {
         let (dropped, error, setsTimer) = queue.park(jobs)
         for job in dropped { job.end(error ?? StoreError(.busy, "Too many turns of failures are already waiting.")) }
         guard setsTimer else { return }
+        let pause = environment.pause(afterFailures: queue.noteFailure())
         let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
             // Called off by the queue's end.
-            guard (try? await clock.sleep(for: .milliseconds(250))) != nil else { return }
+            guard (try? await clock.sleep(for: pause)) != nil else { return }
             if let self, queue.unpark() { drive() }
         }
         if !queue.attach(task) { task.cancel() }

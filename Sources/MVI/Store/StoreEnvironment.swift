@@ -37,8 +37,8 @@ public struct StoreEnvironment: Sendable {
         public var slowTurn: Duration
         /// Records the events of each turn even without an observer.
         public var isRecording: Bool
-        /// Varies the waits of `Work.retry`, so that not all stores try again at the same time: takes the wait that the
-        /// back-off gives, and returns the one to use.
+        /// Varies the waits before something is tried again, those of `Work.retry` as well, so that not all stores try
+        /// again at the same time: takes the wait that the back-off gives, and returns the one to use.
         public var jitter: @Sendable (Duration) -> Duration
         /// Told of what should be in an operator's log. Called from any thread, never under a lock; must not block.
         public var report: @Sendable (StoreReport) -> Void
@@ -85,8 +85,8 @@ public enum StoreReport: Sendable {
     case slowTurn(Duration, IntentID, in: StorePlace)
     /// Labels were given up because no stream came for them and the bound was reached.
     case undelivered(count: Int, in: StorePlace)
-    /// Turns could not be committed. Intents were refused; launched work and bootstrap are tried again, unless the turn
-    /// itself is at fault.
+    /// Turns could not be committed, or what the journal has of a session cannot be read. Intents were refused; launched
+    /// work and bootstrap are tried again, unless the turn itself is at fault. What fails again and again is reported once.
     case commitFailed(StoreError, in: StorePlace)
     /// A state that was kept could not be read; it was set aside, and the store began anew.
     case stateSetAside(reason: String, in: StorePlace)

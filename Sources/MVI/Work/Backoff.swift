@@ -25,3 +25,10 @@ public struct Backoff: Sendable, Equatable {
         return max(.zero, min(delay, longest))
     }
 }
+
+extension StoreEnvironment {
+    private static let backoff = Backoff.exponential(from: .milliseconds(250), to: .seconds(8))
+
+    /// How long the store or its session waits before it tries again what has failed so often in a row.
+    package func pause(afterFailures count: Int) -> Duration { self.jitter(Self.backoff.delay(afterAttempts: count)) }
+}
