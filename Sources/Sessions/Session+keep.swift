@@ -26,7 +26,7 @@ extension Session {
             if case .success = result { takePlace(new.origin) }
             kept(result)
             // Another object has the epoch that its token names now.
-            if case .failure(let error) = result, error.code == .contended { end(.drain, .evicted) }
+            if case .failure(let error) = result, error.code == .contended { leave() }
         }
     }
 
@@ -42,7 +42,10 @@ extension Session {
             switch result {
             case .success(.found(let stored)): kept(.success(stored.key))
             case .success(.ended): kept(.failure(.sessionGone))
-            case .success(.damaged(_, let reason)): kept(.failure(.damaged("of a session cannot be read: \(reason)")))
+            case .success(.damaged(_, let reason)):
+                let error = StoreError.damaged("of a session cannot be read: \(reason)")
+                kept(.failure(error))
+                leave(error)
             // Its id is another session's: one in 2 to the power of 64.
             case .success(.unknown): kept(.failure(error))
             case .failure(let failure): kept(.failure(failure))

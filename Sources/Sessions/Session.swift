@@ -124,7 +124,7 @@ package final class Session: Sendable {
     func use(now: Duration) -> Use {
         core.withLock { core in
             let lives = core.isKeptAlive || now - core.lastTouch < shared.limits.sessionLife
-            guard lives, core.phase != .ended else { return .over }
+            guard lives, core.isLive else { return .over }
             core.lastTouch = now
             if core.credentials.isEmpty { return .anonymous }
             return core.credentials.first { $0.hash == tokenHash }.map { .credential($0) } ?? .forgotten
@@ -166,18 +166,32 @@ package final class Session: Sendable {
     ///
     /// - Parameter error: what those are told that wait in the queue.
     package func end(_ reason: GoAwayReason, _ error: StoreError = .sessionEnded) {
+        if stop(.ended, reason, error) { shared.tellEnd(of: info) }
+    }
+
+    /// Leaves memory although it is in use: what the journal has of it is another session, or cannot be used. Streams are
+    /// told to come again; what the token names then the journal says.
+    ///
+    /// - Parameter error: what those are told that wait in the queue.
+    func leave(_ error: StoreError = .evicted) {
+        guard stop(.evicted, .drain, error), error.code != .evicted, error.code != .closed else { return }
+        report(error, after: 0)
+    }
+
+    /// Whether the object was not in that phase, or ended, already.
+    private func stop(_ phase: SessionCore.Phase, _ reason: GoAwayReason, _ error: StoreError) -> Bool {
         typealias Ended = (
             stores: [StoreSlot], wakers: ShortList<any StreamWaker>, waits: [Wait], held: [IntentJob]
         )
         let now = shared.time.monotonic()
         let ended = core.withLock { core -> Ended? in
-            guard core.phase != .ended else { return nil }
-            core.phase = .ended
+            guard core.phase != .ended, core.phase != phase else { return nil }
+            core.phase = phase
             core.streams.finish(reason, at: core.lastPosition(now: now))
             let held = core.checks?.takeAll() ?? []
             return (core.stores.removeAll(), core.streams.takeWakers(), Array(core.waits.values), held)
         }
-        guard let ended else { return }
+        guard let ended else { return false }
         for job in ended.held { job.end(error) }
         for job in queue.close(error).jobs { job.end(error) }
         for slot in ended.stores { slot.store?.end() }
@@ -186,8 +200,11 @@ package final class Session: Sendable {
         // They hold stores, which hold the session.
         forgetWatchers()
         shared.owned?.remove(self)
-        shared.tellEnd(of: info)
+        return true
     }
+
+    /// Whether its object left memory: another one is to be asked.
+    var hasLeft: Bool { core.withLock { $0.phase == .evicted } }
 
     /// How many labels are kept.
     var labelCount: Int { core.withLock { $0.outbox.count } }

@@ -28,7 +28,7 @@ extension SessionTable {
             return Array(shard.sessions.values)
         }
         for session in sessions {
-            if session.timeLeft(now: now.monotonic) <= .zero || session.isEnded {
+            if session.timeLeft(now: now.monotonic) <= .zero || session.isEnded || session.hasLeft {
                 _ = over(session)
                 continue
             }

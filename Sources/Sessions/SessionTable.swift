@@ -347,10 +347,20 @@ package final class SessionTable: Sendable {
             session.created + environment.limits.sessionLife)
     }
 
-    /// A session that the journal has not any more leaves memory: the journal says what its token names now.
-    func drop(_ session: Session) { remove(session, .ended, isRemembered: false) }
+    /// Forgets an object that has ended or left: the journal says what its token names now.
+    func drop(_ session: Session) {
+        let isThere = shard(session.tokenHash).withLock { shard in
+            guard shard.sessions[session.tokenHash] === session else { return false }
+            shard.sessions[session.tokenHash] = nil
+            forgetKey(of: session)
+            return true
+        }
+        guard isThere else { return }
+        unregister(session.credentials)
+        places.leave()
+    }
 
-    private func remove(_ session: Session, _ reason: GoAwayReason, isRemembered: Bool = true) {
+    private func remove(_ session: Session, _ reason: GoAwayReason) {
         let hash = session.tokenHash
         // It may have left memory and come back meanwhile, as another object.
         let there = shard(hash).withLock { shard in
@@ -361,7 +371,7 @@ package final class SessionTable: Sendable {
         if let there {
             let credentials = there.credentials
             unregister(credentials)
-            if isRemembered { for hash in [hash] + credentials.map(\.hash) { bury(hash) } }
+            for hash in [hash] + credentials.map(\.hash) { bury(hash) }
             places.leave()
             if there !== session { there.end(reason) }
         }

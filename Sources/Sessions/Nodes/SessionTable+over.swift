@@ -7,6 +7,10 @@ extension SessionTable {
     ///
     /// - Returns: what its token, or a credential of it, names; nil if the journal is to be asked.
     func over(_ session: Session, _ credential: Credential? = nil) -> SessionLookup? {
+        if session.hasLeft {
+            drop(session)
+            return nil
+        }
         guard environment.sharedJournal != nil else {
             if !session.isEnded { environment.metrics.expired(1) }
             expire(session)

@@ -65,7 +65,7 @@ extension SessionTable {
             return SessionInspection(
                 kept: nil, expiresAt: nil, stores: [], memory: memory?.inMemory, damage: reason, owner: nil)
         case .ended, .unknown:
-            guard let memory, !memory.isEnded else { return nil }
+            guard let memory, !memory.isEnded, !memory.hasLeft else { return nil }
             return SessionInspection(
                 kept: nil, expiresAt: nil, stores: [], memory: memory.inMemory, damage: nil, owner: nil)
         }

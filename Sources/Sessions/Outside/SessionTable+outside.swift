@@ -34,7 +34,7 @@ extension SessionTable {
     }
 
     /// How often a session is asked for that other nodes own.
-    private static var tries: Int { 20 }
+    private static var tries: Int { 6 }
 
     private func deliver(
         _ delivery: Delivery, to feature: FeatureID, in session: Session, once: String?, makesStore: Bool
@@ -51,7 +51,9 @@ extension SessionTable {
                 count < Self.tries
             else { return result }
             await environment.ask(for: session)
-            if count > 0 { try? await environment.clock.sleep(for: .milliseconds(250)) }
+            if count > 0 {
+                try? await environment.clock.sleep(for: environment.stores.pause(afterFailures: count))
+            }
             await withCheckedContinuation { continuation in session.catchUp { continuation.resume() } }
             count += 1
         }

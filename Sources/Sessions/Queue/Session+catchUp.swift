@@ -23,31 +23,43 @@ extension Session {
     /// not kept.
     func resolve(_ pending: PendingCommit, _ error: StoreError?) {
         load { [self] news in
-            guard let news else {
-                return gone { [self] error in ended(pending.end(.failed(error), .rolledBack)) }
+            switch news {
+            case .found(let news): resolve(pending, error, news)
+            case .gone: gone { [self] error in ended(pending.end(.failed(error), .rolledBack)) }
+            case .unusable(let reason):
+                let end = pending.end(error == nil ? .failed(reason) : .unknown(reason), .rolledBack)
+                leave(reason)
+                ended(end)
             }
-            let (ours, expected) = (pending.batch.head, pending.batch.expecting)
-            if news.recentHeads.contains(ours) {
-                // It was committed, whatever came after it.
-                let end = apply(pending)
-                guard news.head != ours else { return ended(pending.end(.committed, end)) }
-                return load { [self] later in
-                    if let later { apply(later, since: ours) }
-                    ended(pending.end(.committed, end))
-                }
-            }
-            // It was certainly not kept, and its head is still the newest.
-            if error != nil, news.head == expected, news.owner == pending.batch.expectedOwner {
-                if let end = append(pending) { ended(end) }
-                return
-            }
-            let isKnown = news.recentHeads.contains(expected)
-            // Behind a head that is not remembered any more ours may lie as well: then nothing runs again.
-            let end = pending.end(error.flatMap { isKnown ? nil : .unknown($0) } ?? .conflict, .rolledBack)
-            noteCollision()
-            apply(news, since: expected)
-            ended(end)
         }
+    }
+
+    private func resolve(_ pending: PendingCommit, _ error: StoreError?, _ news: StoredSession) {
+        let (ours, expected) = (pending.batch.head, pending.batch.expecting)
+        if news.recentHeads.contains(ours) {
+            // It was committed, whatever came after it.
+            let end = apply(pending)
+            guard news.head != ours else { return ended(pending.end(.committed, end)) }
+            return load { [self] later in
+                switch later {
+                case .found(let later): apply(later, since: ours)
+                case .gone: break
+                case .unusable(let reason): leave(reason)
+                }
+                ended(pending.end(.committed, end))
+            }
+        }
+        // It was certainly not kept, and its head is still the newest.
+        if error != nil, news.head == expected, news.owner == pending.batch.expectedOwner {
+            if let end = append(pending) { ended(end) }
+            return
+        }
+        let isKnown = news.recentHeads.contains(expected)
+        // Behind a head that is not remembered any more ours may lie as well: then nothing runs again.
+        let end = pending.end(error.flatMap { isKnown ? nil : .unknown($0) } ?? .conflict, .rolledBack)
+        noteCollision()
+        apply(news, since: expected)
+        ended(end)
     }
 
     /// Another node was first. Where that is so again and again whichever of the two is first next becomes the owner for a
@@ -63,72 +75,6 @@ extension Session {
     func heardOfContention() {
         let now = shared.time.monotonic()
         core.withLock { $0.ownership.hold(now: now) }
-    }
-
-    /// Loads what is newer than the head, as often as it takes; nil if the session is gone.
-    func load(then: @escaping @Sendable (StoredSession?) -> Void) {
-        let (head, key) = core.withLock { ($0.head, $0.key) }
-        guard let key else {
-            return keep { [self] result in
-                switch result {
-                case .success: load(then: then)
-                case .failure(let error) where error.code == .closed || error.code == .gone || isEnded: then(nil)
-                case .failure: tryAgain { [self] in load(then: then) }
-                }
-            }
-        }
-        shared.journal.load(key, since: head) { [self] result in
-            switch result {
-            // What a damaged row says is not applied; it is read again until it is whole, or the session is ended.
-            case .success(let news?) where news.fault != nil: tryAgain { [self] in load(then: then) }
-            case .success(let news): then(own(news))
-            case .failure(let error) where error.code == .closed || isEnded: then(nil)
-            case .failure: tryAgain { [self] in load(then: then) }
-            }
-        }
-    }
-
-    /// What is newer than the head, if the journal says so now; nil if the session is gone.
-    fileprivate func loadOnce(_ done: @escaping Done<StoredSession?>) {
-        let head = core.withLock { $0.head }
-        keep { [self] result in
-            switch result {
-            case .success(let key): shared.journal.load(key, since: head) { [self] result in done(result.map(own)) }
-            case .failure(let error) where error.code == .gone: done(.success(nil))
-            case .failure(let error): done(.failure(error))
-            }
-        }
-    }
-
-    /// What was loaded by the session's key; nil if the key names another session by now, as after a restore: this one is gone.
-    private func own(_ stored: StoredSession?) -> StoredSession? {
-        stored.flatMap { $0.record.tokenHash == tokenHash ? $0 : nil }
-    }
-
-    /// The journal has no such session: it was ended, or the journal lost it, as in a restore. In memory it ends. Hands over
-    /// what requests under way are told: of a session that was lost, to come again, since its token may begin anew.
-    func gone(_ done: @escaping @Sendable (StoreError) -> Void) {
-        guard shared.sharedJournal != nil else {
-            end(.ended)
-            return done(.sessionEnded)
-        }
-        shared.journal.load(tokenHash, now: shared.time.sinceEpoch()) { [self] result in
-            if case .success(.ended) = result {
-                end(.ended)
-                done(.sessionEnded)
-            } else {
-                end(.drain, .evicted)
-                done(.evicted)
-            }
-        }
-    }
-
-    private func tryAgain(_ body: @escaping @Sendable () -> Void) {
-        Task(executorPreference: shared.executor) { [clock = shared.clock] in
-            // Nothing cancels it.
-            try? await clock.sleep(for: .milliseconds(250))
-            body()
-        }
     }
 
     /// Applies what others appended after a head.
@@ -168,15 +114,20 @@ extension Session {
     }
 
     /// What a stream shows is in memory, and its work runs.
-    private func bringBack(_ features: [FeatureID]) {
+    ///
+    /// - Parameter failures: how often that failed already.
+    private func bringBack(_ features: [FeatureID], after failures: Int = 0) {
         guard !features.isEmpty else { return }
         open(.features(features)) { [self] result in
-            guard case .failure(let error) = result, !error.isLasting, !isEnded else { return }
-            tryAgain { [self] in
+            guard case .failure(let error) = result, !error.isLasting, error.code != .elsewhere,
+                core.withLock({ $0.isLive })
+            else { return }
+            report(error, after: failures)
+            tryAgain(after: failures + 1) { [self] in
                 let missing = core.withLock { core in
                     features.filter { core.isMissing([$0]) || core.stores.failure(of: $0) != nil }
                 }
-                bringBack(missing)
+                bringBack(missing, after: failures + 1)
             }
         }
     }
@@ -188,16 +139,20 @@ extension Session {
     private func beginAnew(_ epoch: String?) {
         follow(core.withLock { $0.lose(epoch) })
         load { [self] news in
-            guard let news else { return gone { _ in } }
-            apply(news, news.changed.map { Adoption($0, by: nil) })
-            // The new name is kept with the next turn, so there is one.
-            enqueue(
-                FunctionJob(.steps) { [self] job in
-                    core.withLock { core in
-                        if core.epochIsNews { core.batch.count += 1 }
-                        core.joinOther(job, isKept: core.epochIsNews)
-                    }
-                })
+            switch news {
+            case .gone: gone { _ in }
+            case .unusable(let reason): leave(reason)
+            case .found(let news):
+                apply(news, news.changed.map { Adoption($0, by: nil) })
+                // The new name is kept with the next turn, so there is one.
+                enqueue(
+                    FunctionJob(.steps) { [self] job in
+                        core.withLock { core in
+                            if core.epochIsNews { core.batch.count += 1 }
+                            core.joinOther(job, isKept: core.epochIsNews)
+                        }
+                    })
+            }
         }
     }
 }
@@ -318,10 +273,11 @@ private final class CatchUpJob: QueueJob {
         let (head, waiters) = begin()
         session.loadOnce { [self] result in
             switch result {
-            case .success(let news?) where news.fault == nil: session.apply(news, since: head)
-            case .success(nil): return session.gone { [self] _ in over(resume, waiters) }
+            case .success(.found(let news)): session.apply(news, since: head)
+            case .success(.gone): return session.gone { [self] _ in over(resume, waiters) }
+            case .success(.unusable(let reason)): session.leave(reason)
             // The next comparison finds it again.
-            case .success, .failure: break
+            case .failure: break
             }
             over(resume, waiters)
         }

@@ -107,9 +107,15 @@ extension Session: TurnQueueOwner {
     private func readNews(_ done: @escaping @Sendable (CommitOutcome?) -> Void) {
         let head = core.withLock { $0.head }
         load { [self] news in
-            guard let news else { return gone { done(.failed($0)) } }
-            apply(news, since: head)
-            done(nil)
+            switch news {
+            case .gone: gone { done(.failed($0)) }
+            case .unusable(let reason):
+                leave(reason)
+                done(.failed(reason))
+            case .found(let news):
+                apply(news, since: head)
+                done(nil)
+            }
         }
     }
 

@@ -30,15 +30,15 @@ struct ReusedKeyTests {
         return (nodes, stranger)
     }
 
-    @Test("shows nothing of it, and has ended")
+    @Test("shows nothing of it, and has left memory")
     func read() throws {
         let (nodes, stranger) = try nodes()
         let session = nodes.here.session
         nodes.pass(5)
         let read = Box<Result<StateSnapshot, StoreError>>()
         session.confirm { session.state(of: nodes.here.tally) { read.set($0) } }
-        expectError(.gone) { _ = try #require(read.value).get() }
-        #expect(session.isEnded)
+        expectError(.evicted) { _ = try #require(read.value).get() }
+        #expect(session.hasLeft && !session.isEnded)
         #expect(try nodes.count(stranger).contains(#""count":21"#))
     }
 
@@ -47,7 +47,7 @@ struct ReusedKeyTests {
         let (nodes, stranger) = try nodes()
         let outcome = try nodes.here.send(#"{"type":"add","amount":500}"#)
         #expect(outcome.refusal == "evicted")
-        #expect(nodes.here.session.isEnded)
+        #expect(nodes.here.session.hasLeft)
         #expect(try nodes.count(stranger).contains(#""count":21"#))
     }
 

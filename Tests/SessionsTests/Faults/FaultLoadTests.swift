@@ -1,0 +1,133 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+/// Faults that were found in how a session reads what others appended.
+@Suite("Faults of catching up", .timeLimit(.minutes(10)))
+struct FaultLoadTests {
+    /// A server whose appends and loads a test holds, with one session of a tally that counts one.
+    private struct Server {
+        let kept = MemoryJournal()
+        let journal: HeldJournal
+        let executor = TestExecutor()
+        let clock = ManualClock()
+        let time = ManualTime()
+        let reports = Collected<String>()
+        let table: SessionTable
+        let session: Session
+        let token: SessionToken
+        let tally = FeatureID(name: "tally", key: nil)
+
+        init() throws {
+            journal = HeldJournal(kept)
+            table = SessionTable(
+                environment: SessionEnvironment(
+                    features: try FeatureRegistry([FeatureDefinition(Tally())]), journal: journal, time: time.source,
+                    clock: clock, executor: executor,
+                    report: { [reports] in if case .commitFailed(let error, _) = $0 { reports.append(error.detail) } },
+                    adjust: { $0.jitter = { $0 } }))
+            (session, token) = try table.made(.bearer)
+            #expect(try session.told(#"{"type":"add","amount":1}"#, to: tally) == "ran")
+        }
+
+        /// Appends a label that no server wrote, as a person with a tool does.
+        func damage() throws {
+            let (key, head) = session.core.withLock { ($0.key, $0.head) }
+            let next = SessionHead(number: head.number + 1, nonce: 1)
+            let label = StoredLabel(
+                id: LabelID(number: next.number, index: 0), feature: tally, version: 1, intent: nil,
+                json: Array("{".utf8), expiry: time.source.sinceEpoch() + .seconds(60))
+            let batch = JournalBatch(
+                session: try #require(key), expecting: head, head: next, time: time.source.sinceEpoch(),
+                labels: [label])
+            guard case .committed? = kept.append(batch, done: { _ in }) else {
+                Issue.record("the row was not kept")
+                return
+            }
+        }
+
+        var isDamaged: Bool {
+            get throws { if case .damaged = try table.found(token) { true } else { false } }
+        }
+    }
+
+    @Test("a conflict with rows that are damaged is answered, reported once, and the session is there to be ended")
+    func damagedConflict() async throws {
+        let server = try Server()
+        let stream = try server.session.opened(.all, from: .now)
+        _ = try stream.read()
+        server.journal.hold()
+        let first = server.session.send(#"{"type":"add","amount":1}"#, to: server.tally)
+        let second = server.session.send(#"{"type":"add","amount":1}"#, to: server.tally)
+        try server.damage()
+        server.journal.release()
+        #expect(first.told == "unavailable" && second.told == "unavailable")
+        #expect(server.reports.all.count { $0.contains("a label is no JSON") } >= 1)
+        let events = try stream.read()
+        #expect(events.names == ["goaway"])
+        #expect(try events.last?.json.reason == "drain")
+        #expect(try server.isDamaged)
+        #expect(server.clock.sleeperCount == 0)
+        let count = server.reports.all.count
+        await server.executor.idle()
+        #expect(server.reports.all.count == count)
+        // Nothing of it was removed, until somebody asks for that.
+        try server.table.ended(try #require(try server.table.found(server.token).session))
+        #expect(try server.table.isEnded(server.token))
+    }
+
+    @Test("an append of unknown outcome whose session is damaged is answered, and never runs again")
+    func damagedDoubt() async throws {
+        let server = try Server()
+        server.journal.hold()
+        let answer = server.session.send(#"{"type":"add","amount":1}"#, to: server.tally)
+        try server.damage()
+        let appended = server.journal.appended
+        server.journal.releaseOne(.unknown(StoreError(.unavailable, "A test wants it so.")))
+        #expect(answer.told == "unavailable")
+        #expect(server.journal.appended == appended)
+        #expect(try server.isDamaged)
+        #expect(server.session.queue.isIdle)
+    }
+
+    @Test("a journal that is closed while an append is in doubt ends no session: it leaves memory")
+    func closed() throws {
+        let server = try Server()
+        let ended = Collected<String>()
+        server.table.environment.onEnd { ended.append($0.id) }
+        let stream = try server.session.opened(.all, from: .now)
+        _ = try stream.read()
+        server.journal.hold()
+        let answer = server.session.send(#"{"type":"add","amount":1}"#, to: server.tally)
+        server.journal.failLoads(.closed)
+        server.journal.endOne(.lost)
+        #expect(answer.told == "closed")
+        #expect(try stream.read().last?.json.reason == "drain")
+        #expect(ended.all.isEmpty)
+    }
+
+    @Test("what a session reads again waits longer each time, as often as the journal cannot be read; one report tells")
+    func backoff() async throws {
+        let server = try Server()
+        server.journal.hold()
+        let answer = server.session.send(#"{"type":"add","amount":1}"#, to: server.tally)
+        server.journal.failLoads(.unavailable)
+        server.journal.endOne(.lost)
+        let pauses = [250, 500, 1_000, 2_000, 4_000, 8_000]
+        for (number, pause) in pauses.enumerated() {
+            await server.executor.idle()
+            #expect(server.clock.sleeperCount == 1)
+            if number == pauses.count - 1 { server.journal.failLoads(nil) }
+            await server.clock.advance(by: .milliseconds(pause - 1), running: server.executor)
+            #expect(answer.value == nil)
+            await server.clock.advance(by: .milliseconds(1), running: server.executor)
+        }
+        #expect(answer.told == "ran")
+        #expect(server.reports.all.count == 1)
+    }
+}
