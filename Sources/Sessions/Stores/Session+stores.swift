@@ -31,7 +31,7 @@ extension Session {
             case (.failure(let refusal), _): completion(.failure(refusal))
             case (.success(let state?), _): completion(.success(state))
             case (.success(nil), .failure(let error)): completion(.failure(error))
-            // Another request disposed of it meanwhile; unless the session has ended, the next one is as good.
+            // Another request disposed of it after this one had it: the next one is as good.
             case (.success(nil), .success): knownState(of: feature, for: client, completion: completion)
             }
         }
@@ -253,6 +253,9 @@ extension SessionCore {
         }
     }
 
+    /// Whether readers can be shown a store.
+    fileprivate func isShown(_ feature: FeatureID) -> Bool { stores[feature]?.snapshot != nil }
+
     /// Whether one of the stores has to be loaded first.
     func isMissing(_ features: [FeatureID]) -> Bool {
         features.contains { feature in
@@ -318,7 +321,9 @@ private final class OpenJob: QueueJob {
         for feature in features {
             do throws(StoreError) {
                 switch session.core.withLock({ $0.find(feature, limits: session.shared.limits) }) {
-                case .store(let store, _, _): if mayRun, case .waits = session.prepare(store) { return self }
+                case .store(let store, _, _) where mayRun: if case .waits = session.prepare(store) { return self }
+                // One that would take the place of a state which cannot be read is never made here.
+                case .store: if !session.core.withLock({ $0.isShown(feature) }) { throw .elsewhere }
                 case .passive(let failure): if let failure { throw failure }
                 case .absent where !mayRun: throw .elsewhere
                 case .absent(let refusal?, _): throw refusal
@@ -327,9 +332,9 @@ private final class OpenJob: QueueJob {
                     if try session.make(feature, for: client?.principal) == nil { return self }
                 }
             } catch {
-                // What is kept of a feature that is served no more, or of a newer version, is not shown with all others.
+                // What cannot be shown here, such as a state of a newer version, is not shown with all others.
                 let isLeftOut =
-                    filter == .all && [.featureNotFound, .newerState, .forbidden].contains(error.code)
+                    filter == .all && [.featureNotFound, .newerState, .forbidden, .elsewhere].contains(error.code)
                 if !isLeftOut { self.error.withLock { $0 = error } }
             }
         }
@@ -347,7 +352,7 @@ private final class OpenJob: QueueJob {
 
     func end(_ error: StoreError) {
         let isShown = session.core.withLock { core in
-            core.isLive && core.features(of: filter).allSatisfy { core.stores[$0]?.snapshot != nil }
+            core.isLive && core.features(of: filter).allSatisfy { core.isShown($0) }
         }
         then(isShown ? .success(()) : .failure(error))
     }
