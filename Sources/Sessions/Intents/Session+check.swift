@@ -6,13 +6,11 @@ import Tracing
 extension Session {
     /// Runs an intent's check, then enqueues the intent as the check left it.
     func check(_ job: IntentJob, _ check: PendingCheck, on store: SessionStore) {
-        let isBegun =
-            job.isChecked
-            || core.withLock { core in
-                var checks = core.checks ?? RunningChecks()
-                defer { core.checks = checks }
-                return core.isLive && checks.begin(job.receipt, limit: shared.limits.runningChecks)
-            }
+        let isBegun = core.withLock { core in
+            var checks = core.checks ?? RunningChecks()
+            defer { core.checks = checks }
+            return core.isLive && checks.begin(job.receipt, isAgain: job.isChecked, limit: shared.limits.runningChecks)
+        }
         guard isBegun else { return job.end(isEnded ? .sessionEnded : .tooManyChecks) }
         let principal = job.request.client.principal
         let call = CheckCall(job.intentID, principal, store.scope)
@@ -22,10 +20,12 @@ extension Session {
             let timeOut: JudgedTurn = { _ in { _ in TurnResult(notRun: .unavailable(.checkTimeOut)) } }
             enqueue(job.checked(judged ?? timeOut, as: principal))
         }
-        let task = Task(executorPreference: shared.executor) {
+        let task = Task(executorPreference: shared.executor) { [self] in
             let trace = job.request.trace ?? .topLevel
             let judged = await ServiceContext.$current.withValue(trace) { await check.run(call) }
             judgement.withLock { $0 = judged }
+            // Its intent may have been answered long ago: what does not listen to its cancellation keeps its place.
+            core.withLock { $0.checks?.ended() }
             wait.end(true)
         }
         wait.start(
@@ -39,7 +39,7 @@ extension Session {
 
     /// What became of an intent that was checked is known: those that waited for it go on.
     func checkEnded(_ name: ReceiptName?) {
-        let freed = core.withLock { core in core.checks?.end(name) ?? [] }
+        let freed = core.withLock { core in core.checks?.decided(name) ?? [] }
         for job in freed { enqueue(job) }
     }
 }

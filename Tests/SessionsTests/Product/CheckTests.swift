@@ -73,6 +73,26 @@ struct CheckTests {
         #expect(try fixture.send(#"{"type":"stamp"}"#, to: fixture.till).code == nil)
     }
 
+    @Test("57, 63: a check that ignores its cancellation counts among those that run until it ends")
+    func stubborn() async throws {
+        let (latch, executor) = (Latch(), TestExecutor())
+        let till = Till(prices: { item in
+            if item.hasPrefix("tea") { await latch.wait() }
+            return 5
+        })
+        let fixture = try ProductFixture(till: till, { $0.runningChecks = 2 }, executor: executor)
+        try fixture.send(#"{"type":"stamp"}"#, to: fixture.till)
+        let answers = (0..<2).map { _ in fixture.post(#"{"type":"buy","item":"tea"}"#, to: fixture.till) }
+        await fixture.clock.sleepers(atLeast: 2)
+        fixture.clock.advance(by: .seconds(5))
+        for answer in answers { #expect(try await answer.wait().code == .checkTimeout) }
+        #expect(try fixture.send(#"{"type":"buy","item":"milk"}"#, to: fixture.till).code == .busy)
+        latch.open()
+        await executor.idle()
+        _ = try await fixture.post(#"{"type":"buy","item":"milk"}"#, to: fixture.till).wait().get()
+        #expect(try fixture.orders == [5])
+    }
+
     @Test("57: numbers behind one whose check runs wait for it, and are judged in their order")
     func numbers() async throws {
         let gate = Gate()
