@@ -208,6 +208,9 @@ package final class StoreScope: Sendable {
     /// Starts no work until `resume`: any process may run the store's turns. What is registered for watchers stays.
     package func hold() { _ = change { $0.work.hold(&$1) } }
 
+    /// A life begins whose bootstrap registers anew what runs for watchers: what was registered before does not start.
+    package func beginAnew() { _ = change { if $0.work.isPaused { $0.work.pause(&$1) } } }
+
     /// Lets work start, and starts what is registered for watchers if there are any.
     package func resume(on host: any StoreHost) {
         let started = change { state, change in if !state.isEnded { state.work.resume(&change) } }.started

@@ -37,11 +37,15 @@ extension Session {
 
     /// A batch with a change of the owner was committed: work starts here, or ends.
     func ownerChanged() {
-        let (ownsWork, isReleased, stores) = core.withLock { core in
-            (core.ownsWork, core.ownership.owner == nil, core.storesInMemory)
+        let (ownsWork, isReleased, stores, waiting) = core.withLock { core in
+            (
+                core.ownsWork, core.ownership.owner == nil, core.storesInMemory,
+                core.stores.filter { !$0.isStarted }.compactMap(\.store)
+            )
         }
         if ownsWork {
             shared.owned?.add(self)
+            for store in waiting { store.scope.beginAnew() }
             for store in stores { store.scope.resume(on: store) }
         } else {
             shared.owned?.remove(self)
@@ -131,6 +135,8 @@ extension Session {
                     completion: { [self] _ in
                         core.withLock { $0.isRestoringWork = false }
                         done()
+                        // What is shown here and did not run there begins here.
+                        lookAfterWork()
                     }
                 ) { [self] job in
                     let mayRun = mayRun

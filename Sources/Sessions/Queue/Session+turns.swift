@@ -159,6 +159,7 @@ extension Session {
     /// Runs bootstrap as the next turn; false, and nothing has run, if it has to wait for another store.
     private func bootstrap(_ store: SessionStore, _ start: StoreSlot.Start, _ inputs: TurnInputs?) -> Bool {
         let reason: StartReason = if case .restored = start { .restored } else { .new }
+        if shared.lease != nil { store.scope.beginAnew() }
         core.withLock { $0.starting.append(store.feature) }
         defer { core.withLock { _ = $0.starting.popLast() } }
         let waiting = runReady(

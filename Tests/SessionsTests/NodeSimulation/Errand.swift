@@ -31,6 +31,9 @@ struct ErrandLog: Codable, Equatable, Sendable {
 final class WorkRuns: Sendable {
     private let last = Lock(0)
 
+    /// How many there were.
+    var count: Int { last.withLock { $0 } }
+
     func next() -> Int {
         last.withLock { last in
             last += 1

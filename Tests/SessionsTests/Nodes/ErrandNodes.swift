@@ -22,10 +22,14 @@ final class ErrandNodes {
     private(set) var nodes: [Node] = []
     let token: SessionToken
     let features: [FeatureID]
-    private let runs = WorkRuns()
+    let runs = WorkRuns()
+    private let executor: (any TaskExecutor)?
 
-    /// - Parameter builds: which build of the feature each node has.
-    init(builds: [Int] = [1, 1]) throws {
+    /// - Parameters:
+    ///   - builds: which build of the feature each node has.
+    ///   - executor: where work runs; nil for the pool.
+    init(builds: [Int] = [1, 1], executor: (any TaskExecutor)? = nil) throws {
+        self.executor = executor
         token = SessionToken(random: [UInt8](repeating: 7, count: 32))
         features = ["errand:a", "errand:b", "gauge"].compactMap { FeatureID($0) }
         for build in builds { try add(build: build) }
@@ -49,7 +53,7 @@ final class ErrandNodes {
             environment: SessionEnvironment(
                 features: try FeatureRegistry([errand, FeatureDefinition(Gauge(runs: runs))]), limits: limits,
                 journal: journal, time: time.source,
-                clock: clock))
+                clock: clock, executor: executor))
         table.listen()
         table.beat(at: "node-\(nodes.count):1")
         nodes.append(Node(journal: journal, table: table, time: time, clock: clock))

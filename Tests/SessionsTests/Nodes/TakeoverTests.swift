@@ -98,6 +98,22 @@ struct TakeoverTests {
         #expect(try nodes.owner() == 1)
     }
 
+    @Test("for watchers begins once where their store was made before another node became the owner")
+    func watchersOnce() throws {
+        let nodes = try ErrandNodes(executor: InlineExecutor())
+        _ = try nodes.send(#"{"type":"enter","value":1}"#, to: 2, on: 1).get()
+        _ = try nodes.send(#"{"type":"work","value":2}"#, to: 0, on: 0).get()
+        let stream = try nodes.session(on: 1).opened(.features([nodes.features[2]]), from: .now)
+        #expect(try stream.read().names == ["hello", "state"])
+        #expect(nodes.runs.count == 1)
+        nodes.pass(22, running: [1])
+        #expect(try nodes.owner() == 1)
+        // That of the errand goes on, and that for the watcher begins.
+        #expect(nodes.runs.count == 3)
+        _ = try nodes.send(#"{"type":"enter","value":3}"#, to: 2, on: 1).get()
+        #expect(nodes.runs.count == 3)
+    }
+
     @Test("goes on somewhere although the node that it was given to never came")
     func givenToNobody() throws {
         let nodes = try ErrandNodes()
@@ -125,4 +141,9 @@ struct TakeoverTests {
         _ = try session.opened(.features([gauge]), from: .now)
         #expect(try nodes.owner() == 0)
     }
+}
+
+/// Runs work on the thread that starts it until it waits, so that none is cancelled before it begins.
+private final class InlineExecutor: TaskExecutor {
+    func enqueue(_ job: consuming ExecutorJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
 }
