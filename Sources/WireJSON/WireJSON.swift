@@ -50,6 +50,15 @@ package enum WireJSON {
         guard session.hasUnread else { return (value, []) }
         return (value, session.lost(unlessIn: try? encodeStored(value).bytes, limit: lostLimit, limits: limits))
     }
+
+    /// The same for a type that is only read: whatever it does not read is lost.
+    package static func decodeStored<T: Decodable>(
+        reading type: T.Type, from bytes: [UInt8], lostLimit: Int = 16, limits: WireLimits = .default
+    ) throws(WireDecodingError) -> (value: T, lost: [String]) {
+        let session = try DecodingSession(bytes: bytes, notesReads: true, limits: limits)
+        let value = try session.decodeDocument(type)
+        return (value, session.hasUnread ? session.lost(unlessIn: nil, limit: lostLimit, limits: limits) : [])
+    }
 }
 
 extension WireJSON {

@@ -41,6 +41,20 @@ private enum Basket {
     }
 }
 
+/// A feature whose migration overlooks a member of the older state.
+private struct Moved: Feature {
+    struct State: Codable, Equatable, Sendable { var count = 0 }
+    private struct Old: Decodable { let items: Int }
+    enum Intent: Codable, Sendable { case add, look }
+    static let name = "basket"
+    static let examples: [Intent] = [.add, .look]
+    static let schemaVersion = 2
+    static let migrations = [Migration<State>(from: 1, Old.self) { State(count: $0.items) }]
+    let initialState = State()
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) { if case .add = intent { turn.dispatch(intent) } }
+    func reduce(_ state: inout State, _ message: Intent) { state.count += 1 }
+}
+
 @Suite("65: members that a feature's state no longer reads")
 struct LostMemberTests {
     let journal = MemoryJournal()
@@ -103,6 +117,20 @@ struct LostMemberTests {
             #expect(try exported(session).setAside.count == 1)
         }
         #expect(reports.withLock { $0.count } == 1)
+    }
+
+    @Test("members that a migration does not read are reported, and the state as it was is set aside with the first change")
+    func migrated() throws {
+        let (session, token) = try table(FeatureDefinition(Basket.Before())).made(.bearer)
+        try run("add", in: session)
+        let moved = try table(FeatureDefinition(Moved())).live(token)
+        #expect(String(decoding: try moved.stateNow(of: basket).view, as: UTF8.self) == #"{"count":1}"#)
+        for _ in 0..<2 { try run("add", in: moved) }
+        let export = try exported(moved)
+        #expect(export.setAside.map { String(decoding: $0.state, as: UTF8.self) } == [#"{"items":1,"note":"mine"}"#])
+        #expect(export.setAside.map(\.schemaVersion) == [1])
+        #expect(export.stores.map { String(decoding: $0.state, as: UTF8.self) } == [#"{"count":3}"#])
+        #expect(reports.withLock { $0 } == ["basket /note"])
     }
 
     @Test("a state of another writer's newer code, taken over while in memory, is set aside as well")

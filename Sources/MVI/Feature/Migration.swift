@@ -5,7 +5,8 @@
 /// static let migrations = [Migration(from: 1, StateV1.self) { State(total: $0.count) }]
 /// ```
 ///
-/// The old type lists the members that are read, nothing more. Each older version has a way of its own to the present
+/// The old type lists the members that are read. A state with others is reported and set aside as it was, since these are
+/// lost: list those that are to go as well. Each older version has a way of its own to the present
 /// state; a version without one cannot be read any more, and its stores begin anew.
 public struct Migration<State: Codable & Equatable & Sendable>: Sendable {
     /// The schema version of the states that it takes.

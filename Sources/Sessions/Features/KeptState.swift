@@ -35,15 +35,25 @@ extension KeptState {
                     "it was written under the schema version \(version), and there is no migration from that to "
                         + "\(F.schemaVersion)")
             }
-            return .state(try migration.migrate(StoredJSON(bytes: json)), lost: [])
+            let stored = StoredJSON(bytes: json)
+            let state = try migration.migrate(stored)
+            return .state(state, lost: stored.lost)
         } catch {
             return .unreadable("\(error)")
         }
     }
 }
 
-private struct StoredJSON: StateReader {
-    let bytes: [UInt8]
+private final class StoredJSON: StateReader {
+    private let bytes: [UInt8]
+    /// Members that the migration did not read: what becomes of the others its author says.
+    private(set) var lost: [String] = []
 
-    func read<T: Decodable>(_ type: T.Type) throws -> T { try WireJSON.decode(type, from: bytes) }
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    func read<T: Decodable>(_ type: T.Type) throws -> T {
+        let (value, unread) = try WireJSON.decodeStored(reading: type, from: bytes)
+        lost = unread
+        return value
+    }
 }

@@ -24,11 +24,11 @@ final class DecodingSession {
     /// Whether it is noted which members are asked for.
     let notesReads: Bool
 
-    init(bytes: [UInt8], limits: WireLimits) throws(WireDecodingError) {
+    init(bytes: [UInt8], notesReads: Bool = false, limits: WireLimits) throws(WireDecodingError) {
         nodes = try Scanner.scan(bytes, limits: limits)
         self.bytes = bytes
         filling = nil
-        notesReads = false
+        self.notesReads = notesReads
     }
 
     /// A session on a text whose absent members come from a second one.
