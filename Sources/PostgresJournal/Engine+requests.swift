@@ -197,7 +197,11 @@ struct Expiry: Sendable {
     mutating func takeStep(in transaction: WriteTransaction, _ sql: Statements, _ options: PostgresOptions) throws {
         isFirst = false
         let limit = max(0, min(options.stepSessions, limit - count))
-        var first = [sql.lockUnused(since: lastSeenBefore, usedFor: usedFor, limit: limit)]
+        let dueBefore = now - StoredReminder.sessionLife
+        var first = [
+            usedFor.map { sql.lockUnused(since: lastSeenBefore, usedFor: $0, limit: limit) }
+                ?? sql.lockUnused(since: lastSeenBefore, dueBefore: dueBefore, limit: limit)
+        ]
         if hasTombstones { first.append(sql.dropTombstones(now: now, limit: 512)) }
         let results = try transaction.run(first)
         let sessions = try results[0].map { row in try row.key(0) }
@@ -206,13 +210,15 @@ struct Expiry: Sendable {
             last =
                 sql.expire(sessions, lastSeenBefore: lastSeenBefore, usedFor: usedFor)
                 + sql.removeRest(of: sessions, tombstoneUntil: tombstoneUntil)
+            // The second one's rows are the sessions that it removes.
+            if usedFor == nil { last.insert(sql.endPassingOver(sessions, dueBefore: dueBefore), at: 0) }
         }
         if hasTombstones, results[1].affected < 512, options.sessionLimit < .max {
             last.append(sql.trimTombstones(limit: options.sessionLimit))
         }
         let kept = try transaction.commit(last)
         if hasTombstones { hasTombstones = results[1].affected == 512 }
-        removed = sessions.isEmpty ? [] : try kept[1].map { row in try row.key(0) }
+        removed = sessions.isEmpty ? [] : try kept[usedFor == nil ? 2 : 1].map { row in try row.key(0) }
         count += removed.count
         hasSessions = !sessions.isEmpty && count < self.limit
     }

@@ -124,7 +124,8 @@ final class Engine: Sendable {
         let write = Write(scope: .all) { [self] database in
             var expiry = expiry
             try database.step(&expiry, until: .now + options.stepTime, sessions: options.stepSessions)
-            let isClean = expiry.usedFor != nil || !expiry.hasTombstones && !database.hasGarbage
+            let isClean =
+                expiry.usedFor != nil || !expiry.hasTombstones && !expiry.hasReminders && !database.hasGarbage
             let (next, isOver) = (expiry, isClean && !expiry.hasSessions)
             return .other { isOver ? done(.success(next.count)) : self.step(next, done) }
         } fail: { error, _ in

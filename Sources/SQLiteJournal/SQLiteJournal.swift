@@ -123,7 +123,8 @@ public final class SQLiteJournal: Journal {
         engine.step(
             Expiry(
                 lastSeenBefore: lastSeenBefore, now: .zero, tombstoneUntil: tombstoneUntil, limit: limit,
-                tombstoneLimit: engine.options.sessionLimit, usedFor: usedFor, hasTombstones: false), done)
+                tombstoneLimit: engine.options.sessionLimit, usedFor: usedFor, hasTombstones: false,
+                hasReminders: false), done)
     }
 
     // MARK: Reading

@@ -58,7 +58,7 @@ public protocol Journal: Sendable {
 
     /// Forgets sessions that were not used since a time since 1970, and tombstones whose time is over, in small steps
     /// that never hold up appends for long: at most `limit` sessions. Hands over how many it were; as many as `limit`
-    /// means that there may be more. A session with a reminder stays.
+    /// means that there may be more. A session with a reminder stays, until the reminder was due 30 days before `now`.
     ///
     /// - Parameter tombstoneUntil: how long the tokens of those are remembered: time since 1970.
     func expire(

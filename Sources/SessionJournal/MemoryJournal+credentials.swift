@@ -17,6 +17,7 @@ extension MemoryJournal {
                         change.session, from: session.subject, to: change.subject, isShared: session.record.isShared)
                     session.subject = change.subject
                     session.accessChanges += 1
+                    if !change.reminders.isEmpty { set(change.reminders, of: change.session, session) }
                     for credential in change.kept { directory.add(credential.token, of: change.session) }
                     // The session's own token goes on naming it.
                     let gone = Set(old.map(\.token)).intersection(change.removed)

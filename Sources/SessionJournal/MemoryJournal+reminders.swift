@@ -11,6 +11,13 @@ extension MemoryJournal {
         return result
     }
 
+    /// Sets reminders with another change.
+    func set(_ reminders: [StoredReminder], of key: SessionKey, _ session: MemorySession) {
+        let before = session.dueTimes
+        session.apply(reminders.map { .set($0) })
+        changeAlarms(of: key, session, from: before, to: session.dueTimes)
+    }
+
     func changeAlarms(of key: SessionKey, _ session: MemorySession, from old: Set<Duration>, to new: Set<Duration>) {
         guard old != new else { return }
         let token = session.record.tokenHash
@@ -28,4 +35,7 @@ extension MemoryJournal {
 extension MemorySession {
     /// When its reminders are due.
     var dueTimes: Set<Duration> { Set(reminders.lazy.map(\.due)) }
+
+    /// When the last of them is due; nil if there are none.
+    var lastDue: Duration? { reminders.last?.due }
 }

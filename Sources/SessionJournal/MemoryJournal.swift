@@ -101,11 +101,13 @@ public final class MemoryJournal: Journal {
             return done(.failure(.journalClosed))
         }
         while directory.withLock({ $0.removeTombstones(now: now) }) {}
+        let dueBefore = now - StoredReminder.sessionLife
         var count = 0
         for step in 0..<shards.count {
             let index = (first + step) & (shards.count - 1)
             count += expire(
-                shards[index], lastSeenBefore: lastSeenBefore, tombstoneUntil: tombstoneUntil, limit: limit - count)
+                shards[index], lastSeenBefore: lastSeenBefore, dueBefore: dueBefore, tombstoneUntil: tombstoneUntil,
+                limit: limit - count)
             guard count < limit else {
                 // The next call goes on here.
                 directory.withLock { $0.nextShard = index }
@@ -136,18 +138,18 @@ public final class MemoryJournal: Journal {
     }
 
     private func expire(
-        _ shard: Lock<MemoryShard>, lastSeenBefore: Duration, tombstoneUntil: Duration, limit: Int
+        _ shard: Lock<MemoryShard>, lastSeenBefore: Duration, dueBefore: Duration, tombstoneUntil: Duration, limit: Int
     ) -> Int {
         var count = 0
         while count < limit {
             // Few at a time: appends wait for the lock.
             let (unused, isOver) = shard.withLock {
-                $0.takeUnused(since: lastSeenBefore, lookingAt: min(64, limit - count))
+                $0.takeUnused(since: lastSeenBefore, dueBefore: dueBefore, lookingAt: min(64, limit - count))
             }
             for key in unused {
                 // Asked again: it may have been used in the meantime.
                 let isRemoved = remove(key, tombstoneUntil: tombstoneUntil) {
-                    $0.record.lastSeen < lastSeenBefore && $0.reminders.isEmpty
+                    $0.record.lastSeen < lastSeenBefore && $0.lastDue.map { $0 < dueBefore } ?? true
                 }
                 if isRemoved {
                     count += 1

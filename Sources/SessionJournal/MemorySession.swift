@@ -171,7 +171,7 @@ final class MemorySession {
         return nil
     }
 
-    private func apply(_ changes: [ReminderChange]) {
+    func apply(_ changes: [ReminderChange]) {
         var changed = reminders
         for change in changes {
             switch change {
@@ -221,11 +221,6 @@ private final class MemoryAdditions {
 }
 
 extension StoredReminder {
-    /// Ids are compared byte for byte: `==` on strings takes composed and decomposed letters for the same.
-    fileprivate func isNamed(_ id: String, of feature: FeatureID) -> Bool {
-        self.feature == feature && self.id.utf8.elementsEqual(id.utf8)
-    }
-
     /// The order of a session's reminders: by time, then by name.
     fileprivate func isDue(before other: StoredReminder) -> Bool {
         if due != other.due { return due < other.due }

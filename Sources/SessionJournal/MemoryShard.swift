@@ -6,6 +6,8 @@ struct MemoryShard {
     /// One for each session that may expire, and for those that are gone until it is due: when it was last used, or
     /// earlier.
     private var uses: Heap<Due<SessionKey>> = []
+    /// One for each session that expiry passes over: when the last of its reminders is due, or was earlier.
+    private var passedOver: Heap<Due<SessionKey>> = []
     private(set) var isClosed = false
 
     /// Nothing is in it, or comes into it.
@@ -43,9 +45,43 @@ struct MemoryShard {
         return result
     }
 
+    /// Has expiry look at sessions again whose reminders were all due before a time.
+    private mutating func endPassingOver(dueBefore: Duration, lookingAt limit: Int) {
+        for _ in 0..<limit {
+            guard let first = passedOver.min, first.time < dueBefore else { return }
+            guard let session = sessions[first.of], session.isPassedOver else {
+                passedOver.removeMin()
+                continue
+            }
+            if let last = session.lastDue, last >= dueBefore {
+                passedOver.replaceMin(with: Due(time: last, of: first.of))
+                continue
+            }
+            passedOver.removeMin()
+            session.isPassedOver = false
+            addUse(of: session, first.of)
+        }
+    }
+
+    /// Passes a session over as long as it has reminders that keep it alive.
+    private mutating func passOver(_ session: MemorySession, _ key: SessionKey, until due: Duration) {
+        session.isPassedOver = true
+        passedOver.insert(Due(time: due, of: key))
+        // Sessions that got others leave entries behind.
+        guard passedOver.count > 2 * sessions.count + 64 else { return }
+        passedOver = Heap(
+            sessions.lazy.filter(\.value.isPassedOver).compactMap { key, session in
+                session.lastDue.map { Due(time: $0, of: key) }
+            })
+    }
+
     /// Removes the entries of sessions that were last used before a time, at most so many are looked at; returns these
-    /// sessions, without those that have reminders. The others' entries are put right.
-    mutating func takeUnused(since time: Duration, lookingAt limit: Int) -> (unused: [SessionKey], isOver: Bool) {
+    /// sessions, without those that have reminders which are due at another time or later. The others' entries are put
+    /// right.
+    mutating func takeUnused(
+        since time: Duration, dueBefore: Duration, lookingAt limit: Int
+    ) -> (unused: [SessionKey], isOver: Bool) {
+        endPassingOver(dueBefore: dueBefore, lookingAt: limit)
         var unused: [SessionKey] = []
         for _ in 0..<limit {
             guard let first = uses.min, first.time < time else { return (unused, true) }
@@ -60,7 +96,11 @@ struct MemoryShard {
             }
             uses.removeMin()
             // An entry that stayed would be looked at in each step.
-            if session.reminders.isEmpty { unused.append(first.of) } else { session.isPassedOver = true }
+            if let last = session.lastDue, last >= dueBefore {
+                passOver(session, first.of, until: last)
+            } else {
+                unused.append(first.of)
+            }
         }
         return (unused, false)
     }

@@ -45,11 +45,15 @@ public struct CredentialChange: Sendable {
     public var requires: [TokenHash]
     /// Until when the tokens of those removed are remembered as ended: time since 1970.
     public var tombstoneUntil: Duration
+    /// Set with the change, each in the place of one of the same feature instance and id.
+    public var reminders: [StoredReminder]
 
     public init(
         session: SessionKey, expecting: Subject?, subject: Subject?, kept: [StoredCredential] = [],
-        removed: [TokenHash] = [], requires: [TokenHash] = [], tombstoneUntil: Duration = .zero
+        removed: [TokenHash] = [], requires: [TokenHash] = [], tombstoneUntil: Duration = .zero,
+        reminders: [StoredReminder] = []
     ) {
+        self.reminders = reminders
         (self.session, self.expecting, self.subject, self.kept) = (session, expecting, subject, kept)
         (self.removed, self.requires, self.tombstoneUntil) = (removed, requires, tombstoneUntil)
     }

@@ -16,6 +16,16 @@ public struct StoredReminder: Sendable, Hashable {
     }
 }
 
+extension StoredReminder {
+    /// How long after its due time a reminder keeps its session alive: it may be one that no build can read any more.
+    package static let sessionLife: Duration = .seconds(30 * 24 * 3600)
+
+    /// Ids are compared byte for byte: `==` on strings takes composed and decomposed letters for the same.
+    package func isNamed(_ id: String, of feature: FeatureID) -> Bool {
+        self.feature == feature && self.id.utf8.elementsEqual(id.utf8)
+    }
+}
+
 /// What a batch changes of a session's reminders.
 public enum ReminderChange: Sendable, Hashable {
     /// Takes the place of one of the same feature instance and id.

@@ -30,12 +30,16 @@ public final class NodeJournal: SharedJournal {
 
         /// No node has claimed a reminder that is set anew.
         fileprivate func endClaims(of batch: JournalBatch) {
-            guard !batch.reminders.isEmpty else { return }
-            let set = Set(
-                batch.reminders.compactMap { change in if case .set(let reminder) = change { reminder.due } else { nil }
-                })
+            let set = batch.reminders.compactMap { change in
+                if case .set(let reminder) = change { reminder.due } else { nil }
+            }
+            endClaims(of: batch.session, dueAt: Set(set))
+        }
+
+        fileprivate func endClaims(of session: SessionKey, dueAt times: Set<Duration>) {
+            guard !times.isEmpty else { return }
             state.withLock { state in
-                for alarm in state.claims.keys where alarm.session == batch.session && set.contains(alarm.due) {
+                for alarm in state.claims.keys where alarm.session == session && times.contains(alarm.due) {
                     state.claims[alarm] = nil
                 }
             }
@@ -151,6 +155,9 @@ public final class NodeJournal: SharedJournal {
     public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
         reach(done) {
             kept.change(change) { [self] result in
+                if case .success = result {
+                    cluster.endClaims(of: change.session, dueAt: Set(change.reminders.map(\.due)))
+                }
                 done(result)
                 if case .success = result { cluster.tell(.changed([change.session]), from: self) }
             }

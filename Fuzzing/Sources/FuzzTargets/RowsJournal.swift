@@ -94,6 +94,7 @@ final class RowsJournal: Journal {
             if let fault = change.fault(subject: record.subject, credentials: old) { return .failure(fault) }
             state.rows.credentials = change.merged(into: credentials)
             state.rows.record.subject = change.subject
+            state.rows.reminders += change.reminders
             return .success(())
         }
         done(result)

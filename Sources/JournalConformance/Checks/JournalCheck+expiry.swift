@@ -94,6 +94,42 @@ extension JournalCheck {
             #expect(try await journal.stored(appended).stores.count == 1)
             #expect(try await journal.load(left.record.tokenHash).get().isEnded)
         },
+        JournalCheck("a session lives until its last reminder was due 30 days ago, and no longer unless it is used") {
+            journal in
+            let (due, life) = (Sample.later, Duration.seconds(30 * 24 * 3600))
+            var old = try await journal.newLogWithStore()
+            try await journal.commit(
+                old.batch(reminders: [.set(old.reminder("a", due: Sample.start)), .set(old.reminder("b", due: due))]),
+                to: &old)
+            var used = try await journal.newLogWithStore()
+            try await journal.commit(used.batch(reminders: [.set(used.reminder("a", due: due))]), to: &used)
+            var later = try await journal.newLogWithStore()
+            let reminder = later.reminder("a", due: due + .seconds(1))
+            try await journal.commit(later.batch(reminders: [.set(reminder)]), to: &later)
+            func expire(now: Duration) async throws -> Int {
+                try await journal.expire(lastSeenBefore: Sample.muchLater, now: now, limit: 10).get()
+            }
+            #expect(try await expire(now: due + life) == 0)
+            _ = try await journal.touch([SessionTouch(session: used.key, lastSeen: Sample.muchLater, written: [])])
+                .get()
+            try await journal.reload()
+            #expect(try await expire(now: due + life + .milliseconds(1)) == 1)
+            try await journal.reload()
+            #expect(try await journal.load(old.record.tokenHash).get().isEnded)
+            #expect(try await journal.stored(later).reminders == [reminder])
+            // A late reminder stays as long as its session does, and another one keeps that alive again.
+            #expect(try await journal.stored(used).reminders.map(\.id) == ["a"])
+            let new = used.reminder("b", due: due + .seconds(2))
+            try await journal.commit(used.batch(reminders: [.set(new)], time: Sample.muchLater), to: &used)
+            let end = Sample.muchLater + .milliseconds(1)
+            #expect(
+                try await journal.expire(lastSeenBefore: end, now: due + .seconds(1) + life, limit: 10).get() == 0)
+            try await journal.reload()
+            #expect(try await journal.alarms().get().map(\.due) == [due, due + .seconds(1), due + .seconds(2)])
+            #expect(
+                try await journal.expire(lastSeenBefore: end, now: due + .seconds(3) + life, limit: 10).get() == 2)
+            #expect(try await journal.alarms().get().isEmpty)
+        },
         JournalCheck("an append that a session's expiry comes across is kept, or finds the session gone") { journal in
             // The moment between finding a session old and removing it is short: many tries.
             for _ in 0..<40 { try await raceExpiry(journal, sessions: 64) }

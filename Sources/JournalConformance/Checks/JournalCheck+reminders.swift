@@ -29,6 +29,39 @@ extension JournalCheck {
             try await journal.reload()
             #expect(try await journal.stored(log).reminders == [same, other, new])
         },
+        JournalCheck("reminders that a change of credentials sets are kept with it, or not at all") { journal in
+            var log = try await journal.newLogWithStore()
+            let (first, other) = (log.reminder("a", due: Sample.muchLater), log.reminder("b", due: Sample.muchLater))
+            try await journal.commit(log.batch(reminders: [.set(first), .set(other)]), to: &log)
+            let new = [("a", Sample.counter), ("c", Sample.feature(1))].map { id, feature in
+                StoredReminder(feature: feature, id: id, due: Sample.later, number: 0, action: Sample.bytes("2"))
+            }
+            let subject = Sample.subject("a")
+            let refused = CredentialChange(
+                session: log.key, expecting: subject, subject: subject, kept: [.sample(1)], reminders: new)
+            #expect(try await journal.change(refused).failure == .contended)
+            try await journal.reload()
+            #expect(try await journal.stored(log).reminders == [first, other])
+            let change = CredentialChange(
+                session: log.key, expecting: nil, subject: subject, kept: [.sample(1)], reminders: new)
+            _ = try await journal.change(change).get()
+            try await journal.reload()
+            let stored = try await journal.stored(log)
+            #expect(stored.reminders == new + [other] && stored.head == log.head)
+            let alarms = [Sample.later, Sample.muchLater].map {
+                Alarm(token: log.record.tokenHash, session: log.key, due: $0)
+            }
+            #expect(try await journal.alarms().get() == alarms)
+            #expect(try await journal.expire(lastSeenBefore: Sample.muchLater, limit: 10).get() == 0)
+            try await journal.commit(
+                log.batch(reminders: [
+                    .forgotten(Sample.counter, id: "a"), .forgotten(Sample.feature(1), id: "c"),
+                    .forgotten(Sample.counter, id: "b"),
+                ]), to: &log)
+            try await journal.reload()
+            #expect(try await journal.stored(log).reminders.isEmpty)
+            #expect(try await journal.alarms().get().isEmpty)
+        },
         JournalCheck("the changes of a batch are made in their order") { journal in
             var log = try await journal.newLogWithStore()
             let (first, last) = (log.reminder("a"), log.reminder("a", due: Sample.muchLater))

@@ -156,18 +156,42 @@ extension Statements {
             """, [.int8(Int64(limit))])
     }
 
-    /// Locks the heads of sessions that seem to be unused.
-    ///
-    /// - Parameter usedFor: nil for all; else only anonymous ones that were used no longer.
-    func lockUnused(since time: Duration, usedFor: Duration?, limit: Int) -> PostgresStatement {
-        let briefly = usedFor == nil ? "" : "AND issuer IS NULL AND noted - created <= $3"
-        return PostgresStatement(
+    /// Locks the heads of sessions that seem to be unused, and of those whose reminders were all due before a time but for
+    /// which that is not noted.
+    func lockUnused(since time: Duration, dueBefore: Duration, limit: Int) -> PostgresStatement {
+        PostgresStatement(
             """
             SELECT key FROM \(schema).heads WHERE key = ANY (ARRAY(
-                SELECT key FROM \(schema).sessions WHERE noted < $1 AND NOT reminded \(briefly)
+                SELECT key FROM \(schema).sessions WHERE noted < $1 AND NOT reminded ORDER BY noted, key LIMIT $2)
+                || ARRAY(
+                SELECT r.session FROM \(schema).reminders AS r JOIN \(schema).sessions AS s ON s.key = r.session
+                WHERE r.due < $3 AND s.reminded AND NOT EXISTS (
+                    SELECT FROM \(schema).reminders AS l WHERE l.session = r.session AND l.due >= $3)
+                GROUP BY r.session LIMIT $2))
+            ORDER BY key FOR NO KEY UPDATE
+            """, [.time(time), .int8(Int64(limit)), .time(dueBefore)])
+    }
+
+    /// Locks the heads of anonymous sessions without reminders that seem to be unused and were used no longer than so.
+    func lockUnused(since time: Duration, usedFor: Duration, limit: Int) -> PostgresStatement {
+        PostgresStatement(
+            """
+            SELECT key FROM \(schema).heads WHERE key = ANY (ARRAY(
+                SELECT key FROM \(schema).sessions
+                WHERE noted < $1 AND NOT reminded AND issuer IS NULL AND noted::numeric - created <= $3
                 ORDER BY noted, key LIMIT $2))
             ORDER BY key FOR NO KEY UPDATE
-            """, [.time(time), .int8(Int64(limit))] + (usedFor.map { [.time($0)] } ?? []))
+            """, [.time(time), .int8(Int64(limit)), .time(usedFor)])
+    }
+
+    /// Notes of those of some sessions, whose heads are locked, whose reminders were all due before a time that these do not
+    /// keep them alive any more.
+    func endPassingOver(_ sessions: [SessionKey], dueBefore: Duration) -> PostgresStatement {
+        PostgresStatement(
+            """
+            UPDATE \(schema).sessions AS s SET reminded = false WHERE s.key = ANY ($1) AND s.reminded
+                AND NOT EXISTS (SELECT FROM \(schema).reminders AS r WHERE r.session = s.key AND r.due >= $2)
+            """, [.int8s(sessions.map(\.number)), .time(dueBefore)])
     }
 
     /// Of sessions whose heads are locked: notes when those that were used after all were, and removes the others' rows;
@@ -177,8 +201,8 @@ extension Statements {
     ) -> [PostgresStatement] {
         let values: [PostgresValue] =
             [.int8s(sessions.map(\.number)), .time(time)] + (usedFor.map { [.time($0)] } ?? [])
-        let usedLonger = usedFor == nil ? "" : "OR h.seen - s.created > $3"
-        let usedBriefly = usedFor == nil ? "" : "AND s.issuer IS NULL AND h.seen - s.created <= $3"
+        let usedLonger = usedFor == nil ? "" : "OR h.seen::numeric - s.created > $3"
+        let usedBriefly = usedFor == nil ? "" : "AND s.issuer IS NULL AND h.seen::numeric - s.created <= $3"
         return [
             PostgresStatement(
                 """
@@ -253,7 +277,28 @@ extension Statements {
                             .int8(credential.revokedUntil?.nanoseconds), .bytea(credential.principal),
                         ]),
                 ]
-            }
+            } + set(change.reminders, of: session)
+    }
+
+    /// Sets reminders of a session whose head is locked.
+    private func set(_ reminders: [StoredReminder], of session: PostgresValue) -> [PostgresStatement] {
+        guard !reminders.isEmpty else { return [] }
+        return reminders.flatMap { reminder in
+            [
+                PostgresStatement(
+                    "DELETE FROM \(schema).reminders WHERE session = $1 AND feature = $2 AND name = $3",
+                    [session, .text(reminder.feature.text), .utf8(reminder.id)]),
+                PostgresStatement(
+                    """
+                    INSERT INTO \(schema).reminders (session, feature, name, due, number, action)
+                    VALUES ($1, $2, $3, $4, $5, $6)
+                    """,
+                    [
+                        session, .text(reminder.feature.text), .utf8(reminder.id), .time(reminder.due),
+                        .bits(reminder.number), .bytea(reminder.action),
+                    ]),
+            ]
+        } + [PostgresStatement("UPDATE \(schema).sessions SET reminded = true WHERE key = $1", [session])]
     }
 
     /// The column `proof`: nodes of older builds expect one in the rows of revoked credentials. None is kept.

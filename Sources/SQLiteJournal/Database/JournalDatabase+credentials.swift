@@ -38,6 +38,7 @@ extension JournalDatabase {
         }
         for credential in change.kept { try delete(credential.token, of: change.session) }
         for credential in change.kept { try insert(credential, of: change.session) }
+        if !change.reminders.isEmpty { try write(change.reminders.map { .set($0) }, of: change.session) }
         return .success(())
     }
 

@@ -2,7 +2,7 @@ import MVI
 import SQLite
 import SessionJournal
 
-/// What an append changes of reminders, inside an open transaction.
+/// Changes of reminders, inside an open transaction.
 extension JournalDatabase {
     /// Makes changes, of which there is one at least.
     func write(_ changes: [ReminderChange], of session: SessionKey) throws(SQLiteError) {

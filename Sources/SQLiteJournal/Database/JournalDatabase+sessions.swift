@@ -101,6 +101,11 @@ extension JournalDatabase {
             expiry.hasTombstones = count == sessions
             tombstoneCount = tombstoneCount.map { $0 - Int(count) }
         }
+        if expiry.hasReminders {
+            let dueBefore = expiry.now - StoredReminder.sessionLife
+            let count = try connection.execute(Self.endPassingOverSQL, [.time(dueBefore), .integer(sessions)])
+            expiry.hasReminders = count == sessions
+        }
         guard expiry.hasSessions else { return }
         if let usedFor = expiry.usedFor { return try reclaim(&expiry, usedFor, sessions) }
         let limit = max(0, min(sessions, expiry.limit - expiry.count))
@@ -136,16 +141,16 @@ extension JournalDatabase {
             [.time(expiry.lastSeenBefore), .integer(expiry.after.seen), .integer(expiry.after.key), .integer(sessions)]
         ) { row in
             (
-                key: try row.integer(0), seen: try row.integer(1), created: try row.integer(2),
+                key: try row.integer(0), seen: try row.integer(1), created: try row.time(2),
                 isAnonymous: try row.integer(3) != 0
             )
         }
         for candidate in candidates where expiry.count < expiry.limit {
             expiry.after = (candidate.seen, candidate.key)
-            guard candidate.isAnonymous, .nanoseconds(candidate.seen - candidate.created) <= usedFor else { continue }
+            guard candidate.isAnonymous, .nanoseconds(candidate.seen) - candidate.created <= usedFor else { continue }
             let session = SessionKey(candidate.key)
             let last = try lastUse(of: session, seen: candidate.seen)
-            if last < expiry.lastSeenBefore, last - .nanoseconds(candidate.created) <= usedFor {
+            if last < expiry.lastSeenBefore, last - candidate.created <= usedFor {
                 try remove(session, tombstoneUntil: expiry.tombstoneUntil, limit: expiry.tombstoneLimit)
                 expiry.count += 1
             } else {
@@ -161,7 +166,16 @@ extension JournalDatabase {
         WHERE last_seen < ?1 AND reminded = 0 AND (last_seen, key) > (?2, ?3) ORDER BY last_seen, key LIMIT ?4
         """
 
-    /// Sessions without reminders that seem to be unused; the index has no others.
+    /// Notes of sessions whose reminders were all due long ago that these do not keep them alive any more.
+    static let endPassingOverSQL = """
+        UPDATE sessions SET reminded = 0 WHERE key IN (
+            SELECT session FROM reminders CROSS JOIN sessions ON key = session
+            WHERE due < ?1 AND reminded = 1
+                AND NOT EXISTS (SELECT 1 FROM reminders AS later WHERE later.session = key AND later.due >= ?1)
+            GROUP BY session LIMIT ?2)
+        """
+
+    /// Sessions that no reminder keeps alive and that seem to be unused; the index has no others.
     static let unusedSQL =
         "SELECT key, last_seen FROM sessions WHERE last_seen < ? AND reminded = 0 ORDER BY last_seen LIMIT ?"
 
@@ -215,5 +229,7 @@ struct Expiry: Sendable {
     /// How many sessions it has removed.
     var count = 0
     var hasTombstones = true
+    /// Whether there may be reminders that were due so long ago that they do not keep their sessions alive.
+    var hasReminders = true
     var hasSessions = true
 }
