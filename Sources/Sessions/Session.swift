@@ -120,12 +120,14 @@ package final class Session: Sendable {
     /// The credentials of clients that are signed in, and those that they replaced.
     var credentials: [Credential] { core.withLock { $0.credentials } }
 
-    /// Notes a request.
-    func use(now: Duration) -> Use {
+    /// Says what its own token is, and notes a request.
+    ///
+    /// - Parameter isUse: whether the session lives on from now.
+    func use(now: Duration, isUse: Bool = true) -> Use {
         core.withLock { core in
-            let lives = core.isKeptAlive || now - core.lastTouch < shared.limits.sessionLife
+            let lives = now - core.lastTouch < shared.limits.sessionLife || core.isKeptAlive(now: now)
             guard lives, core.isLive else { return .over }
-            core.lastTouch = now
+            if isUse { core.lastTouch = now }
             if core.credentials.isEmpty { return .anonymous }
             return core.credentials.first { $0.hash == tokenHash }.map { .credential($0) } ?? .forgotten
         }
@@ -155,7 +157,7 @@ package final class Session: Sendable {
 
     /// How long until the session expires if nothing comes; zero or less if it has.
     func timeLeft(now: Duration) -> Duration {
-        core.withLock { $0.isKeptAlive ? now : $0.lastTouch } + shared.limits.sessionLife - now
+        core.withLock { $0.isKeptAlive(now: now) ? now : $0.lastTouch } + shared.limits.sessionLife - now
     }
 
     /// The entity tag of a version, without quotes.
@@ -290,7 +292,7 @@ package final class Session: Sendable {
     func evict(now: Moment, after patience: Duration, _ passive: inout [SessionStore]) -> SessionNote? {
         core.withLock { core in
             guard core.isLive, core.keepers == nil, !core.ownsWork, queue.isIdle,
-                now.monotonic - core.lastTouch >= patience
+                now.monotonic - core.lastUse >= patience
             else { return nil }
             passive = core.passivateIdleStores(
                 now: now.monotonic, after: min(patience, shared.limits.passivateAfter))
@@ -334,13 +336,19 @@ extension SessionCore {
 
     /// Whether nothing of the session is in use.
     fileprivate var isUnused: Bool {
-        streams.isEmpty && waits.isEmpty && !stores.hasLoads && !receipts.hasPending && firing.isEmpty
+        streams.isEmpty && waits.isEmpty && !stores.hasLoads && !receipts.hasPending
+            && reminders.allSatisfy { !$0.isUnderWay }
             && checks?.isIdle != false
             && stores.allSatisfy { $0.store == nil }
     }
 
-    /// Whether a stream is open or a reminder is to come: the session lives on.
-    fileprivate var isKeptAlive: Bool { !streams.isEmpty || !reminders.isEmpty }
+    /// Whether a stream is open, or a reminder is to come or not long late: the session lives on.
+    fileprivate func isKeptAlive(now: Duration) -> Bool {
+        !streams.isEmpty || reminders.contains { now < $0.keepsSessionUntil }
+    }
+
+    /// When the session was last used here, or a reminder of it looked after.
+    fileprivate var lastUse: Duration { max(lastTouch, reminders.compactMap(\.lastLook).max() ?? lastTouch) }
 
     /// When the last request or stream was there.
     fileprivate func lastSeen(now: Duration) -> Duration { streams.isEmpty ? lastTouch : now }

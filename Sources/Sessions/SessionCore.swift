@@ -64,10 +64,7 @@ struct SessionCore {
     /// The reminders of the turns of the chain that runs. Only the queue's runner changes them.
     var chainReminders: [ReminderChange] = []
     /// As they are committed.
-    var reminders: [StoredReminder] = []
-    /// Those whose turns are under way, and those whose action threw; nil if there are none.
-    var firing: [ReminderName] = []
-    var retries: [ReminderName: ReminderRetry]?
+    var reminders: [SessionReminder] = []
     /// Intents whose asynchronous check runs, and those that wait for these; nil if there are none.
     var checks: RunningChecks?
     /// Labels that a stream's socket took, of which the journal does not know.
@@ -104,7 +101,7 @@ struct SessionCore {
         head = stored.head
         outbox = Outbox(stored.labels, lost: stored.lostLabels, monotonic: now.monotonic)
         receipts = ReceiptBook(stored.receipts, monotonic: now.monotonic)
-        reminders = stored.reminders
+        reminders = stored.reminders.map { SessionReminder($0, now: now) }
         accessChanges = stored.accessChanges
         keptOwnership = stored.owner.map { .kept(Ownership(owner: $0)) }
         credentials = stored.credentials.map {

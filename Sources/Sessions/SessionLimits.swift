@@ -1,3 +1,5 @@
+import SessionJournal
+
 /// How much a client may make a server keep. Each is a hard count with an answer of its own when it is reached.
 package struct SessionLimits: Sendable {
     /// Sessions in all.
@@ -33,7 +35,7 @@ package struct SessionLimits: Sendable {
     /// Reminders a session.
     package var reminders = 64
     /// How far ahead a reminder may be.
-    package var longestReminder: Duration = .seconds(30 * 24 * 3600)
+    package var longestReminder: Duration = StoredReminder.sessionLife
     /// How long an asynchronous check of an intent may take.
     package var longestCheck: Duration = .seconds(5)
     /// Intents of one session whose checks run, and as many that wait for these.

@@ -12,15 +12,37 @@ package final class SessionTable: Sendable {
     /// What all the sessions share.
     package let environment: SessionEnvironment
 
+    /// What a session is looked up for.
+    enum Purpose {
+        /// A client's request: its token has to be good for it.
+        case client
+        /// Something that uses the session from outside. Its token is only a name.
+        case use
+        /// Something that may turn out to be no use of the session.
+        case look
+    }
+
     struct Shard {
         var sessions: [TokenHash: Session] = [:]
         /// Those of the sessions in memory in which somebody is signed in.
         var credentials: [TokenHash: Credential] = [:]
         /// Requests that wait for a session that is being loaded.
-        var loading: [TokenHash: [(isClient: Bool, done: @Sendable (SessionLookup) -> Void)]] = [:]
+        var loading: [TokenHash: [(purpose: Purpose, done: @Sendable (SessionLookup) -> Void)]] = [:]
         /// Ended sessions and when to forget them.
         var tombstones: [TokenHash: Duration] = [:]
         var tombstoneOrder: Deque<(hash: TokenHash, until: Duration)> = []
+
+        func remembersEnd(of hash: TokenHash, now: Duration) -> Bool { (tombstones[hash] ?? .zero) > now }
+
+        /// Whether a session that is being loaded lives on from now.
+        func isUse(_ hash: TokenHash) -> Bool { loading[hash]?.contains { $0.purpose != .look } ?? false }
+
+        /// Remembers an end.
+        mutating func bury(_ hash: TokenHash, until: Duration, limit: Int) {
+            tombstones[hash] = until
+            tombstoneOrder.append((hash, until))
+            if tombstoneOrder.count > limit { forgetOldestTombstone() }
+        }
 
         /// Forgets the oldest end. The journal remembers it for as long as it should be.
         mutating func forgetOldestTombstone() {
@@ -127,7 +149,7 @@ package final class SessionTable: Sendable {
     /// What a token names, if that is known without asking the journal. A live session is touched: it lives on from now.
     package func lookup(_ token: SessionToken) -> SessionLookup? {
         let now = environment.time.monotonic()
-        let found = lookup(token.hash, isClient: true, now: now)
+        let found = lookup(token.hash, .client, now: now)
         guard environment.lease != nil, let session = found?.session else { return found }
         return session.timeUnconfirmed(now: now) < Self.confirmation ? found : nil
     }
@@ -139,42 +161,50 @@ package final class SessionTable: Sendable {
     }
 
     /// The same for a session that is kept, by the hash of its token.
-    func find(_ hash: TokenHash, completion: @escaping @Sendable (SessionLookup) -> Void) {
-        find(hash, nil, completion)
+    ///
+    /// - Parameter isUse: whether the session lives on from now.
+    func find(_ hash: TokenHash, isUse: Bool = true, completion: @escaping @Sendable (SessionLookup) -> Void) {
+        find(hash, nil, isUse ? .use : .look, completion)
+    }
+
+    /// For a client.
+    func find(
+        _ hash: TokenHash, _ token: SessionToken, _ completion: @escaping @Sendable (SessionLookup) -> Void
+    ) {
+        find(hash, token, .client, completion)
     }
 
     /// - Parameter token: what may prove itself; nil if the journal has to have the session.
-    func find(
-        _ hash: TokenHash, _ token: SessionToken?, _ completion: @escaping @Sendable (SessionLookup) -> Void
+    private func find(
+        _ hash: TokenHash, _ token: SessionToken?, _ purpose: Purpose,
+        _ completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
-        let isClient = token != nil
-        if let found = lookup(hash, isClient: isClient, now: environment.time.monotonic()) { return completion(found) }
+        if let found = lookup(hash, purpose, now: environment.time.monotonic()) { return completion(found) }
         let (found, isFirst) = shard(hash).withLock { shard -> (Session?, Bool) in
             // Another may have brought it since the look above.
             if let session = shard.sessions[hash] { return (session, false) }
-            shard.loading[hash, default: []].append((isClient, completion))
+            shard.loading[hash, default: []].append((purpose, completion))
             return (nil, shard.loading[hash]?.count == 1)
         }
-        if found != nil { return find(hash, token, completion) }
+        if found != nil { return find(hash, token, purpose, completion) }
         guard isFirst else { return }
         environment.journal.load(hash, now: lifeTime(Moment(environment.time))) { [self] in loaded(hash, token, $0) }
     }
 
-    /// - Parameter isClient: whether the token is to be good for a client; not where it is only a session's name.
-    private func lookup(_ hash: TokenHash, isClient: Bool, now: Duration) -> SessionLookup? {
+    private func lookup(_ hash: TokenHash, _ purpose: Purpose, now: Duration) -> SessionLookup? {
         let (found, use) = shard(hash).withLock { shard -> (SessionLookup?, Session.Use?) in
             guard let session = shard.sessions[hash] else {
                 if let credential = shard.credentials[hash] { return (nil, .credential(credential)) }
-                return ((shard.tombstones[hash] ?? .zero) > now ? .ended : nil, nil)
+                return (shard.remembersEnd(of: hash, now: now) ? .ended : nil, nil)
             }
             // Under the table's lock, so that it cannot leave memory between this and its use.
-            return (session.lookup(nil), session.use(now: now))
+            return (session.lookup(nil), session.use(now: now, isUse: purpose != .look))
         }
         switch use {
         case nil, .anonymous?: return found
-        case .forgotten?: return isClient ? .ended : found
+        case .forgotten?: return purpose == .client ? .ended : found
         case .credential(let credential)?:
-            return isClient ? lookup(credential, now: now) : found ?? lookup(credential, now: now)
+            return purpose == .client ? lookup(credential, now: now) : found ?? lookup(credential, now: now)
         case .over?: return found?.session.map { over($0) } ?? .ended
         }
     }
@@ -200,7 +230,8 @@ package final class SessionTable: Sendable {
             let session = Session(damaged: hash, key, reason, environment: environment)
             found(hash, session.lookup(nil))
         case .success(.found(let stored)):
-            let entered = enter(stored)
+            let isUse = shard(hash).withLock { $0.isUse(hash) }
+            let entered = enter(stored, isUse: isUse)
             guard let session = entered.session, !stored.credentials.isEmpty else { return found(hash, entered) }
             found(hash, insert(session, hash))
         }
@@ -210,13 +241,17 @@ package final class SessionTable: Sendable {
     /// what the token that was asked for names.
     private func insert(_ session: Session, _ hash: TokenHash) -> SessionLookup {
         let root = session.tokenHash
-        let there = shard(root).withLock { shard -> Session in
+        let now = environment.time.monotonic()
+        let there = shard(root).withLock { shard -> Session? in
             if let there = shard.sessions[root] { return there }
+            // It was ended while it was being loaded.
+            if shard.remembersEnd(of: root, now: now) { return nil }
             shard.sessions[root] = session
             noteKey(of: session)
             return session
         }
         if there !== session { places.leave() }
+        guard let there else { return .ended }
         let credentials = there.credentials
         for credential in credentials { register(credential) }
         guard let credential = credentials.first(where: { $0.hash == hash }) else {
@@ -250,7 +285,8 @@ package final class SessionTable: Sendable {
         }
     }
 
-    private func enter(_ stored: StoredSession) -> SessionLookup {
+    /// - Parameter isUse: whether the session lives on from now.
+    private func enter(_ stored: StoredSession, isUse: Bool) -> SessionLookup {
         let now = environment.time.monotonic()
         let lived = lifeTime(Moment(environment.time)) - stored.record.lastSeen
         let session = Session(stored, lastSeen: now - lived, environment: environment)
@@ -260,7 +296,7 @@ package final class SessionTable: Sendable {
             return .ended
         }
         enterAgain()
-        session.touch()
+        if isUse { session.touch() }
         return session.lookup(nil)
     }
 
@@ -288,104 +324,24 @@ package final class SessionTable: Sendable {
     }
 
     private func found(_ hash: TokenHash, _ outcome: SessionLookup) {
-        let waiters = shard(hash).withLock { shard in
+        // Those that came since the session was loaded count as well.
+        if let session = outcome.session, shard(hash).withLock({ $0.isUse(hash) }) { session.touch() }
+        let now = environment.time.monotonic()
+        let (waiters, wasEnded) = shard(hash).withLock { shard in
+            var wasEnded = false
             if let session = outcome.session, session.tokenHash == hash, !session.isSignedIn {
-                shard.sessions[hash] = session
-                noteKey(of: session)
-            }
-            return shard.loading.removeValue(forKey: hash) ?? []
-        }
-        for (isClient, done) in waiters { done(isClient ? outcome.forClient : outcome) }
-    }
-
-    /// Ends a session as soon as the journal has forgotten it, and remembers for a while that it was there.
-    package func end(_ session: Session, completion: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
-        session.closeAll()
-        let (key, isBeingKept) = session.core.withLock { ($0.key, $0.keepers != nil) }
-        let until = tombstoneUntil(session)
-        if key == nil, !isBeingKept {
-            // One that is not kept would come back with its token.
-            return environment.journal.bury(session.tokenHash, until: until) { [self] result in
-                ended(session, result, completion)
-            }
-        }
-        session.keep { [self] result in
-            switch result {
-            case .failure(let failure) where failure.code == .gone: ended(session, .success(()), completion)
-            case .failure(let failure): completion(.failure(failure))
-            case .success(let key):
-                environment.journal.remove(key, tombstoneUntil: until) { [self] result in
-                    ended(session, result, completion)
+                // While it was being loaded, or its token proved itself.
+                wasEnded = shard.remembersEnd(of: hash, now: now)
+                if !wasEnded {
+                    shard.sessions[hash] = session
+                    noteKey(of: session)
                 }
             }
+            return (shard.loading.removeValue(forKey: hash) ?? [], wasEnded)
         }
-    }
-
-    private func ended(
-        _ session: Session, _ result: Result<Void, StoreError>,
-        _ completion: @Sendable (Result<Void, StoreError>) -> Void
-    ) {
-        if case .success = result { remove(session, .ended) }
-        completion(result)
-    }
-
-    /// Ends a session whose time is over. If the journal cannot forget it now it will later, by itself.
-    func expire(_ session: Session) {
-        remove(session, .expired)
-        forget(session)
-    }
-
-    private func forget(_ session: Session) {
-        guard let key = session.core.withLock({ $0.key }) else { return }
-        environment.journal.remove(key, tombstoneUntil: tombstoneUntil(session)) { _ in }
-    }
-
-    /// Until its token would not prove anything any more.
-    func tombstoneUntil(_ session: Session) -> Duration {
-        max(
-            lifeTime(Moment(environment.time)) + environment.limits.tombstoneLife,
-            session.created + environment.limits.sessionLife)
-    }
-
-    /// Forgets an object that has ended or left: the journal says what its token names now.
-    func drop(_ session: Session) {
-        let isThere = shard(session.tokenHash).withLock { shard in
-            guard shard.sessions[session.tokenHash] === session else { return false }
-            shard.sessions[session.tokenHash] = nil
-            forgetKey(of: session)
-            return true
-        }
-        guard isThere else { return }
-        unregister(session.credentials)
-        places.leave()
-    }
-
-    private func remove(_ session: Session, _ reason: GoAwayReason) {
-        let hash = session.tokenHash
-        // It may have left memory and come back meanwhile, as another object.
-        let there = shard(hash).withLock { shard in
-            let there = shard.sessions.removeValue(forKey: hash)
-            if let there { forgetKey(of: there) }
-            return there
-        }
-        if let there {
-            let credentials = there.credentials
-            unregister(credentials)
-            for hash in [hash] + credentials.map(\.hash) { bury(hash) }
-            places.leave()
-            if there !== session { there.end(reason) }
-        }
-        session.end(reason)
-    }
-
-    func bury(_ hash: TokenHash) {
-        let until = environment.time.monotonic() + environment.limits.tombstoneLife
-        let bound = max(1, environment.limits.sessions / Self.shardCount)
-        shard(hash).withLock { shard in
-            shard.tombstones[hash] = until
-            shard.tombstoneOrder.append((hash, until))
-            if shard.tombstoneOrder.count > bound { shard.forgetOldestTombstone() }
-        }
+        if wasEnded { places.leave() }
+        let outcome = wasEnded ? .ended : outcome
+        for (purpose, done) in waiters { done(purpose == .client ? outcome.forClient : outcome) }
     }
 
     /// Tells every stream that the server goes away, and answers every request that waits.

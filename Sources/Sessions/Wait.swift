@@ -29,6 +29,8 @@ final class Wait: Sendable {
         state.withLock { $0.place = place }
     }
 
+    var isOver: Bool { state.withLock { $0.isOver } }
+
     /// Ends it; the argument says whether what it waited for came. Only the first call counts.
     func end(_ came: Bool) {
         let ended = state.withLock { state -> State? in

@@ -18,10 +18,13 @@ public final class HeldJournal: Journal {
         var held: [Held] = []
         var appended = 0
         var loadFailure: StoreError?
+        var losesAnswers = false
         var isHoldingLoads = false
+        var isHoldingAnswers = false
         var heldLoads: [@Sendable () -> Void] = []
         var isHoldingChanges = false
         var heldChanges: [@Sendable () -> Void] = []
+        var beforeBury: (@Sendable () -> Void)?
     }
 
     private let kept: MemoryJournal
@@ -59,6 +62,12 @@ public final class HeldJournal: Journal {
     /// Holds every load of a session or a store from now on.
     public func holdLoads() { state.withLock { $0.isHoldingLoads = true } }
 
+    /// Makes every load at once from now on, and holds its answer.
+    public func holdLoadAnswers() { state.withLock { $0.isHoldingAnswers = true } }
+
+    /// Calls `action` when it is asked to remember the next end, before it does.
+    public func beforeNextBury(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.beforeBury = action } }
+
     /// Returns when the first load is held.
     public func untilLoadHeld() async throws { try await loadArrival.wait() }
 
@@ -66,7 +75,7 @@ public final class HeldJournal: Journal {
     public func releaseLoads() {
         let held = state.withLock { state in
             defer { state.heldLoads = [] }
-            state.isHoldingLoads = false
+            (state.isHoldingLoads, state.isHoldingAnswers) = (false, false)
             return state.heldLoads
         }
         for load in held { load() }
@@ -92,16 +101,19 @@ public final class HeldJournal: Journal {
     }
 
     /// Does a load now, or when it is let through.
-    private func load<Value>(
+    private func load<Value: Sendable>(
         _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void,
         _ action: @escaping @Sendable (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
     ) {
-        let (failure, isHeld) = state.withLock { state -> (StoreError?, Bool) in
-            if let failure = state.loadFailure { return (failure, false) }
+        let (failure, isHeld, holdsAnswer) = state.withLock { state -> (StoreError?, Bool, Bool) in
+            if let failure = state.loadFailure { return (failure, false, false) }
             if state.isHoldingLoads { state.heldLoads.append { action(done) } }
-            return (nil, state.isHoldingLoads)
+            return (nil, state.isHoldingLoads, state.isHoldingAnswers)
         }
         if let failure { return done(.failure(failure)) }
+        if holdsAnswer {
+            return action { [state] result in state.withLock { $0.heldLoads.append { done(result) } } }
+        }
         if isHeld { loadArrival.open() } else { action(done) }
     }
 
@@ -118,6 +130,9 @@ public final class HeldJournal: Journal {
         _ = commit(next.append)
         next.done(.unknown(failure))
     }
+
+    /// Holds no append that comes from now on; those that are held stay so.
+    public func letPass() { state.withLock { $0.isHolding = false } }
 
     /// Commits what is held, and whatever comes.
     public func release() {
@@ -201,16 +216,23 @@ public final class HeldJournal: Journal {
 
     public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
         if let trouble { return done(.failure(trouble)) }
-        let isHeld = state.withLock { state in
+        let (isHeld, isLost) = state.withLock { state in
             if state.isHoldingChanges { state.heldChanges.append { [kept] in kept.change(change, done: done) } }
-            return state.isHoldingChanges
+            return (state.isHoldingChanges, state.losesAnswers)
         }
-        if isHeld { changeArrival.open() } else { kept.change(change, done: done) }
+        if isHeld { return changeArrival.open() }
+        kept.change(change) { result in
+            done(isLost ? .failure(StoreError(.unavailable, "A test wants the answer lost.")) : result)
+        }
     }
+
+    /// Makes changes of credentials from now on, and says that it failed: as where a process ends before it hears.
+    public func loseAnswers() { state.withLock { $0.losesAnswers = true } }
 
     public func bury(
         _ token: TokenHash, until: Duration, done: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
+        state.withLock { $0.beforeBury.take() }?()
         if let trouble { done(.failure(trouble)) } else { kept.bury(token, until: until, done: done) }
     }
 

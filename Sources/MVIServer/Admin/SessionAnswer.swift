@@ -44,8 +44,8 @@ enum SessionAnswer {
             object.add("created", time: memory.created)
             object.add("lastUsed", time: memory.lastUsed)
         }
-        // While a reminder is to come, it lives on.
-        if kept?.reminders.isEmpty ?? true, let expiresAt = memory?.expiresAt ?? session.expiresAt {
+        // While a reminder keeps it alive, it lives on.
+        if kept == nil || session.expiresAt != nil, let expiresAt = memory?.expiresAt ?? session.expiresAt {
             object.add("expiresAt", time: expiresAt)
         }
         object.add("kept", kept != nil)

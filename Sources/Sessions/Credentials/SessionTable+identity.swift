@@ -127,7 +127,9 @@ extension SessionTable {
                     await withCheckedContinuation { done in session.catchUp { done.resume() } }
                 }
             }
-            return .success(try repeated(session, successor, principal))
+            let result = try repeated(session, successor, principal)
+            await session.tellStores()
+            return .success(result)
         } catch {
             return .failure(error)
         }
@@ -178,9 +180,14 @@ extension SessionTable {
         let new = StoredCredential(
             token: token.hash, kind: session.credential, number: 2, principal: encoded, made: now)
         _ = try await journal { session.keep($0) }
-        try await change(session, subject: principal.identity, kept: [old, new])
+        let reminders = try await session.signInReminders(principal, credential: new.number)
+        try await change(session, subject: principal.identity, kept: [old, new], reminders: reminders)
         guard let credential = session.credentials.first(where: { $0.hash == token.hash }) else { throw .sessionEnded }
-        await session.tellStores(principal)
+        if !reminders.isEmpty {
+            // In its turn in the queue, which alone changes what is known of reminders.
+            await withCheckedContinuation { done in session.catchUp { done.resume() } }
+            await session.tellStores()
+        }
         return .signedIn(session, credential, token)
     }
 
@@ -224,7 +231,7 @@ extension SessionTable {
     /// Keeps a change of a session's credentials, then applies it.
     private func change(
         _ session: Session, subject: Subject? = nil, kept: [StoredCredential] = [], removed: [Credential] = [],
-        requires: [TokenHash] = []
+        requires: [TokenHash] = [], reminders: [StoredReminder] = []
     ) async throws(StoreError) {
         let now = environment.time.sinceEpoch()
         let old = session.credentials.filter { $0.isRevoked && !$0.mayBeRepeated(now: now) }
@@ -235,7 +242,8 @@ extension SessionTable {
             environment.journal.change(
                 CredentialChange(
                     session: key, expecting: expected, subject: subject ?? expected, kept: kept,
-                    removed: (removed + old).map(\.hash), requires: requires, tombstoneUntil: tombstoneUntil(session)),
+                    removed: (removed + old).map(\.hash), requires: requires, tombstoneUntil: tombstoneUntil(session),
+                    reminders: reminders),
                 done: $0)
         }
         // As it is in the journal now, unless another node changed it as well: then the next look tells.

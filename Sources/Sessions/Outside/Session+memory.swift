@@ -14,8 +14,8 @@ extension Session {
         }
     }
 
-    /// The reminders that are kept, the one that is due first at the front.
-    package var keptReminders: [StoredReminder] { core.withLock { $0.reminders } }
+    /// The reminders that features set and that are kept, the one that is due first at the front.
+    package var keptReminders: [StoredReminder] { core.withLock { $0.reminders.map(\.stored).filter { !$0.isSignIn } } }
 
     /// When the next reminder is to fire, a later try after a throw included; nil if there is none: since 1970.
     package var nextReminder: Duration? { core.withLock { $0.nextReminder } }

@@ -6,7 +6,7 @@ import WireJSON
 package struct SessionInspection: Sendable {
     /// What is kept, without states; nil for a session in which nothing has happened yet.
     package let kept: StoredSession?
-    /// When it ends if nothing comes any more, as far as is kept: time since 1970. Nil as long as a reminder is to come.
+    /// When it ends if nothing comes any more, as far as is kept: time since 1970. Nil as long as a reminder keeps it alive.
     package let expiresAt: Duration?
     /// How the stores are kept, without their values, in the order of their names.
     package let stores: [Store]
@@ -39,8 +39,8 @@ extension SessionTable {
     /// The session's own token's hash; nil if there is no such session. One in which nothing has happened yet is found where
     /// it is in memory.
     package func token(ofID id: String) async throws(StoreError) -> TokenHash? {
-        if let record = try await records(.id(id)).first { return record.tokenHash }
-        return sessions.first { $0.id == id }?.tokenHash
+        // A damaged one is found in memory only.
+        try await records(.id(id)).first?.tokenHash ?? sessions.first { $0.id == id }?.tokenHash
     }
 
     /// All that is known of a session; nil if there is none.
@@ -54,9 +54,9 @@ extension SessionTable {
                     summary: store.summary, schemaVersion: store.schemaVersion, bytes: store.state.count,
                     viewBytes: store.view.count)
             }
-            // While a reminder is to come, it lives on.
-            let expiresAt =
-                stored.reminders.isEmpty ? stored.record.lastSeen + environment.limits.sessionLife : nil
+            let now = environment.time.sinceEpoch()
+            let isReminded = stored.reminders.contains { now < $0.due + StoredReminder.sessionLife }
+            let expiresAt = isReminded ? nil : stored.record.lastSeen + environment.limits.sessionLife
             return SessionInspection(
                 kept: stored, expiresAt: expiresAt,
                 stores: stores.sorted { $0.summary.feature.text < $1.summary.feature.text },

@@ -80,11 +80,13 @@ extension Session {
     /// Applies what others appended after a head.
     func apply(_ news: StoredSession, since head: SessionHead) {
         adopt(news.credentials, of: news.record.subject)
-        let now = shared.time.monotonic()
+        let now = Moment(shared.time)
         let isConfirmed = shared.lease?.confirmsReads != false
         core.withLock { core in
             core.accessChanges = news.accessChanges
-            if isConfirmed { core.confirmed = now }
+            // A sign-in sets some without a turn.
+            core.reminders.adopt(news.reminders, now: now)
+            if isConfirmed { core.confirmed = now.monotonic }
         }
         let isRenamed = core.withLock { $0.epoch != news.record.epoch && !$0.epochIsNews }
         guard news.head != head || isRenamed else { return }
@@ -205,7 +207,7 @@ extension SessionCore {
             let feature = adoption.stored.summary.feature
             if !adoption.goesOn, !adoption.isNewer, streams.isShown(feature) { unloaded.append(feature) }
         }
-        reminders = news.reminders
+        reminders.adopt(news.reminders, now: now)
         outbox.adopt(news.lostLabels)
         // What was applied since this was read is known: after a lost branch the log is read from its beginning.
         publish(news.labels.filter { $0.id.number >= first }, now: now, limits: limits, &applied)

@@ -129,7 +129,8 @@ extension Session: TurnQueueOwner {
         // By the index: each entry would be copied.
         let entries = pending.entries
         for index in entries.indices where !entries[index].isDisposed { entries[index].store?.erased.commit() }
-        let hasTimes = !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty
+        let hasTimes =
+            !pending.batch.labels.isEmpty || !pending.batch.receipts.isEmpty || !pending.batch.reminders.isEmpty
         let now = hasTimes ? Moment(shared.time) : nil
         let node = shared.lease?.id
         let applied = core.withLock { $0.apply(pending, now: now, limits: shared.limits, node: node) }
@@ -203,7 +204,7 @@ extension SessionCore {
     /// Nil, and nothing changes, if the session has ended meanwhile.
     ///
     /// - Parameters:
-    ///   - now: nil where the batch has neither labels nor receipts.
+    ///   - now: nil where the batch has neither labels nor receipts nor reminders.
     ///   - node: this one's id; nil if its lease has ended.
     mutating func apply(_ pending: PendingCommit, now: Moment?, limits: SessionLimits, node: NodeID?) -> Applied? {
         guard isLive else { return nil }
@@ -216,10 +217,10 @@ extension SessionCore {
         var applied = Applied()
         let entries = pending.entries
         for index in entries.indices where entries[index].hasStarted { started(entries[index]) }
-        if !pending.batch.reminders.isEmpty { reminders = reminders.applying(pending.batch.reminders) }
         let changes = pending.batch.stores
         for place in changes.indices { apply(changes, place, pending, since: first, &applied) }
         if let now {
+            if !pending.batch.reminders.isEmpty { reminders.apply(pending.batch.reminders, now: now) }
             publish(pending.batch.labels, now: now, limits: limits, &applied)
             for receipt in pending.batch.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
         }

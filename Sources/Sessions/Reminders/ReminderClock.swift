@@ -1,5 +1,6 @@
 import Locking
 import MVI
+import SessionJournal
 
 /// Knows when the next reminder of any session has to be looked after.
 final class ReminderClock: Sendable {
@@ -9,6 +10,8 @@ final class ReminderClock: Sendable {
         /// Until when the wait lasts.
         var deadline: Duration = .zero
         var wait: Wait?
+        /// Sessions whose reminders are being fired.
+        var sessions: Set<TokenHash> = []
     }
 
     private let state = Lock(State())
@@ -23,6 +26,14 @@ final class ReminderClock: Sendable {
         }
         wait?.end(true)
     }
+
+    /// Notes that a session's reminders are being fired; false if they are already.
+    func begin(_ session: TokenHash) -> Bool { state.withLock { $0.sessions.insert(session).inserted } }
+
+    /// Whether the reminders of any session are being fired.
+    var isFiring: Bool { state.withLock { !$0.sessions.isEmpty } }
+
+    func end(_ session: TokenHash) { state.withLock { _ = $0.sessions.remove(session) } }
 
     /// What was noted so far is looked after now.
     func beginLook() { state.withLock { $0.noted = nil } }

@@ -39,18 +39,29 @@ final class ReminderJob: QueueJob {
             return nil
         case .store(let store, _, _):
             do {
-                return session.run(
-                    TurnCall(
-                        job: self, store: store, intentID: .reminder(reminder.id), principal: nil,
-                        progress: TurnProgress(inputs: inputs, judged: nil),
-                        run: try store.erased.action(reminder.action), kind: .reminder(reminder)))
+                let call = try call(on: store)
+                // What cannot be fired is no use of its session.
+                session.touch()
+                return session.run(call)
             } catch {
-                // It is kept for a build that can read it.
                 session.shared.report(.failure(unreadable(error), in: session.place(of: reminder.feature)))
-                session.core.withLock { $0.suspend(reminder) }
+                session.core.withLock { core in core.changeTries(of: reminder) { $0.isUnreadable = true } }
                 return nothing()
             }
         }
+    }
+
+    private func call(on store: SessionStore) throws -> TurnCall {
+        let progress = TurnProgress(inputs: inputs, judged: nil)
+        guard reminder.isSignIn else {
+            return TurnCall(
+                job: self, store: store, intentID: .reminder(reminder.id), principal: nil, progress: progress,
+                run: try store.erased.action(reminder.action), kind: .reminder(reminder))
+        }
+        let (run, principal) = try SignIn(reminder).turn(on: store)
+        return TurnCall(
+            job: self, store: store, intentID: .signIn, principal: principal, progress: progress, run: run,
+            kind: .reminder(reminder), stage: .signIn)
     }
 
     private func unreadable(_ error: any Error) -> Failure {
@@ -91,8 +102,12 @@ extension IntentID {
 extension Session {
     /// Fires the reminders that are due; calls `done` when their turns are over.
     package func fireReminders(done: @escaping @Sendable () -> Void) {
-        let now = shared.time.sinceEpoch()
-        let due = core.withLock { $0.takeDueReminders(now: now) }
+        let now = Moment(shared.time)
+        fire(core.withLock { $0.takeDueReminders(now: now) }, done: done)
+    }
+
+    /// Fires reminders that count as under way; calls `done` when their turns are over.
+    func fire(_ due: [StoredReminder], done: @escaping @Sendable () -> Void) {
         guard !due.isEmpty else { return done() }
         let left = Lock(due.count)
         for reminder in due {
@@ -107,21 +122,21 @@ extension Session {
         }
     }
 
+    /// Whether it knows of a reminder that is due.
+    func knowsDueReminder(now: Duration) -> Bool { core.withLock { $0.reminders.contains { $0.stored.due <= now } } }
+
     /// A reminder's turn is over.
     func fired(_ reminder: StoredReminder, hasFailed: Bool) {
         let now = shared.time.sinceEpoch()
-        let name = ReminderName(reminder)
         let next = core.withLock { core -> Duration? in
-            core.firing.removeAll { $0 == name }
-            guard hasFailed, core.reminders.contains(reminder) else {
-                // One that cannot be read keeps its mark.
-                if core.retries?[name].map({ $0.tries <= ReminderRetry.limit }) == true { core.retries?[name] = nil }
-                return nil
+            var next: Duration?
+            core.changeTries(of: reminder) { reminder in
+                reminder.isUnderWay = false
+                guard hasFailed else { return }
+                reminder.noteFailure(now: now)
+                next = reminder.next
             }
-            var retries = core.retries ?? [:]
-            retries[name, default: ReminderRetry()].noteFailure(now: now)
-            core.retries = retries
-            return retries[name]?.notBefore
+            return next
         }
         guard let next else { return }
         guard shared.lease != nil else { return shared.reminderClock.note(due: next) }
@@ -131,14 +146,5 @@ extension Session {
             try? await clock.sleep(for: max(.zero, next - shared.time.sinceEpoch()))
             fireReminders {}
         }
-    }
-}
-
-extension SessionCore {
-    /// A reminder that this build cannot read is not fired again by it.
-    fileprivate mutating func suspend(_ reminder: StoredReminder) {
-        var retries = retries ?? [:]
-        retries[ReminderName(reminder)] = ReminderRetry(tries: .max, notBefore: .seconds(Int64.max / 4))
-        self.retries = retries
     }
 }

@@ -1,74 +1,64 @@
 import MVI
 import SessionJournal
 
-/// Names a reminder inside its session.
-struct ReminderName: Hashable {
-    let feature: FeatureID
-    let id: String
-
-    init(_ reminder: StoredReminder) { (feature, id) = (reminder.feature, reminder.id) }
-}
-
-/// A reminder whose action threw, to be tried again.
-struct ReminderRetry {
-    var tries = 0
-    /// Since 1970.
-    var notBefore: Duration = .zero
-
-    static let limit = 5
-
-    /// From one second on, doubled each time.
-    mutating func noteFailure(now: Duration) {
-        notBefore = now + .seconds(1 << tries)
-        tries += 1
-    }
-}
-
 extension [StoredReminder] {
-    /// The reminders after a batch's changes, the one that is due first at the front.
+    /// The reminders after a batch's changes, in no order.
     func applying(_ changes: [ReminderChange]) -> [StoredReminder] {
         var reminders = self
         for change in changes {
             switch change {
-            case .forgotten(let feature, let id): reminders.removeAll { $0.feature == feature && $0.id == id }
+            case .forgotten(let feature, let id): reminders.removeAll { $0.isNamed(id, of: feature) }
             case .set(let reminder):
-                reminders.removeAll { $0.feature == reminder.feature && $0.id == reminder.id }
+                reminders.removeAll { $0.isNamed(reminder.id, of: reminder.feature) }
                 reminders.append(reminder)
             }
         }
-        return reminders.sorted { $0.due < $1.due }
+        return reminders
     }
 }
 
 extension SessionCore {
     /// The reminders with those of the batch's turns.
     var currentReminders: [StoredReminder] {
-        batch.reminders.map { reminders.applying($0) } ?? reminders
+        let kept = reminders.map(\.stored)
+        return batch.reminders.map { kept.applying($0) } ?? kept
     }
 
     /// How many reminders the session would have after these changes of a feature instance's, in the chain that runs.
     func reminderCount(after changes: [EncodedReminder], of feature: FeatureID) -> Int {
-        currentReminders.applying(chainReminders).applying(changes.map { ReminderChange($0, of: feature) }).count
+        currentReminders.applying(chainReminders).applying(changes.map { ReminderChange($0, of: feature) })
+            .count { !$0.isSignIn }
     }
 
     /// Whether a reminder whose turn fails now is not tried again.
     func isLastTry(of reminder: StoredReminder) -> Bool {
-        (retries?[ReminderName(reminder)]?.tries ?? 0) + 1 >= ReminderRetry.limit
+        let tries = reminders.first { $0.stored == reminder }?.tries ?? 0
+        return tries + 1 >= (reminder.isSignIn ? 1 : SessionReminder.tryLimit)
     }
 
     /// When the next reminder is to fire; nil if there is none: since 1970.
-    var nextReminder: Duration? {
-        reminders.map { max($0.due, retries?[ReminderName($0)]?.notBefore ?? .zero) }.min()
-    }
+    var nextReminder: Duration? { reminders.compactMap(\.next).min() }
 
     /// The reminders to fire now; they count as under way from now on.
-    mutating func takeDueReminders(now: Duration) -> [StoredReminder] {
+    mutating func takeDueReminders(
+        now: Moment, _ isMeant: (StoredReminder) -> Bool = { _ in true }
+    ) -> [StoredReminder] {
         guard isLive else { return [] }
-        let due = reminders.filter { reminder in
-            let name = ReminderName(reminder)
-            return reminder.due <= now && !firing.contains(name) && (retries?[name]?.notBefore ?? .zero) <= now
+        var due: [StoredReminder] = []
+        for index in reminders.indices
+        where reminders[index].stored.due <= now.sinceEpoch && isMeant(reminders[index].stored) {
+            reminders[index].lastLook = now.monotonic
+            guard !reminders[index].isUnderWay, let next = reminders[index].next, next <= now.sinceEpoch else {
+                continue
+            }
+            reminders[index].isUnderWay = true
+            due.append(reminders[index].stored)
         }
-        for reminder in due { firing.append(ReminderName(reminder)) }
         return due
+    }
+
+    /// Changes what is known of a reminder's tries, if it is there and was not set anew.
+    mutating func changeTries(of reminder: StoredReminder, _ change: (inout SessionReminder) -> Void) {
+        if let index = reminders.firstIndex(where: { $0.stored == reminder }) { change(&reminders[index]) }
     }
 }

@@ -75,12 +75,31 @@ extension SessionTable {
         }
     }
 
+    /// How long a look waits for one session. One that does not get on holds up no other: its reminders fire when it does.
+    private static var patience: Duration { .seconds(5) }
+
     private func fire(_ token: TokenHash) async {
+        guard environment.reminderClock.begin(token) else { return }
         await withCheckedContinuation { continuation in
-            find(token) { found in
-                guard let session = found.session else { return continuation.resume() }
-                session.fireReminders { continuation.resume() }
+            let wait = Wait(number: 0) { _ in continuation.resume() }
+            fire(token) { [clock = environment.reminderClock] in
+                clock.end(token)
+                wait.end(true)
             }
+            guard !wait.isOver else { return }
+            wait.start(
+                Task(executorPreference: environment.executor) { [clock = environment.clock] in
+                    if (try? await clock.sleep(for: Self.patience)) != nil { wait.end(false) }
+                })
+        }
+    }
+
+    private func fire(_ token: TokenHash, _ done: @escaping @Sendable () -> Void) {
+        find(token, isUse: false) { [self] found in
+            guard let session = found.session else { return done() }
+            if session.knowsDueReminder(now: environment.time.sinceEpoch()) { return session.fireReminders(done: done) }
+            // Set by another process, or with a sign-in whose outcome is not known here.
+            session.catchUp { session.fireReminders(done: done) }
         }
     }
 }

@@ -1,0 +1,200 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+/// Two releases of one feature: the second one has another name for its action.
+private struct OldBell: Feature {
+    struct State: Codable, Equatable, Sendable { var rings = 0 }
+    enum Intent: Codable, Sendable { case set(after: Int) }
+    enum Action: Codable, Sendable { case ding }
+    enum Message: Codable, Sendable { case rang }
+    static let examples: [Intent] = [.set(after: 1)]
+    static var name: String { "bell" }
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        if case .set(let seconds) = intent { turn.remind(id: "bell", after: .seconds(seconds), .ding) }
+    }
+    func perform(_ action: Action, _ turn: inout Turn<Self>) { turn.dispatch(.rang) }
+    func reduce(_ state: inout State, _ message: Message) { state.rings += 1 }
+}
+
+private struct NewBell: Feature {
+    struct State: Codable, Equatable, Sendable { var rings = 0 }
+    enum Intent: Codable, Sendable { case set(after: Int) }
+    enum Action: Codable, Sendable { case dong }
+    enum Message: Codable, Sendable { case rang }
+    static let examples: [Intent] = [.set(after: 1)]
+    static var name: String { "bell" }
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        if case .set(let seconds) = intent { turn.remind(id: "bell", after: .seconds(seconds), .dong) }
+    }
+    func perform(_ action: Action, _ turn: inout Turn<Self>) { turn.dispatch(.rang) }
+    func reduce(_ state: inout State, _ message: Message) { state.rings += 1 }
+}
+
+@Suite("60: what is known of a reminder's tries, and how long it keeps its session", .timeLimit(.minutes(1)))
+struct ReminderLifeTests {
+    private let kept = MemoryJournal()
+    private let time = ManualTime()
+    private let bell = FeatureID(name: "bell", key: nil)
+    private let reports = Collected<String>()
+
+    private func table(_ definition: FeatureDefinition, journal: (any Journal)? = nil) throws -> SessionTable {
+        SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry([definition]), journal: journal ?? kept, time: time.source,
+                report: { [reports] in reports.append("\($0)") }))
+    }
+
+    private func set(after seconds: Int, in session: Session) throws {
+        #expect(try session.told(#"{"type":"set","after":\#(seconds)}"#, to: bell) == "ran")
+    }
+
+    /// A session with a reminder of the old release that is due in 10 s.
+    private func reminded() throws -> SessionToken {
+        let (session, token) = try table(FeatureDefinition(OldBell())).made(.bearer)
+        try set(after: 10, in: session)
+        return token
+    }
+
+    @Test func `one that is set under the id of one that this build cannot read fires`() async throws {
+        let token = try reminded()
+        time.advance(by: .seconds(20))
+        let second = try table(FeatureDefinition(NewBell()))
+        #expect(await second.fireDueReminders() == nil)
+        let session = try second.live(token)
+        try set(after: 5, in: session)
+        time.advance(by: .seconds(5))
+        _ = await second.fireDueReminders()
+        #expect(String(decoding: try session.stateNow(of: bell).view, as: UTF8.self) == #"{"rings":1}"#)
+        #expect(session.keptReminders.isEmpty)
+    }
+
+    @Test func `one that this build cannot read is reported once, and fires in a build that can`() async throws {
+        let token = try reminded()
+        let second = try table(FeatureDefinition(NewBell()))
+        for _ in 0..<10 {
+            time.advance(by: .seconds(400))
+            _ = await second.fireDueReminders()
+            second.sweep(part: 1)
+        }
+        #expect(reports.all.count == 1)
+        let third = try table(FeatureDefinition(OldBell()))
+        _ = await third.fireDueReminders()
+        let session = try third.live(token)
+        #expect(String(decoding: try session.stateNow(of: bell).view, as: UTF8.self) == #"{"rings":1}"#)
+    }
+
+    @Test(arguments: [true, false])
+    func `one that this build cannot read keeps its session for 30 days after it was due`(isLookedAt: Bool) async throws
+    {
+        let token = try reminded()
+        var second = try table(FeatureDefinition(NewBell()))
+        for day in 1...29 {
+            time.advance(by: .seconds(24 * 3600))
+            if isLookedAt { _ = await second.fireDueReminders() }
+            second.sweep(part: 1)
+            // It is never in memory for long where nothing looks at it.
+            if !isLookedAt, day % 10 == 0 { second = try table(FeatureDefinition(NewBell())) }
+        }
+        #expect(try isKept(token))
+        for _ in 30...33 {
+            time.advance(by: .seconds(24 * 3600))
+            if isLookedAt { _ = await second.fireDueReminders() }
+            second.sweep(part: 1)
+        }
+        #expect(try !isKept(token))
+        #expect(second.count == 0)
+    }
+
+    private func isKept(_ token: SessionToken) throws -> Bool {
+        let found = Box<Result<SessionLoad, StoreError>>()
+        kept.load(token.hash, now: time.source.sinceEpoch()) { found.set($0) }
+        if case .found = try #require(found.value).get() { return true }
+        return false
+    }
+
+    @Test func `a late one fires after a downtime of weeks`() async throws {
+        let token = try reminded()
+        time.advance(by: .seconds(29 * 24 * 3600))
+        let second = try table(FeatureDefinition(OldBell()))
+        second.sweep(part: 1)
+        _ = await second.fireDueReminders()
+        second.sweep(part: 1)
+        // The turn was a use: the session lives on for a day.
+        time.advance(by: .seconds(23 * 3600))
+        second.sweep(part: 1)
+        let session = try second.live(token)
+        #expect(String(decoding: try session.stateNow(of: bell).view, as: UTF8.self) == #"{"rings":1}"#)
+    }
+
+    @Test func `one that is set anew after throws has all its tries`() async throws {
+        let failures = Collected<String>()
+        let fixture = try ProductFixture(till: Till(failures: failures))
+        for tries in [3, 4] {
+            try fixture.send(#"{"type":"fuse","refuses":false}"#, to: fixture.till)
+            for _ in 0..<tries {
+                fixture.time.advance(by: .seconds(60))
+                _ = await fixture.table.fireDueReminders()
+            }
+        }
+        #expect(failures.all.isEmpty && fixture.session.keptReminders.count == 1)
+        fixture.time.advance(by: .seconds(60))
+        _ = await fixture.table.fireDueReminders()
+        #expect(failures.all == ["execute"] && fixture.session.keptReminders.isEmpty)
+    }
+
+    @Test func `a catch-up leaves the tries of reminders as they are`() async throws {
+        let failures = Collected<String>()
+        let fixture = try ProductFixture(kept: kept, time: time)
+        let second = try ProductFixture(till: Till(failures: failures), kept: kept, time: time)
+        try fixture.send(#"{"type":"fuse","refuses":false}"#, to: fixture.till)
+        let there = try second.table.live(fixture.token)
+        for _ in 0..<5 {
+            #expect(failures.all.isEmpty)
+            time.advance(by: .seconds(60))
+            _ = await second.table.fireDueReminders()
+            try fixture.send(#"{"type":"stamp"}"#, to: fixture.till)
+            there.catchUp()
+        }
+        #expect(failures.all == ["execute"])
+    }
+
+    @Test func `a session that does not get on holds up no other session's reminders`() async throws {
+        let (clock, count) = (ManualClock(), 600)
+        let journal = HeldJournal(kept)
+        let table = SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry([FeatureDefinition(OldBell())]), journal: journal, time: time.source,
+                clock: clock))
+        let sessions = try (0..<count).map { _ in try table.made(.bearer).0 }
+        for session in sessions { try set(after: 5, in: session) }
+        time.advance(by: .seconds(10))
+        journal.hold()
+        let answer = sessions[7].send(#"{"type":"set","after":9}"#, to: bell)
+        journal.letPass()
+        let isOver = Lock(false)
+        let look = Task {
+            _ = await table.fireDueReminders()
+            isOver.withLock { $0 = true }
+        }
+        // The look waits for that session as long as its patience lasts.
+        while !isOver.withLock({ $0 }) {
+            clock.advance(by: .milliseconds(500))
+            await Task.yield()
+        }
+        await look.value
+        #expect(sessions.count { !$0.keptReminders.isEmpty } == 1)
+        #expect(answer.value == nil)
+        journal.release()
+        #expect(answer.told == "ran")
+    }
+}

@@ -1,0 +1,153 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+/// Notes who signs in, and may throw at that.
+private struct Greeter: Feature {
+    struct State: Codable, Equatable, Sendable { var guests: [String] = [] }
+    enum Intent: Codable, Sendable { case hello, remindOften }
+    enum Action: Codable, Sendable { case ring }
+    enum Message: Codable, Sendable { case came(String) }
+    struct Broken: Error {}
+    static let examples: [Intent] = [.hello, .remindOften]
+    static var name: String { "greeter" }
+    let initialState = State()
+    var throwsAtSignIn = false
+    var failures = Collected<String>()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        switch intent {
+        case .hello: turn.dispatch(.came("hello"))
+        case .remindOften: for number in 0..<64 { turn.remind(id: "\(number)", after: .seconds(60), .ring) }
+        }
+    }
+    func perform(_ action: Action, _ turn: inout Turn<Self>) { turn.dispatch(.came("ring")) }
+    func reduce(_ state: inout State, _ message: Message) {
+        if case .came(let guest) = message { state.guests.append(guest) }
+    }
+    func signedIn(_ principal: Principal, _ turn: inout Turn<Self>) throws {
+        turn.dispatch(.came(turn.principal?.subject ?? "no principal"))
+        if throwsAtSignIn { throw Broken() }
+    }
+    func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) { failures.append("\(failure.stage)") }
+}
+
+@Suite("A sign-in tells each store, once, whatever happens", .timeLimit(.minutes(1)))
+struct SignInTests {
+    private let kept = MemoryJournal()
+    private let time = ManualTime()
+    private let greeter = FeatureID(name: "greeter", key: nil)
+    private let reports = Collected<String>()
+
+    private func table(_ feature: Greeter = Greeter(), on journal: (any Journal)? = nil) throws -> SessionTable {
+        SessionTable(
+            environment: SessionEnvironment(
+                features: try FeatureRegistry([FeatureDefinition(feature)]), journal: journal ?? kept,
+                time: time.source, report: { [reports] in reports.append("\($0)") }))
+    }
+
+    private func signIn(_ table: SessionTable, _ session: Session, _ token: SessionToken) async -> Result<
+        SignInResult, StoreError
+    > {
+        await table.identify(
+            session, token, nil, as: Principal(issuer: "i", subject: "anna", claims: [:]), proof: ProofHash.of("a"))
+    }
+
+    /// The state of the session's store as it is kept; nil if there is none.
+    private func keptState(_ session: Session) throws -> String? {
+        let found = Box<Result<SessionExport?, StoreError>>()
+        kept.export(session.id) { found.set($0) }
+        return try #require(found.value).get()?.stores.first.map { String(decoding: $0.state, as: UTF8.self) }
+    }
+
+    /// A session whose process ended when the sign-in was kept and no store was told.
+    private func interrupted() async throws -> (session: Session, token: SessionToken) {
+        let journal = HeldJournal(kept)
+        let first = try table(on: journal)
+        let (session, token) = try first.made(.bearer)
+        #expect(try session.told(#"{"type":"hello"}"#, to: greeter) == "ran")
+        journal.loseAnswers()
+        await #expect(throws: StoreError.self) { try await signIn(first, session, token).get() }
+        return (session, token)
+    }
+
+    @Test func `a store is told although the process ended after the sign-in was kept`() async throws {
+        let (session, _) = try await interrupted()
+        let second = try table()
+        for _ in 0..<3 { _ = await second.fireDueReminders() }
+        #expect(try keptState(session) == #"{"guests":["hello","anna"]}"#)
+    }
+
+    @Test func `a repeated sign-in after that is answered when the store was told`() async throws {
+        let (session, token) = try await interrupted()
+        let second = try table()
+        guard case .live(let again, let old?) = try second.found(token) else {
+            Issue.record("the session is not there")
+            return
+        }
+        let result = await second.identify(
+            again, token, old, as: Principal(issuer: "i", subject: "anna", claims: [:]), proof: ProofHash.of("a"))
+        #expect(throws: Never.self) { try result.get() }
+        #expect(try keptState(session) == #"{"guests":["hello","anna"]}"#)
+        _ = await second.fireDueReminders()
+        #expect(try keptState(session) == #"{"guests":["hello","anna"]}"#)
+    }
+
+    @Test func `a store that was told is not told again by a look at the reminders`() async throws {
+        let first = try table()
+        let (session, token) = try first.made(.bearer)
+        #expect(try session.told(#"{"type":"hello"}"#, to: greeter) == "ran")
+        await #expect(throws: Never.self) { try await signIn(first, session, token).get() }
+        for table in [first, try table()] { _ = await table.fireDueReminders() }
+        #expect(try keptState(session) == #"{"guests":["hello","anna"]}"#)
+    }
+
+    @Test func `a throw is reported and handed to the feature once, and does not run again`() async throws {
+        let failures = Collected<String>()
+        let first = try table(Greeter(throwsAtSignIn: true, failures: failures))
+        let (session, token) = try first.made(.bearer)
+        #expect(try session.told(#"{"type":"hello"}"#, to: greeter) == "ran")
+        await #expect(throws: Never.self) { try await signIn(first, session, token).get() }
+        for _ in 0..<3 {
+            time.advance(by: .seconds(60))
+            _ = await first.fireDueReminders()
+        }
+        #expect(failures.all == ["signIn"] && reports.all.count == 1)
+        #expect(try keptState(session) == #"{"guests":["hello"]}"#)
+    }
+
+    @Test func `what tells the stores is not among a session's 64 reminders`() async throws {
+        let journal = HeldJournal(kept)
+        let first = try table(on: journal)
+        let (session, token) = try first.made(.bearer)
+        #expect(try session.told(#"{"type":"remindOften"}"#, to: greeter) == "ran")
+        journal.hold()
+        let signing = Task { await signIn(first, session, token) }
+        try await journal.untilHeld()
+        let told = session.send(#"{"type":"remindOften"}"#, to: greeter)
+        #expect(session.keptReminders.count == 64)
+        journal.release()
+        await #expect(throws: Never.self) { try await signing.value.get() }
+        // Its token is good for nothing any more; the turn was not refused for too many reminders.
+        #expect(told.told != "failed")
+        #expect(session.keptReminders.count == 64)
+    }
+
+    @Test func `a store that is disposed of before it was told is told nothing, and leaves nothing`() async throws {
+        let (session, _) = try await interrupted()
+        let second = try table()
+        let removed = Box<Result<Bool, StoreError>>()
+        let again = try #require(await second.found(session.tokenHash).session)
+        again.removeStore(greeter, for: SessionClient(again.credentials.last)) { removed.set($0) }
+        #expect(try #require(removed.value).get())
+        for _ in 0..<2 { _ = await second.fireDueReminders() }
+        let alarms = Box<Result<[Alarm], StoreError>>()
+        kept.alarms(after: nil, limit: 10) { alarms.set($0) }
+        #expect(try #require(alarms.value).get().isEmpty)
+    }
+}
