@@ -115,7 +115,9 @@ extension Session {
         guard !isSignedIn, let key = core.withLock({ $0.key }) else { return }
         closeAll()
         let until = max(shared.time.sinceEpoch() + shared.limits.tombstoneLife, created + shared.limits.sessionLife)
-        shared.journal.remove(key, tombstoneUntil: until) { _ in }
-        end(.ended)
+        shared.journal.remove(key, tombstoneUntil: until) { [self] result in
+            // Else it stays closed, and the sweep tries again.
+            if case .success = result { end(.ended) }
+        }
     }
 }

@@ -93,6 +93,9 @@ package final class Session: Sendable {
     /// How many streams are open.
     package var streamCount: Int { core.withLock { $0.streams.count } }
 
+    /// Whether its end is to be kept, which may have failed.
+    var isEnding: Bool { core.withLock { $0.gate == .ending && $0.isLive } }
+
     /// Whether the session was deleted or has expired.
     package var isEnded: Bool { core.withLock { $0.phase == .ended } }
 
@@ -245,6 +248,7 @@ package final class Session: Sendable {
         let (note, _) = core.withLock { core -> (SessionNote, [SessionStore]) in
             guard core.isLive else { return (.nothing, []) }
             core.outbox.forgetExpired(now: now.monotonic)
+            core.receipts.expire(now: now.monotonic, life: limits.receiptLife)
             let passive =
                 queue.isIdle ? core.passivateIdleStores(now: now.monotonic, after: limits.passivateAfter) : []
             return (core.note(now, limits, after: limits.touchDelay, orLabels: 64), passive)

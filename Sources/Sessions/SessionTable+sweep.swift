@@ -32,6 +32,10 @@ extension SessionTable {
                 _ = over(session)
                 continue
             }
+            if session.isEnding {
+                end(session) { _ in }
+                continue
+            }
             notes.append((session, session.tidy(now: now)))
             if let note = evict(session, from: lock, now: now, after: environment.limits.evictAfter) {
                 notes.append((session, note))

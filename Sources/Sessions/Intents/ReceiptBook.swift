@@ -116,7 +116,8 @@ struct ReceiptBook {
         if case .sequence(_, let epoch) = key { note(epoch) { $0.count -= 1 } }
     }
 
-    private mutating func expire(now: Duration, life: Duration) {
+    /// Forgets those whose time is over.
+    mutating func expire(now: Duration, life: Duration) {
         while let oldest = order.first, now - oldest.made >= life { forget(oldest.key) }
     }
 }

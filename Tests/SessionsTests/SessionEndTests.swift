@@ -1,0 +1,112 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+@Suite("What is told and what is left of sessions that end")
+struct SessionEndTests {
+    @Test("61: an end is told once, when it is kept")
+    func toldWhenKept() throws {
+        let journal = HeldJournal()
+        let fixture = try Fixture(journal: journal)
+        let ended = Collected<String>()
+        fixture.table.environment.onEnd { ended.append($0.id) }
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        journal.fail(.unavailable)
+        fixture.session.giveWay()
+        #expect(ended.all.isEmpty)
+        // It is closed already.
+        let refused = fixture.session.send(#"{"type":"add","amount":1}"#, to: fixture.tally)
+        #expect(throws: StoreError.self) { try #require(refused.value).get() }
+        fixture.table.sweep(part: 1)
+        #expect(ended.all.isEmpty)
+        journal.fail(nil)
+        for _ in 0..<2 { fixture.table.sweep(part: 1) }
+        #expect(ended.all == [fixture.session.id])
+        #expect(try fixture.table.isEnded(fixture.token))
+    }
+
+    @Test("61: a session that only leaves memory is not told as ended")
+    func leaves() throws {
+        let fixture = try Fixture()
+        let ended = Collected<String>()
+        fixture.table.environment.onEnd { ended.append($0.id) }
+        fixture.session.end(.drain, .evicted)
+        #expect(ended.all.isEmpty)
+    }
+
+    @Test("receipts whose time is over leave memory without another request, and the journal with the next turn")
+    func receipts() throws {
+        let journal = MemoryJournal()
+        let fixture = try Fixture(journal: journal) { $0.receiptLife = .seconds(60) }
+        for name in ["a", "b"] { try fixture.send(#"{"type":"add","amount":1}"#, key: name) }
+        #expect(fixture.session.core.withLock { $0.receipts.count } == 2)
+        fixture.time.advance(by: .seconds(61))
+        fixture.table.sweep(part: 1)
+        #expect(fixture.session.core.withLock { $0.receipts.count } == 0)
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        let found = Box<Result<SessionExport?, StoreError>>()
+        journal.export(fixture.session.id) { found.set($0) }
+        #expect(try #require(found.value).get()?.session.receipts.isEmpty == true)
+    }
+
+    /// Sessions that are short, each with all that sessions have: a stream, receipts, a store of its own, a reminder.
+    @Test("what a table holds does not grow with the sessions that it served")
+    func soak() async throws {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        let fixture = try ProductFixture(kept: kept, time: time) { limits in
+            limits.sessionLife = .seconds(600)
+            limits.sessions = 1_000
+        }
+        let table = fixture.table
+        for round in 0..<40 {
+            for number in 0..<25 {
+                let (session, token) = try table.made(.bearer)
+                let stream = try session.opened(.all, from: .now)
+                _ = try stream.read()
+                for key in ["a", "b"] {
+                    let answer = Answer()
+                    session.send(
+                        IntentRequest(body: Array(#"{"type":"ring","after":1}"#.utf8), name: .key(key)),
+                        to: fixture.till
+                    ) { answer.set($0) }
+                    _ = try #require(answer.value).get()
+                }
+                _ = try stream.read()
+                stream.stream.closed()
+                if number % 3 == 0 { try table.ended(session) }
+                if number % 3 == 1 {
+                    _ = await table.identify(
+                        session, token, nil,
+                        as: Principal(issuer: "i", subject: "user \(round) \(number)", claims: [:]),
+                        proof: ProofHash.of("a"))
+                }
+            }
+            time.advance(by: .seconds(120))
+            _ = await table.fireDueReminders()
+            table.sweep(part: 1)
+        }
+        for _ in 0..<4 {
+            time.advance(by: .seconds(600))
+            table.sweep(part: 1)
+        }
+        #expect(table.count == 0 && table.traceCount == 0)
+        #expect(table.environment.openStreams == 0 && table.environment.openWaits == 0)
+        for shard in table.shards {
+            shard.withLock { shard in
+                #expect(shard.sessions.isEmpty && shard.credentials.isEmpty && shard.loading.isEmpty)
+            }
+        }
+        #expect(!table.environment.reminderClock.isFiring)
+        let alarms = Box<Result<[Alarm], StoreError>>()
+        kept.alarms(after: nil, limit: 10) { alarms.set($0) }
+        #expect(try #require(alarms.value).get().isEmpty)
+        let sessions = Box<Result<[SessionOverview], StoreError>>()
+        kept.list(of: nil, before: nil, limit: 10) { sessions.set($0) }
+        #expect(try #require(sessions.value).get().isEmpty)
+    }
+}
