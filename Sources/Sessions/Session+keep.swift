@@ -12,12 +12,7 @@ extension Session {
             if let key = core.key { return (key, nil) }
             defer { core.keepers = (core.keepers ?? []) + [done] }
             guard core.keepers == nil else { return (nil, nil) }
-            let new = (
-                SessionRecord(
-                    id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
-                    lastSeen: max(created, now.sinceEpoch(core.lastTouch))), core.origin, core.generation
-            )
-            return (nil, new)
+            return (nil, (record(core, now), core.origin, core.generation))
         }
         if let key { return done(.success(key)) }
         guard let new else { return }
@@ -28,6 +23,19 @@ extension Session {
             // Another object has the epoch that its token names now.
             if case .failure(let error) = result, error.code == .contended { leave() }
         }
+    }
+
+    /// What a journal keeps of the session to begin with.
+    private func record(_ core: SessionCore, _ now: Moment) -> SessionRecord {
+        SessionRecord(
+            id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
+            lastSeen: max(created, now.sinceEpoch(core.lastTouch)))
+    }
+
+    /// The same as long as the session is nowhere but in memory; else nil.
+    var unkeptRecord: SessionRecord? {
+        let now = Moment(shared.time)
+        return core.withLock { $0.isLive && $0.key == nil ? record($0, now) : nil }
     }
 
     private func takePlace(_ origin: PeerAddress?) {
@@ -56,11 +64,13 @@ extension Session {
     private func kept(_ result: Result<SessionKey, StoreError>) {
         // Before it can leave memory, which it does not while it is being kept.
         if shared.sharedJournal != nil, case .success(let key) = result { shared.index.add(key, tokenHash) }
-        let keepers = core.withLock { core in
+        let (keepers, isLive) = core.withLock { core in
             core.key = try? result.get()
             defer { core.keepers = nil }
-            return core.keepers ?? []
+            return (core.keepers ?? [], core.isLive)
         }
+        // It ended meanwhile.
+        if shared.sharedJournal != nil, !isLive, case .success(let key) = result { shared.index.remove(key) }
         for keeper in keepers { keeper(result) }
     }
 }

@@ -143,6 +143,54 @@ struct UnkeptSessionTests {
         }
     }
 
+    @Test func `one that a turn had kept while it was being ended does not come back`() throws {
+        let journal = HeldJournal(self.journal)
+        let table = try process(journal)
+        let new = try table.new(.bearer)
+        let session = try table.live(new.token)
+        journal.beforeNextBury { [tally] in
+            session.deliver(
+                .intent(Tally.Intent.add(amount: 1), of: Tally.self), to: tally, once: nil, makesStore: true
+            ) { _ in }
+        }
+        try table.ended(session)
+        #expect(try !isKept(new.id))
+        for table in [table, try process()] { #expect(try table.isEnded(new.token)) }
+    }
+
+    @Test func `one that is looked up while it is being ended does not come back`() throws {
+        let journal = HeldJournal(self.journal)
+        let table = try process(journal)
+        let new = try table.new(.bearer)
+        let session = try table.live(new.token)
+        time.advance(by: .seconds(700))
+        table.sweep(part: 1)
+        #expect(table.count == 0)
+        journal.holdLoadAnswers()
+        let found = Box<SessionLookup>()
+        table.find(new.token) { found.set($0) }
+        try table.ended(session)
+        journal.releaseLoads()
+        guard case .ended? = found.value else {
+            Issue.record("it came back")
+            return
+        }
+        #expect(table.count == 0)
+    }
+
+    @Test func `one that is in memory is found by its id`() async throws {
+        let table = try process()
+        let new = try table.new(.bearer)
+        #expect(try await table.records(.id(new.id)).isEmpty)
+        _ = try table.live(new.token)
+        let record = try #require(try await table.records(.id(new.id)).first)
+        #expect(record.id == new.id && record.tokenHash == new.token.hash)
+        let result = await table.deliver(
+            .intent(Tally.Intent.add(amount: 1), of: Tally.self), to: tally, of: record, once: nil, makesStore: true)
+        #expect(throws: Never.self) { try result.get() }
+        #expect(try await table.records(.id(new.id)).count == 1)
+    }
+
     @Test func `a session is not made while the journal cannot say with which secret`() throws {
         let journal = HeldJournal()
         journal.fail(.unavailable)

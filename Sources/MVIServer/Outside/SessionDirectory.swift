@@ -106,15 +106,13 @@ public struct SessionDirectory: Sendable {
     ) async throws(StoreError) -> [Outcome] {
         let id = try Self.feature(F.name, key)
         let table = try link.table
-        var outcomes: [Outcome] = []
-        for record in try await table.records(.subject(subject)) {
-            let result = await table.deliver(delivery, to: id, of: record, once: once, makesStore: makesStore)
-            outcomes.append(
-                Outcome(
-                    session: record.id, result: result.map(\.version),
-                    isRepeated: (try? result.get().isReplayed) ?? false))
+        let records = try await table.records(.subject(subject))
+        let results = await table.deliver(delivery, to: id, of: records, once: once, makesStore: makesStore)
+        return zip(records, results).map { record, result in
+            Outcome(
+                session: record.id, result: result.map(\.version),
+                isRepeated: (try? result.get().isReplayed) ?? false)
         }
-        return outcomes
     }
 
     private static func feature(_ name: String, _ key: String?) throws(StoreError) -> FeatureID {

@@ -7,11 +7,14 @@ extension SessionTable {
     /// How many sessions of one subject are found.
     private static let recordLimit = 10_000
 
-    /// The sessions that are kept which a query means. One in which nothing has happened yet is nowhere but in its token.
+    /// The sessions that a query means. One in which nothing has happened yet is found by its id where it is in memory; else
+    /// it is nowhere but in its token.
     package func records(_ query: SessionQuery) async throws(StoreError) -> [SessionRecord] {
-        try await withCheckedContinuation { continuation in
+        let kept = try await withCheckedContinuation { continuation in
             environment.journal.find(query, limit: Self.recordLimit) { continuation.resume(returning: $0) }
         }.get()
+        guard kept.isEmpty, case .id(let id) = query else { return kept }
+        return sessions.first { $0.id == id }?.unkeptRecord.map { [$0] } ?? []
     }
 
     /// Runs an intent or an action in a session.
@@ -19,6 +22,26 @@ extension SessionTable {
         _ delivery: Delivery, to feature: FeatureID, of record: SessionRecord, once: String?, makesStore: Bool
     ) async -> IntentResult {
         await deliver(delivery, to: feature, of: record.tokenHash, once: once, makesStore: makesStore)
+    }
+
+    /// How many sessions that something is sent to run it at once: one that does not get on does not hold up the others.
+    private static let deliveries = 16
+
+    /// The same in several sessions; the results are in their order.
+    package func deliver(
+        _ delivery: Delivery, to feature: FeatureID, of records: [SessionRecord], once: String?, makesStore: Bool
+    ) async -> [IntentResult] {
+        await withTaskGroup(of: (Int, IntentResult).self) { group in
+            var results = [IntentResult?](repeating: nil, count: records.count)
+            for (index, record) in records.enumerated() {
+                if index >= Self.deliveries, let (index, result) = await group.next() { results[index] = result }
+                group.addTask { [self] in
+                    (index, await deliver(delivery, to: feature, of: record, once: once, makesStore: makesStore))
+                }
+            }
+            for await (index, result) in group { results[index] = result }
+            return results.map { $0 ?? .failure(.sessionEnded) }
+        }
     }
 
     /// The same in the session that began with a token.
