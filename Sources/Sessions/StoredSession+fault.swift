@@ -9,6 +9,9 @@ extension StoredSession {
     /// No log is so long: at a million turns a second it would take 140,000 years. Below it no number overflows.
     private static let longestLog: UInt64 = 1 << 62
 
+    /// More than a session's clients could sign in.
+    private static let highestCredential = 1 << 53
+
     /// What cannot be; nil if all can.
     var fault: StoreError? {
         damage.map { .damaged("of the session \(record.id) are damaged: \($0)") }
@@ -18,6 +21,11 @@ extension StoredSession {
         let last = head.number
         if last > Self.longestLog { return "the head has the number \(last)" }
         if !Epoch.isValid(record.epoch) { return "the epoch is none" }
+        if accessChanges > Self.longestLog { return "access was changed \(accessChanges) times" }
+        // 0 is that of clients without a credential.
+        for credential in credentials where !(1...Self.highestCredential ~= credential.number) {
+            return "a credential has the number \(credential.number)"
+        }
         if recentHeads.contains(where: { $0.number > last }) { return "an earlier head has a higher number" }
         for store in stores + changed.map(\.summary)
         where max(store.number, store.version, store.made, store.replaced) > last {

@@ -158,6 +158,8 @@ import Testing
             ("UPDATE labels SET json = ?", .blob(Array("{}\n\nevent: forged".utf8))),
             ("UPDATE receipts SET status = ?, version = NULL, body = x'7b7d'", .integer(Int64(101))),
             ("UPDATE stores SET version = ?", .integer(Int64(-1))),
+            ("UPDATE credentials SET number = ? WHERE number = 2", .integer(Int64.max)),
+            ("UPDATE credentials SET number = ? WHERE number = 1", .integer(Int64(0))),
             // These cannot even be read.
             ("UPDATE sessions SET credential = ?", .text("fingerprint")),
             ("UPDATE sessions SET lost = ?", .text("1 what")),
@@ -191,6 +193,34 @@ import Testing
             await journal.close()
             let rows = try SQLiteJournalFile(directory: copy.path).sessions(limit: 10)
             #expect(rows.isEmpty)
+        }
+    }
+
+    @Test func `times at the ends of time stop neither expiry nor reminders`() async throws {
+        let (sound, _) = try await folder()
+        let ends: [SQLiteValue] = [.integer(Int64.min), .integer(Int64.max)]
+        let columns = ["sessions SET created", "sessions SET last_seen", "stores SET time", "reminders SET due"]
+        for (column, value) in columns.flatMap({ column in ends.map { (column, $0) } }) {
+            let copy = try sound.copyAsAfterKill()
+            do {
+                var connection = try Connection(.file(copy.database))
+                try connection.execute("UPDATE sessions SET issuer = NULL, subject = NULL")
+                try connection.execute("UPDATE \(column) = ?", [value])
+                // Reclaiming looks at sessions without reminders only.
+                if !column.hasPrefix("reminders") { try connection.execute("UPDATE sessions SET reminded = 0") }
+            }
+            let journal = try await copy.journal()
+            let table = try table(journal)
+            _ = await table.fireDueReminders()
+            let now = Duration.seconds(4_000_000_000)
+            _ = try await awaitResult { done in
+                journal.reclaim(
+                    lastSeenBefore: now, usedFor: .seconds(10), tombstoneUntil: now, limit: 10, done: done)
+            }.get()
+            _ = try await awaitResult { done in
+                journal.expire(lastSeenBefore: now, now: now, tombstoneUntil: now, limit: 10, done: done)
+            }.get()
+            await journal.close()
         }
     }
 

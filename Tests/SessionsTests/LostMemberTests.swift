@@ -119,7 +119,7 @@ struct LostMemberTests {
         #expect(reports.withLock { $0.count } == 1)
     }
 
-    @Test("members that a migration does not read are reported, and the state as it was is set aside with the first change")
+    @Test("members that a migration does not read are reported, and the state is set aside as it was")
     func migrated() throws {
         let (session, token) = try table(FeatureDefinition(Basket.Before())).made(.bearer)
         try run("add", in: session)
