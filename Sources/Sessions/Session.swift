@@ -168,10 +168,8 @@ package final class Session: Sendable {
 
     /// Ends the session: its work is cancelled, its streams are told and closed, its waits answered, what waits in its
     /// queue is refused. What is in flight is answered by its result. A second call does nothing.
-    ///
-    /// - Parameter error: what those are told that wait in the queue.
-    package func end(_ reason: GoAwayReason, _ error: StoreError = .sessionEnded) {
-        if stop(.ended, reason, error) { shared.tellEnd(of: info) }
+    package func end(_ reason: GoAwayReason) {
+        if stop(.ended, reason, .sessionEnded) { shared.tellEnd(of: info) }
     }
 
     /// Leaves memory although it is in use: what the journal has of it is another session, or cannot be used. Streams are

@@ -35,7 +35,7 @@ struct SessionEndTests {
         let fixture = try Fixture()
         let ended = Collected<String>()
         fixture.table.environment.onEnd { ended.append($0.id) }
-        fixture.session.end(.drain, .evicted)
+        fixture.session.leave()
         #expect(ended.all.isEmpty)
     }
 
