@@ -1,6 +1,6 @@
 """Draws a Grafana dashboard's panels in their places, from a Prometheus: a picture of it where there is no Grafana.
 
-usage: draw.py DASHBOARD.json PROMETHEUS_URL SECONDS PICTURE.png
+usage: draw.py DASHBOARD.json PROMETHEUS_URL SECONDS END PICTURE.png, with the end in seconds since 1970
 
 Fails if a panel's question is wrong, or if none of the panels of a row has an answer.
 """
@@ -8,7 +8,6 @@ Fails if a panel's question is wrong, or if none of the panels of a row has an a
 import json
 import re
 import sys
-import time
 import urllib.parse
 import urllib.request
 
@@ -77,8 +76,8 @@ def draw(figure, panel, bottom, height, url, start, end):
 
 
 def main():
-    dashboard, url, seconds, picture = json.load(open(sys.argv[1], encoding="utf-8")), *sys.argv[2:]
-    end = time.time()
+    dashboard, url, seconds, end, picture = json.load(open(sys.argv[1], encoding="utf-8")), *sys.argv[2:]
+    end = int(end)
     start = end - int(seconds) - 3
     panels = dashboard["panels"]
     height = max(panel["gridPos"]["y"] + panel["gridPos"]["h"] for panel in panels) + 1
