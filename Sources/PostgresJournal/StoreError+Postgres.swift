@@ -32,6 +32,8 @@ extension StoreError {
         case ("53300", _): "\(journal) has no connection to give: \(error)."
         case ("25006", _), ("55000", _): "\(journal) may not be written: \(error). Is it a standby?"
         case ("42501", _), (_, "28"): "\(journal) refuses the user: \(error)."
+        case (PostgresError.otherPlace, _):
+            "\(journal) went another way, or another connection writes in this one's place."
         case (_, "21"), (_, "22"), (_, "23"), (_, "54"): "The journal cannot keep this: \(error)."
         default: "\(journal) cannot be used: \(error)\(advice(error.message))"
         }
@@ -61,8 +63,12 @@ extension StoreError {
 }
 
 extension PostgresError {
+    /// The division by a count of nought, which ends a transaction at another place than its connection began at.
+    static let otherPlace = "22012"
+
     var storeCode: StoreError.Code {
         if state == "53100" { return .full }
+        if state == Self.otherPlace { return .unavailable }
         // Another transaction made the same row: in a restore, for example, which is under way.
         if state == "23505" { return .unavailable }
         return ["21", "22", "23", "54"].contains(stateClass) ? .invalid : .unavailable
@@ -70,7 +76,7 @@ extension PostgresError {
 
     /// Whether the database as a whole refuses, so that no other write would fare better on this connection.
     var isOfDatabase: Bool {
-        if extent == .connection || state == "22012" { return true }
+        if extent == .connection || state == Self.otherPlace { return true }
         // A standby, which knows no place in the log of its own.
         if state == "55000" { return true }
         if state == "57014" { return false }

@@ -139,6 +139,22 @@ import Testing
         await journal.close()
     }
 
+    @Test func `what waits while a database goes another way can be sent again, and is no fault of what was written`()
+        async throws
+    {
+        let schema = try await TestSchema()
+        let journal = try await schema.journal { $0.writers = 1 }
+        let session = try await journal.newSession()
+        let turn = session.turn()
+        #expect(await journal.append(turn).isCommitted)
+        try await schema.run("UPDATE @.meta SET place = 'restored'")
+        let next = session.turn(after: turn.head)
+        #expect(await journal.append(next).failure == .unavailable)
+        #expect(try await journal.news(session)?.head == turn.head)
+        #expect(await journal.append(next).isCommitted)
+        await journal.close()
+    }
+
     @Test func `no acknowledged append is lost or doubled while the server crashes and starts again`() async throws {
         let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal()

@@ -104,7 +104,7 @@ extension WriteLane {
             for case .append(let batch, _) in writes.lazy.map(\.work) { news.append(batch.session, batch.head) }
         }
         // A connection that was closed may be had again at once. What is refused by the database will be refused again.
-        if failure.error.extent == .connection || failure.error.state == "22012" {
+        if failure.error.extent == .connection || failure.error.state == PostgresError.otherPlace {
             nextAttempt = .now
             engine.logger.warning("A connection of the journal's was lost.", metadata: ["reason": "\(reason)"])
         } else {
