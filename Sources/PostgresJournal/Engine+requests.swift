@@ -56,6 +56,15 @@ extension Engine {
 
     // MARK: Reads
 
+    /// An answer, unless a write that it is about is in doubt. Where there is none its own error says why: a journal that
+    /// is gone is not one that answers.
+    private func unlessInDoubt<Value>(
+        _ result: Result<Value, StoreError>, _ keys: [ChainKey]
+    ) -> Result<Value, StoreError> {
+        guard case .success = result, isInDoubt(keys) else { return result }
+        return .failure(.inDoubt)
+    }
+
     /// Reads after the writes that were handed over before, or some of them. The answer is a failure while any write is in
     /// doubt.
     func read<Value: Sendable>(
@@ -63,9 +72,8 @@ extension Engine {
         _ body: @escaping @Sendable (Reader) -> Result<Value, StoreError>
     ) {
         let read = Read.alone { [self] reader in
-            let result = body(reader)
-            let isDoubtful = isInDoubt([])
-            completions.enqueue(.other { done(isDoubtful ? .failure(.inDoubt) : result) }, of: nil)
+            let result = unlessInDoubt(body(reader), [])
+            completions.enqueue(.other { done(result) }, of: nil)
         }
         if let refusal = add(read, keys: [], wait: wait) { done(.failure(refusal)) }
     }
@@ -77,11 +85,11 @@ extension Engine {
         _ value: @escaping @Sendable (Answer) throws -> Value
     ) {
         let read = Read.question(question) { [self] answer, _ in
-            let result = answer.flatMap { answer in
+            let found = answer.flatMap { answer in
                 Result { try value(answer) }.mapError { StoreError($0, at: place) }
             }
-            let isDoubtful = isInDoubt(keys)
-            completions.enqueue(.other { done(isDoubtful ? .failure(.inDoubt) : result) }, of: session)
+            let result = unlessInDoubt(found, keys)
+            completions.enqueue(.other { done(result) }, of: session)
         }
         if let refusal = add(read, keys: keys, wait: .keys) { done(.failure(refusal)) }
     }
@@ -110,8 +118,8 @@ extension Engine {
             } catch {
                 (key, load) = (nil, .failure(error))
             }
-            let isDoubtful = isInDoubt(keys + (key.map { [.session($0)] } ?? []))
-            completions.enqueue(.other { done(isDoubtful ? .failure(.inDoubt) : load) }, of: key)
+            let result = unlessInDoubt(load, keys + (key.map { [.session($0)] } ?? []))
+            completions.enqueue(.other { done(result) }, of: key)
         }
         if let refusal = add(read, keys: keys, wait: .keys, isAccepted: isAccepted) { done(.failure(refusal)) }
     }
@@ -134,9 +142,8 @@ extension Engine {
                     load(session, since: since, isAccepted: true, done)
                 }
             }
-            let isDoubtful = isInDoubt([.session(session)])
-            completions.enqueue(
-                .other { done(isDoubtful ? .failure(.inDoubt) : found.map(\.session)) }, of: session)
+            let result = unlessInDoubt(found.map(\.session), [.session(session)])
+            completions.enqueue(.other { done(result) }, of: session)
         }
         if let refusal = add(read, keys: [.session(session)], wait: .keys, isAccepted: isAccepted) {
             done(.failure(refusal))

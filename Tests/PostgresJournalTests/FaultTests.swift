@@ -155,6 +155,39 @@ import Testing
         await journal.close()
     }
 
+    @Test func `a read that has no answer says so, even if what it is about is in doubt`() async throws {
+        let schema = try await TestSchema(in: Cluster.make())
+        let journal = try await schema.journal { $0.writers = 1 }
+        let session = try await journal.newSession()
+        // There is none of that name: commits wait for ever, once all processes know of it.
+        try await schema.cluster.run("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
+        try await schema.cluster.run("SELECT pg_reload_conf()")
+        let deadline = ContinuousClock.now + .seconds(60)
+        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'"
+        var (head, result) = (SessionHead.empty, AppendResult.committed)
+        while result.isCommitted {
+            let batch = session.turn(after: head)
+            let ended = Lock(false)
+            async let appended = {
+                let result = await journal.append(batch)
+                ended.withLock { $0 = true }
+                return result
+            }()
+            while try await schema.number(waiting) == 0, !ended.withLock({ $0 }) {
+                try #require(ContinuousClock.now < deadline, "no commit waits for the standby")
+                await Task.yield()
+            }
+            if !ended.withLock({ $0 }) { try await schema.cluster.stop() }
+            (head, result) = (batch.head, await appended)
+        }
+        #expect(result.isUnknown)
+        // A journal that answers and one that is gone are not the same to sessions that are read.
+        let marks = await awaitResult { journal.marks(of: [session.key], done: $0) }
+        #expect(throws: StoreError.self) { try marks.get() }
+        if case .failure(let error) = marks { #expect(error.code == .unavailable) }
+        await journal.close()
+    }
+
     @Test func `no acknowledged append is lost or doubled while the server crashes and starts again`() async throws {
         let schema = try await TestSchema(in: Cluster.make())
         let journal = try await schema.journal()
