@@ -2,6 +2,7 @@
 
 import asyncio
 import pathlib
+import signal
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "nodes"))
@@ -21,4 +22,7 @@ async def main():
         folder.remove()
 
 
+# A signal to all processes of a script ends the input, too: the server must not stay behind.
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, signal.SIG_IGN)
 asyncio.run(main())
