@@ -60,6 +60,8 @@ public final class NodeJournal: SharedJournal {
     private let holdsCommits = Lock(false)
     /// Keys that name other sessions by now, as after a restore.
     private let given = Lock<[SessionKey: SessionKey]>([:])
+    /// What was loaded and is not told yet; nil if what is loaded is told at once.
+    private let heldLoads = Lock<[@Sendable () -> Void]?>(nil)
     /// Of one session it is not said where it is, as long as that is set: what is asked waits.
     private let heldMarks = Lock<(session: SessionKey?, asked: [@Sendable () -> Void])>((nil, []))
 
@@ -87,6 +89,16 @@ public final class NodeJournal: SharedJournal {
 
     public func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) {
         cluster.listeners.withLock { $0.append((ObjectIdentifier(self), heard)) }
+    }
+
+    /// Loads sessions, and tells it only by `tellLoad` from now on.
+    public func holdLoads() { heldLoads.withLock { $0 = $0 ?? [] } }
+
+    /// Tells what was loaded last; false if nothing is to be told.
+    public func tellLoad() -> Bool {
+        let load = heldLoads.withLock { $0?.popLast() }
+        load?()
+        return load != nil
     }
 
     /// Does not say where a session is until this is called with nil.
@@ -212,7 +224,15 @@ public final class NodeJournal: SharedJournal {
     }
 
     public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
-        reach(done) { kept.load(named(session), since: since, done: done) }
+        reach(done) {
+            kept.load(named(session), since: since) { [heldLoads] result in
+                let isHeld = heldLoads.withLock { held in
+                    held?.append { done(result) }
+                    return held != nil
+                }
+                if !isHeld { done(result) }
+            }
+        }
     }
 
     public func loadStores(

@@ -42,7 +42,8 @@ extension Session {
             guard news.head != ours else { return ended(pending.end(.committed, end)) }
             return load { [self] later in
                 switch later {
-                case .found(let later): apply(later, since: ours)
+                case .found(let later):
+                    return apply(later, since: ours) { [self] in ended(pending.end(.committed, end)) }
                 case .gone: break
                 case .unusable(let reason): leave(reason)
                 }
@@ -58,8 +59,7 @@ extension Session {
         // Behind a head that is not remembered any more ours may lie as well: then nothing runs again.
         let end = pending.end(error.flatMap { isKnown ? nil : .unknown($0) } ?? .conflict, .rolledBack)
         noteCollision()
-        apply(news, since: expected)
-        ended(end)
+        apply(news, since: expected) { [self] in ended(end) }
     }
 
     /// Another node was first. Where that is so again and again whichever of the two is first next becomes the owner for a
@@ -77,8 +77,8 @@ extension Session {
         core.withLock { $0.ownership.hold(now: now) }
     }
 
-    /// Applies what others appended after a head.
-    func apply(_ news: StoredSession, since head: SessionHead) {
+    /// Applies what others appended after a head, and calls `then`: later, where the log is another one and is read anew.
+    func apply(_ news: StoredSession, since head: SessionHead, then: @escaping @Sendable () -> Void) {
         adopt(news.credentials, of: news.record.subject)
         let now = Moment(shared.time)
         let isConfirmed = shared.lease?.confirmsReads != false
@@ -89,16 +89,17 @@ extension Session {
             if isConfirmed { core.confirmed = now.monotonic }
         }
         let isRenamed = core.withLock { $0.epoch != news.record.epoch && !$0.epochIsNews }
-        guard news.head != head || isRenamed else { return }
+        guard news.head != head || isRenamed else { return then() }
         let isOtherBranch =
             !news.recentHeads.contains(head)
             && (isRenamed || news.head.number <= head.number
                 || news.recentHeads.contains { $0.number <= head.number })
-        if isOtherBranch { return beginAnew(isRenamed ? news.record.epoch : nil) }
+        if isOtherBranch { return beginAnew(isRenamed ? news.record.epoch : nil, then) }
         let live = core.withLock { core in news.changed.map { core.stores[$0.summary.feature] } }
         let adoptions = zip(news.changed, live).map { Adoption($0, by: $1) }
         for adoption in adoptions { shared.note(lost: adoption.lost, of: adoption.stored.summary.feature) }
         apply(news, adoptions)
+        then()
     }
 
     private func apply(_ news: StoredSession, _ adoptions: [Adoption]) {
@@ -137,12 +138,15 @@ extension Session {
     /// The log is another one than was shown here: an engine failed over to a shorter branch. The session is read anew,
     /// and its log gets a new name, so that no cursor and no version of the lost branch names anything.
     ///
+    /// Nothing of the session runs until then: it would run on a session in which nothing has happened, and what it appended
+    /// would be older news than what is read.
+    ///
     /// - Parameter epoch: the name that the journal gave it already; nil if this node has to.
-    private func beginAnew(_ epoch: String?) {
+    private func beginAnew(_ epoch: String?, _ then: @escaping @Sendable () -> Void) {
         follow(core.withLock { $0.lose(epoch) })
         load { [self] news in
             switch news {
-            case .gone: gone { _ in }
+            case .gone: return gone { _ in then() }
             case .unusable(let reason): leave(reason)
             case .found(let news):
                 apply(news, news.changed.map { Adoption($0, by: nil) })
@@ -155,6 +159,7 @@ extension Session {
                         }
                     })
             }
+            then()
         }
     }
 }
@@ -275,7 +280,8 @@ private final class CatchUpJob: QueueJob {
         let (head, waiters) = begin()
         session.loadOnce { [self] result in
             switch result {
-            case .success(.found(let news)): session.apply(news, since: head)
+            case .success(.found(let news)):
+                return session.apply(news, since: head) { [self] in over(resume, waiters) }
             case .success(.gone): return session.gone { [self] _ in over(resume, waiters) }
             case .success(.unusable(let reason)): session.leave(reason)
             // The next comparison finds it again.

@@ -112,9 +112,7 @@ extension Session: TurnQueueOwner {
             case .unusable(let reason):
                 leave(reason)
                 done(.failed(reason))
-            case .found(let news):
-                apply(news, since: head)
-                done(nil)
+            case .found(let news): apply(news, since: head) { done(nil) }
             }
         }
     }
