@@ -46,6 +46,9 @@ final class CommitLog: Sendable {
 
     private let kept: MemoryJournal
     private let state = Lock(State())
+    private let told = Lock<[String]>([])
+    /// True time, since the beginning.
+    let time = Box<Duration>()
 
     init(_ kept: MemoryJournal) { self.kept = kept }
 
@@ -55,6 +58,14 @@ final class CommitLog: Sendable {
     var counts: (takeovers: Int, steps: Int) { state.withLock { ($0.takeovers, $0.steps) } }
 
     func history(_ token: TokenHash) -> History { state.withLock { $0.histories[token] ?? History() } }
+
+    /// What happened, for whom a seed is printed.
+    var story: [String] { told.withLock { $0 } }
+
+    func tell(_ text: String) {
+        let time = time.value ?? .zero
+        told.withLock { $0.append("\(time) \(text)") }
+    }
 
     func note(fault: String) { state.withLock { $0.faults.append(fault) } }
 
@@ -98,6 +109,7 @@ final class CommitLog: Sendable {
     func before(_ batch: JournalBatch) -> SessionOwner? { kept.owner(of: batch.session) }
 
     func committed(_ batch: JournalBatch, _ owner: SessionOwner?, life: Int, build: Int) {
+        tell("life \(life) committed \(batch.summary)")
         state.withLock { state in
             guard let token = state.tokens[batch.session] else {
                 return state.faults.append("a session that was not made")
@@ -136,6 +148,19 @@ final class CommitLog: Sendable {
                 .see(view, of: feature, version: version, epoch: epoch)
             if let fault { state.faults.append(fault) }
         }
+    }
+}
+
+extension JournalBatch {
+    /// What it does, for whom a seed is printed.
+    fileprivate var summary: String {
+        var parts = ["session \(session.number), turns \(expecting.number + 1)...\(head.number)"]
+        parts += stores.map { "\($0.feature) \($0.kind) \($0.version)" }
+        parts += receipts.map { "\($0.key)" } + labels.map { "label \($0.id)" }
+        parts += reminders.map { "\($0)" }
+        if let epoch { parts.append("epoch \(epoch)") }
+        if let ownerChange { parts.append("\(ownerChange)") }
+        return parts.joined(separator: ", ")
     }
 }
 

@@ -27,7 +27,7 @@ final class NodeSimulation {
     private let isForgetful: Bool
     private var isHealing = false
     /// What happened, for whom a seed is printed.
-    private(set) var story: [String] = []
+    var story: [String] { log.story }
 
     init(_ builds: [FeatureRegistry], seed: UInt64, _ setting: Setting) throws {
         self.builds = builds
@@ -52,7 +52,7 @@ final class NodeSimulation {
             drift: Int(random.next() % 20_001) - 10_000)
         // The claims of reminders end by the journal's own clock, which the nodes' do not move.
         let journal = NodeJournal(
-            kept, cluster, now: { [journalTime] in .seconds(1_700_000_000) + (journalTime.value ?? .zero) })
+            kept, cluster, now: { [log] in .seconds(1_700_000_000) + (log.time.value ?? .zero) })
         let way = NodeWay(
             journal, log, life: lastLife, build: build, seed: random.next(), loss: isHealing ? 0 : loss,
             isSlow: !isHealing && isSlow)
@@ -63,7 +63,6 @@ final class NodeSimulation {
         return node
     }
 
-    private let journalTime = Box<Duration>()
     private let day: Duration = .seconds(24 * 3_600)
     /// What the journal may go back to, and how often it did.
     private var snapshots: [(session: SessionOfClients, key: SessionKey, kept: MemorySnapshot, CommitLog.History)] = []
@@ -106,7 +105,7 @@ final class NodeSimulation {
             if !faults.isEmpty { break }
         }
         if faults.isEmpty { finish() }
-        if !faults.isEmpty { story += nodes.flatMap { ["\(now)"] + $0.condition } }
+        if !faults.isEmpty { for line in nodes.flatMap(\.condition) + faults { log.tell(line) } }
         return Findings(faults: faults, steps: log.counts.steps, takeovers: log.counts.takeovers)
     }
 
@@ -163,7 +162,7 @@ final class NodeSimulation {
     private func pass(_ time: Duration) {
         let before = now.components.seconds
         now += time
-        journalTime.set(now)
+        log.time.set(now)
         let isNextSecond = now.components.seconds > before
         for node in nodes {
             if node.isStopped {
@@ -224,10 +223,10 @@ final class NodeSimulation {
         switch random.next() % 20 {
         case 0..<5:
             let cut: NodeWay.Cut = random.next() % 2 == 0 ? .requests : .answers
-            story.append("\(now) \(node.address) is cut off: \(cut)")
+            log.tell("\(node.address) is cut off: \(cut)")
             node.way.cut(cut)
         case 5..<9:
-            story.append("\(now) \(node.address) is stopped")
+            log.tell("\(node.address) is stopped")
             node.isStopped = true
         case 9..<12: restart(node, build: node.build)
         case 12:
@@ -238,13 +237,13 @@ final class NodeSimulation {
             if setting.hasDeploys, node.build < builds.count - 1 { restart(node, build: node.build + 1) }
         case 14:
             // One that leaves says so.
-            story.append("\(now) \(node.address) leaves")
+            log.tell("\(node.address) leaves")
             node.table.leaveNodes {}
             wait(seconds: 1)
             restart(node, build: node.build)
         case 15, 16:
             let key = log.key(of: any(sessions).token.hash)
-            story.append("\(now) a row is held")
+            log.tell("a row is held")
             for node in nodes { node.way.lock(key) }
             wait(seconds: 1 + Int(random.next() % 6), sending: true)
             for node in nodes { node.way.lock(nil) }
@@ -269,7 +268,7 @@ final class NodeSimulation {
         // Nobody is among the nodes of a past that is another one.
         cluster.forgetNodes()
         log.forgotAll()
-        story.append("\(now) the journal goes back")
+        log.tell("the journal goes back")
         for (session, key, copy, history) in snapshots where !session.isEnding {
             let epoch = "\(setbacks)-\(session.token.hash.shard)"
             kept.goBack(key, to: copy, epoch: epoch)
@@ -282,19 +281,19 @@ final class NodeSimulation {
     }
 
     private func goOn(_ node: NodeProcess) {
-        story.append("\(now) \(node.address) goes on")
+        log.tell("\(node.address) goes on")
         node.isStopped = false
         node.clocks.goOn(isShown: random.next() % 2 == 0)
     }
 
     private func join(_ node: NodeProcess) {
-        story.append("\(now) \(node.address) is connected again")
+        log.tell("\(node.address) is connected again")
         node.way.cut(.nothing)
         if random.next() % 2 == 0 { node.way.interrupt() }
     }
 
     private func restart(_ node: NodeProcess, build: Int) {
-        story.append("\(now) \(node.address) is killed and starts with build \(build)")
+        log.tell("\(node.address) is killed and starts with build \(build)")
         node.crash()
         guard let index = nodes.firstIndex(where: { $0 === node }) else { return }
         nodes[index] = makeNode(index, build: build)
@@ -315,7 +314,7 @@ final class NodeSimulation {
     /// All faults are over, and everything comes to its end in a bounded time.
     private func finish() {
         isHealing = true
-        story.append("\(now) all is well again")
+        log.tell("all is well again")
         for node in nodes where node.isStopped { goOn(node) }
         for node in nodes {
             node.way.heal()

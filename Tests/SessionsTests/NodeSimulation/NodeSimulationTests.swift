@@ -3,8 +3,8 @@ import Testing
 
 /// Whole runs of three nodes with one journal: cut off, stopped, killed, with clocks of their own. A failure names the seed:
 /// `MVI_SIMULATION_SEED=<seed>` runs that one alone and tells its story, `MVI_SIMULATION_SEEDS=<count>` more of them than
-/// usual. The order of sets and the ids of nodes are of each process: where a seed goes well alone, some more tries with
-/// `SWIFT_DETERMINISTIC_HASHING=1` find it.
+/// usual, `MVI_SIMULATION_STORIES=<folder>` writes the story of each that fails into a folder. The order of sets and the ids
+/// of nodes are of each process: where a seed goes well alone, some more tries with `SWIFT_DETERMINISTIC_HASHING=1` find it.
 @Suite("Simulated nodes", .timeLimit(.minutes(600)))
 struct NodeSimulationTests {
     @Test("three nodes lose nothing, double nothing and contradict nobody, whatever becomes of one of them")
@@ -28,6 +28,7 @@ struct NodeSimulationTests {
                 steps += findings.steps
                 takeovers += findings.takeovers
                 if !findings.faults.isEmpty {
+                    if let folder = Seeds.stories { Seeds.write(simulation.story, to: "\(folder)/\(seed).txt") }
                     let story = seeds.count == 1 ? simulation.story.joined(separator: "\n") + "\n" : ""
                     faulty.append("\(story)the seed \(seed): " + findings.faults.prefix(3).joined(separator: "; "))
                 }

@@ -14,6 +14,15 @@ enum Seeds {
         return (0..<(number("MVI_SIMULATION_SEEDS") ?? usual)).map { first + $0 }
     }
 
+    /// The folder for the stories of seeds that fail; nil for none.
+    static var stories: String? { getenv("MVI_SIMULATION_STORIES").map { String(cString: $0) } }
+
+    static func write(_ story: [String], to path: String) {
+        guard let file = fopen(path, "w") else { return }
+        fputs(story.joined(separator: "\n") + "\n", file)
+        fclose(file)
+    }
+
     private static func number(_ name: String) -> UInt64? {
         getenv(name).flatMap { UInt64(String(cString: $0)) }
     }
