@@ -7,6 +7,22 @@ import Sessions
 @testable import Sessions
 
 extension NodeClient {
+    struct Request {
+        let number: Int
+        let feature: FeatureID
+        let body: String
+        let name: IntentRequest.Name?
+        /// What it asks for of the state.
+        var ifMatch: (epoch: String, version: UInt64)?
+        /// Counts how often it was sent; an answer to an earlier try is not heard.
+        var tries = 0
+        /// When it was last sent; nil if it is not under way.
+        var sent: Duration?
+        /// What the session was known to be when it was last sent.
+        var floor: UInt64 = 0
+        var trust: Trust?
+    }
+
     /// Whether all that a node asked of the journal was answered since then.
     struct Trust {
         let way: NodeWay
@@ -18,8 +34,8 @@ extension NodeClient {
     }
 
     enum Item: Sendable {
-        case answer(number: Int, tries: Int, Result<IntentOutcome?, StoreError>)
-        case state(FeatureID, floor: UInt64, Result<IntentOutcome?, StoreError>, Box<Bool>)
+        case answer(number: Int, tries: Int, NodeAnswer)
+        case state(FeatureID, floor: UInt64, NodeAnswer, Box<Bool>)
         case stream(TestStream?, opening: Int)
     }
 

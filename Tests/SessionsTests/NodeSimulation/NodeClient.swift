@@ -13,21 +13,6 @@ final class NodeClient {
     /// How its intents are named.
     enum Naming { case keys, numbers, nothing }
 
-    struct Request {
-        let number: Int
-        let feature: FeatureID
-        let body: String
-        let name: IntentRequest.Name?
-        var version: UInt64?
-        /// Counts how often it was sent; an answer to an earlier try is not heard.
-        var tries = 0
-        /// When it was last sent; nil if it is not under way.
-        var sent: Duration?
-        /// What the session was known to be when it was last sent.
-        var floor: UInt64 = 0
-        var trust: Trust?
-    }
-
     let token: SessionToken
     let session: SessionOfClients
     let naming: Naming
@@ -94,7 +79,7 @@ final class NodeClient {
             sequence += 1
             name = .sequence(sequence, epoch: epoch)
         }
-        var version: UInt64?
+        var ifMatch: (epoch: String, version: UInt64)?
         var body = ""
         switch random.next() % 10 {
         case 0..<3: body = #"{"type":"enter","value":\#(number)}"#
@@ -102,14 +87,14 @@ final class NodeClient {
         case 5..<7: body = #"{"type":"work","value":\#(number)}"#
         case 7: body = #"{"type":"remind","value":\#(number)}"#
         default:
-            if let (known, seen) = session.known[feature] {
-                version = known
+            if let (epoch, version, seen) = session.known[feature] {
+                ifMatch = (epoch, version)
                 body = #"{"type":"match","number":\#(number),"seen":\#(seen)}"#
             } else {
                 body = #"{"type":"say","value":\#(number)}"#
             }
         }
-        open.append(Request(number: number, feature: feature, body: body, name: name, version: version))
+        open.append(Request(number: number, feature: feature, body: body, name: name, ifMatch: ifMatch))
     }
 
     /// Sends what waits to a node. A request without a name is sent once.
@@ -121,13 +106,13 @@ final class NodeClient {
         open[index].tries += 1
         open[index].floor = session.floors[open[index].feature] ?? 0
         open[index].trust = Trust(node.way)
+        log.tell("client \(epoch) sends \(open[index].number) to life \(node.life)")
         let request = open[index]
-        var ifMatch: (@Sendable (UInt64) -> Bool)?
-        if let version = request.version { ifMatch = { $0 == version } }
         node.take(
             NodeCall(
                 token: token, feature: request.feature,
-                purpose: .intent(IntentRequest(body: Array(request.body.utf8), name: request.name, ifMatch: ifMatch))
+                purpose: .intent(IntentRequest(body: Array(request.body.utf8), name: request.name)),
+                ifMatch: request.ifMatch
             ) { [inbox, number = request.number, tries = request.tries] result in
                 inbox.put(.answer(number: number, tries: tries, result))
             })
@@ -157,11 +142,12 @@ final class NodeClient {
         }
     }
 
-    private func answered(_ number: Int, _ tries: Int, _ result: Result<IntentOutcome?, StoreError>) {
+    private func answered(_ number: Int, _ tries: Int, _ answer: NodeAnswer) {
         guard let index = open.firstIndex(where: { $0.number == number }) else { return }
         let request = open[index]
+        log.tell("client \(epoch) heard of \(number), \(tries). try of \(request.tries): \(answer)")
         guard request.tries == tries else { return }
-        switch result {
+        switch answer.result {
         case .success(let outcome?):
             open.remove(at: index)
             acknowledged[number] = request.feature
@@ -169,12 +155,16 @@ final class NodeClient {
             if isLasting, !hasGoneBack, log.history(token.hash).ran[number] != 1 {
                 fault("intent \(number) was acknowledged and not kept")
             }
-            guard let state = outcome.state else { return fault("an answer without a state") }
+            guard let state = outcome.state else {
+                // What was appended before the session was ended stands; its state is shown to no client any more.
+                if !outcome.isWithheld || !session.isEnding { fault("an answer without a state") }
+                return
+            }
             let isTrusted = !outcome.isReplayed || request.trust?.holds == true
             if !hasGoneBack, isTrusted, state.version < request.floor, request.name != nil || !outcome.isReplayed {
                 fault("\(request.feature): an answer of version \(state.version) came after version \(request.floor)")
             }
-            if let view = see(state, of: request.feature), isLasting, isTrusted, !hasGoneBack,
+            if let view = see(state, of: request.feature, answer.epoch), isLasting, isTrusted, !hasGoneBack,
                 !view.log.entries.contains(number)
             {
                 fault("the state of version \(state.version) after intent \(number) has it not: \(view.log.entries)")
@@ -183,7 +173,7 @@ final class NodeClient {
         case .failure(let error) where error.code == .preconditionFailed:
             open.remove(at: index)
             refused.insert(number)
-            if request.version == nil { fault("a precondition failed that was not asked for") }
+            if request.ifMatch == nil { fault("a precondition failed that was not asked for") }
             if naming == .numbers { sequence -= 1 }
         case .failure(let error):
             lastRefusal = "\(number): \(error.code) \(error)"
@@ -204,19 +194,15 @@ final class NodeClient {
         }
     }
 
-    private func see(_ state: StateSnapshot, of feature: FeatureID) -> CommitLog.View? {
+    private func see(_ state: StateSnapshot, of feature: FeatureID, _ epoch: String) -> CommitLog.View? {
         guard let view = try? WireJSON.decode(CommitLog.View.self, from: state.view) else {
             fault("a view of \(feature) cannot be read")
             return nil
         }
-        // An answer does not say its epoch.
-        if !hasGoneBack {
-            log.see(
-                view, of: feature, version: state.version, epoch: log.history(token.hash).epoch, in: token.hash)
-        }
+        log.see(view, of: feature, version: state.version, epoch: epoch, in: token.hash)
         session.floors[feature] = max(session.floors[feature] ?? 0, state.version)
         if state.version >= session.known[feature]?.version ?? 0 {
-            session.known[feature] = (state.version, view.log.entries.count)
+            session.known[feature] = (epoch, state.version, view.log.entries.count)
         }
         return view
     }
@@ -231,21 +217,21 @@ final class NodeClient {
         let trust = Trust(node.way)
         node.take(
             NodeCall(token: token, feature: feature, purpose: .state) {
-                [inbox, way = trust.way, troubles = trust.troubles] result in
+                [inbox, way = trust.way, troubles = trust.troubles] answer in
                 let isTrusted = Box<Bool>()
                 isTrusted.set(way.troubles == troubles && !way.isCut)
-                inbox.put(.state(feature, floor: floor, result, isTrusted))
+                inbox.put(.state(feature, floor: floor, answer, isTrusted))
             })
     }
 
     private func stateCame(
-        of feature: FeatureID, floor: UInt64, _ result: Result<IntentOutcome?, StoreError>, isTrusted: Bool
+        of feature: FeatureID, floor: UInt64, _ answer: NodeAnswer, isTrusted: Bool
     ) {
-        guard case .success(let outcome?) = result, let state = outcome.state else { return }
+        guard case .success(let outcome?) = answer.result, let state = outcome.state else { return }
         if isTrusted, !hasGoneBack, state.version < floor, !session.disposable.contains(feature) {
             fault("\(feature): a state of version \(state.version) was read after version \(floor) was known")
         }
-        _ = see(state, of: feature)
+        _ = see(state, of: feature, answer.epoch)
     }
 
     func remove(_ feature: FeatureID, on node: NodeProcess) {
@@ -314,6 +300,8 @@ final class NodeClient {
             (lastID, shownEpoch) = (read.sequence, read.epoch)
             cursor = id
         }
+        let data = String(decoding: event.data, as: UTF8.self)
+        log.tell("client \(epoch) is shown \(event.id ?? "-") \(event.name) \(data)")
         switch event.name {
         case "state":
             struct Shown: Decodable {
@@ -359,19 +347,18 @@ final class NodeClient {
             lastLabel = id
             labels[id] = label.label.value
         case "goaway":
-            if session.isEnding, String(decoding: event.data, as: UTF8.self).contains("ended") { hasEnded = true }
+            if session.isEnding, data.contains("ended") { hasEnded = true }
             hangUp()
         case "reset":
-            let text = String(decoding: event.data, as: UTF8.self)
             // A node that does not reach the journal knows no cursor of later turns.
             if hasGoneBack {
                 (shown, lastLabel, labels, lastID) = ([:], nil, [:], 0)
                 // The next id says what the log is called now.
                 shownEpoch = "after \(shownEpoch)"
-            } else if openTrust?.holds == true || !text.contains("unknown-cursor") {
-                fault("a reset: \(text)")
+            } else if openTrust?.holds == true || !data.contains("unknown-cursor") {
+                fault("a reset: \(data)")
             }
-            if text.contains(#""labelsLost":true"#) { isExcused = true }
+            if data.contains(#""labelsLost":true"#) { isExcused = true }
         default: break
         }
     }

@@ -17,9 +17,19 @@ struct NodeCall: Sendable {
     let token: SessionToken
     let feature: FeatureID
     let purpose: Purpose
-    let answer: @Sendable (Result<IntentOutcome?, StoreError>) -> Void
+    /// The version that an intent asks for, of the log of that name: an entity tag.
+    var ifMatch: (epoch: String, version: UInt64)?
+    let answer: @Sendable (NodeAnswer) -> Void
     /// From how many nodes it came.
     var hops = 0
+}
+
+/// What a request led to, and what the log is called by the node that answers.
+struct NodeAnswer: Sendable {
+    let result: Result<IntentOutcome?, StoreError>
+    var epoch = ""
+
+    static func failed(_ error: StoreError) -> NodeAnswer { NodeAnswer(result: .failure(error)) }
 }
 
 /// What nodes send to each other, until it arrives.
@@ -116,23 +126,24 @@ final class NodeProcess {
         table.find(call.token) { [network] found in
             switch found {
             case .live(let session, _): Self.run(call, session, network, tries: 0)
-            case .failed(let error): call.answer(.failure(error))
-            case .ended: call.answer(.failure(.sessionEnded))
-            case .unknown: call.answer(.failure(StoreError(.gone, "The session is unknown.")))
-            case .damaged(_, let error): call.answer(.failure(error))
+            case .failed(let error), .damaged(_, let error): call.answer(.failed(error))
+            case .ended: call.answer(.failed(.sessionEnded))
+            case .unknown: call.answer(.failed(StoreError(.gone, "The session is unknown.")))
             }
         }
     }
 
     private static func run(_ call: NodeCall, _ session: Session, _ network: NodeNetwork, tries: Int) {
         perform(call, session) { result in
-            guard case .failure(let error) = result, error.code == .elsewhere else { return call.answer(result) }
+            guard case .failure(let error) = result, error.code == .elsewhere else {
+                return call.answer(NodeAnswer(result: result, epoch: session.epoch))
+            }
             if call.hops < 2, let owner = session.owningNode {
                 var next = call
                 next.hops += 1
                 return network.send(next, to: owner.address)
             }
-            guard tries < 2 else { return call.answer(.failure(StoreError(.unavailable, "No node runs it now."))) }
+            guard tries < 2 else { return call.answer(.failed(StoreError(.unavailable, "No node runs it now."))) }
             session.catchUp { run(call, session, network, tries: tries + 1) }
         }
     }
@@ -141,7 +152,11 @@ final class NodeProcess {
         _ call: NodeCall, _ session: Session, _ done: @escaping @Sendable (Result<IntentOutcome?, StoreError>) -> Void
     ) {
         switch call.purpose {
-        case .intent(let request): session.send(request, to: call.feature) { done($0.map { $0 }) }
+        case .intent(var request):
+            if let (epoch, version) = call.ifMatch {
+                request.ifMatch = { $0 == version && session.epoch == epoch }
+            }
+            session.send(request, to: call.feature) { done($0.map { $0 }) }
         case .state:
             session.state(of: call.feature) { result in
                 done(

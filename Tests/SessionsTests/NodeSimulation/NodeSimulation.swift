@@ -153,7 +153,7 @@ final class NodeSimulation {
         if let node = nodes.first(where: { $0.address == address }) {
             node.take(call)
         } else {
-            call.answer(.failure(StoreError(.unavailable, "The node is gone.")))
+            call.answer(.failed(StoreError(.unavailable, "The node is gone.")))
         }
         return true
     }

@@ -11,7 +11,7 @@ final class SessionOfClients {
     var numbers = 0
     /// The newest version of each feature that one of them saw, with how many entries it has.
     var floors: [FeatureID: UInt64] = [:]
-    var known: [FeatureID: (version: UInt64, seen: Int)] = [:]
+    var known: [FeatureID: (epoch: String, version: UInt64, seen: Int)] = [:]
     /// Whether the session was ended, or may have been.
     var isEnding = false
 
