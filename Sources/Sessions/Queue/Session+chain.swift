@@ -176,7 +176,7 @@ extension Session: Siblings {
 extension TurnCall {
     /// The outcome of a turn that cannot be kept for a reason which its code could have avoided.
     func failed(_ error: StoreError) -> TurnOutcome {
-        let failure = stage.map { Failure(stage: $0, intentID: intentID, error: error) }
+        let failure = stage.ofFailure.map { Failure(stage: $0, intentID: intentID, error: error) }
         return .failed(TurnFailure(error: error, thrown: error, failure: failure))
     }
 
@@ -189,7 +189,7 @@ extension TurnCall {
             .failed(
                 TurnFailure(
                     error: reason.error, thrown: reason.thrown,
-                    failure: stage.map { Failure(stage: $0, intentID: intentID, error: reason.thrown) }))
+                    failure: stage.ofFailure.map { Failure(stage: $0, intentID: intentID, error: reason.thrown) }))
         case .unavailable(let error), .elsewhere(let error): .unavailable(error)
         case .needsStore, .dropped, .replayed: .unavailable(.storeDisposed)
         }

@@ -14,6 +14,22 @@ struct TurnCall {
         case reminder(StoredReminder)
     }
 
+    /// The stage that a failure is reported with. Trivial, unlike that of a `Failure`: a call is copied for each turn.
+    enum Stage {
+        case execute, bootstrap, signIn
+        /// The job's owner reports it.
+        case unreported
+
+        var ofFailure: Failure.Stage? {
+            switch self {
+            case .execute: .execute
+            case .bootstrap: .bootstrap
+            case .signIn: .signIn
+            case .unreported: nil
+            }
+        }
+    }
+
     let job: any QueueJob
     let store: SessionStore
     let intentID: IntentID
@@ -21,8 +37,7 @@ struct TurnCall {
     var progress = TurnProgress(inputs: nil, judged: nil)
     var run: RunTurn
     var kind = Kind.ordinary
-    /// The stage that a failure is reported with; nil where the job's owner reports it.
-    var stage: Failure.Stage? = .execute
+    var stage = Stage.execute
     /// The name of what it is the turn of, as its receipt will have it.
     var receipt: ReceiptName?
     /// Whether it is the turn of a failure of the turn before.
@@ -124,7 +139,7 @@ extension Session {
                 TurnCall(
                     job: job, store: store, intentID: job.intentID, principal: job.principal,
                     progress: TurnProgress(inputs: job.inputs, judged: nil), run: isRefused ? refused : job.runTurn,
-                    stage: nil, trace: job.trace),
+                    stage: .unreported, trace: job.trace),
                 after: effects)
         }
     }
@@ -133,7 +148,7 @@ extension Session {
     /// another store.
     ///
     /// - Parameter effects: what the batch's turns of the store ask for, where that is known and nothing is to be done before.
-    func run(_ call: TurnCall, after effects: [Effect]? = nil) -> (any QueueJob)? {
+    func run(_ call: consuming TurnCall, after effects: [Effect]? = nil) -> (any QueueJob)? {
         if let effects { return runReady(call, after: effects) }
         switch prepare(call.store) {
         case .ready(let effects): return runReady(call, after: effects)
@@ -186,8 +201,7 @@ extension Session {
 
     /// Runs one turn with the intents that it sends to other stores, and that of its failure if it fails. Returns nil; or
     /// the job to put back, and nothing is kept of it, if it has to wait for another store.
-    private func runReady(_ first: TurnCall, after effects: [Effect]) -> (any QueueJob)? {
-        var call = first
+    private func runReady(_ call: consuming TurnCall, after effects: [Effect]) -> (any QueueJob)? {
         var turn = call.run(call.context(after: effects))
         var chain: [ChainLink] = []
         if case .needsStore = turn.outcome {
@@ -212,7 +226,7 @@ extension Session {
         _ = runReady(
             TurnCall(
                 job: job, store: store, intentID: failure.intentID, principal: principal, run: job.runTurn,
-                stage: nil, follows: true),
+                stage: .unreported, follows: true),
             after: effects)
     }
 
