@@ -251,7 +251,8 @@ extension SessionTable {
         let gone = removed + old
         let added = session.apply(kept, subject: subject, removed: gone)
         unregister(gone)
-        for credential in gone { bury(credential.hash) }
+        // Not the token that the session began with: by it the session is found, for the credentials that replaced it.
+        for credential in gone where credential.hash != session.tokenHash { bury(credential.hash) }
         for credential in added { register(credential) }
     }
 

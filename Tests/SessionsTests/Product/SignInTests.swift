@@ -150,4 +150,27 @@ struct SignInTests {
         kept.alarms(after: nil, limit: 10) { alarms.set($0) }
         #expect(try #require(alarms.value).get().isEmpty)
     }
+
+    @Test("a session is found by its credential after the token that it began with is forgotten")
+    func rootForgotten() async throws {
+        let table = try table()
+        let (session, token) = try table.made(.bearer)
+        #expect(try session.told(#"{"type":"hello"}"#, to: greeter) == "ran")
+        guard case .signedIn(_, let credential, let newToken) = try await signIn(table, session, token).get() else {
+            Issue.record("nobody was signed in")
+            return
+        }
+        // The sign-in cannot be repeated any more: a renewal forgets the old token.
+        time.advance(by: .seconds(120))
+        let newer = Principal(issuer: "i", subject: "anna", claims: ["tier": .string("gold")])
+        _ = try await table.identify(session, newToken, credential, as: newer, proof: ProofHash.of("b")).get()
+        time.advance(by: .seconds(700))
+        for _ in 0..<2 { table.sweep(part: 1) }
+        #expect(table.count == 0)
+        guard case .live(_, let found?) = try table.found(newToken) else {
+            Issue.record("the session was not found: \(try table.found(newToken))")
+            return
+        }
+        #expect(found.principal?.claim("tier") == "gold")
+    }
 }
