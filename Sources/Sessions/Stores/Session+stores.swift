@@ -153,15 +153,16 @@ extension Session {
 
     /// Begins to load those of the stores that are kept and not in memory, all at once.
     func startLoads(_ features: [FeatureID]) {
-        let (missing, key) = core.withLock { core in
-            (core.isLive && core.key != nil ? core.stores.beginLoads(features) : [], core.key)
+        let (missing, key, epoch) = core.withLock { core in
+            (core.isLive && core.key != nil ? core.stores.beginLoads(features) : [], core.key, core.epoch)
         }
         // One that the journal does not have has no stores that are kept.
         guard let key, !missing.isEmpty else { return }
-        shared.journal.loadStores(missing, of: key, named: tokenHash) { [self] in loaded(missing, $0) }
+        shared.journal.loadStores(missing, of: key, named: tokenHash) { [self] in loaded(missing, $0, since: epoch) }
     }
 
-    private func loaded(_ features: [FeatureID], _ result: Result<[StoredStore], StoreError>) {
+    /// - Parameter epoch: the log's name when the load began. What was read under another one may be of a branch that is lost.
+    private func loaded(_ features: [FeatureID], _ result: Result<[StoredStore], StoreError>, since epoch: String) {
         var failures: [FeatureID: StoreError] = [:]
         var stores: [(stored: StoredStore, store: SessionStore)] = []
         switch result {
@@ -180,8 +181,14 @@ extension Session {
         let (applied, waiters, isBehind) = core.withLock { core in
             var applied = SessionCore.Applied()
             var isBehind = false
+            let isLost = core.epoch != epoch
+            if isLost { for feature in features { failures[feature] = .wentBack } }
             for (stored, store) in stores {
                 let feature = stored.summary.feature
+                guard !isLost else {
+                    applied.changes.append(.left(store))
+                    continue
+                }
                 // The journal went back: the log is another one than is known here.
                 if core.stores[feature].map({ $0.summary.number > stored.summary.number }) == true {
                     failures[feature] = .wentBack
@@ -189,7 +196,7 @@ extension Session {
                 }
                 core.install(stored, store, &applied)
             }
-            if case .success(let found) = result {
+            if case .success(let found) = result, !isLost {
                 // Another writer removed it: the next touch makes a new one.
                 for feature in features where !found.contains(where: { $0.summary.feature == feature }) {
                     if core.stores[feature]?.store == nil { core.remove(feature, &applied) }
