@@ -174,6 +174,13 @@ package final class TurnResult: Sendable {
             sequel: TurnSequel(sends: sequel?.sends ?? [], inputs: inputs))
     }
 
+    /// The same with an intent that interceptors judged in an earlier run.
+    package func with(judged: JudgedTurn?) -> TurnResult {
+        guard self.judged == nil, judged != nil else { return self }
+        return TurnResult(
+            outcome, output: output, effects: effects, observe: observe, judged: judged, sequel: sequel)
+    }
+
     /// What it got of time and chance; nil if nothing.
     package var inputs: TurnInputs? { sequel?.inputs }
 

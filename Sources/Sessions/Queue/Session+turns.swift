@@ -206,7 +206,8 @@ extension Session {
         var chain: [ChainLink] = []
         if case .needsStore = turn.outcome {
             guard let complete = runAgain(&call, after: effects, turn) else { return call.waiting }
-            turn = complete
+            // It may lose against another writer, and runs again as it was judged.
+            turn = complete.with(judged: call.progress.judged)
         }
         if turn.sequel?.sends.isEmpty == false {
             call.note(turn)

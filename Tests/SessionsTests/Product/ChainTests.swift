@@ -177,6 +177,20 @@ struct ChainTests {
         #expect(judged.all == ["order"])
     }
 
+    @Test("45: interceptors judge an intent once that waits for another store and then loses against another writer")
+    func judgedOnceBesideConflict() throws {
+        let judged = Collected<String>()
+        let fixture = try ProductFixture(till: Till(judged: { judged.append("\($0)") }))
+        try fixture.send(#"{"type":"stamp"}"#, to: fixture.till)
+        fixture.journal.hold()
+        // It makes the basket, which it reads, and sells what it does not have.
+        let answer = fixture.post(#"{"type":"order"}"#, to: fixture.till)
+        fixture.journal.releaseOne(.conflict)
+        fixture.journal.release()
+        #expect(answer.value?.refusalCode == "empty-basket")
+        #expect(judged.all == ["stamp", "order"])
+    }
+
     @Test("40, 58: a request waits for the work of a store that launched work sent to")
     func settles() async throws {
         let (packing, executor) = (Gate(), SteppedExecutor())
