@@ -5,8 +5,8 @@ import Tracing
 
 /// A turn that is to be run on a store in memory.
 struct TurnCall {
-    /// What the turn is of, as far as that decides what becomes of it.
-    enum Kind {
+    /// What the turn is of, as far as that decides what becomes of it. Mostly it has no payload: that lies beside the call.
+    indirect enum Kind {
         /// A request, a delivery, launched work, a sign-in, or another store's turn.
         case ordinary
         /// The start of its store.
