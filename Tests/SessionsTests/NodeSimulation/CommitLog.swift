@@ -35,6 +35,8 @@ final class CommitLog: Sendable {
     private struct State {
         var histories: [TokenHash: History] = [:]
         var tokens: [SessionKey: TokenHash] = [:]
+        /// Sessions that are not held against anything.
+        var ignored: Set<SessionKey> = []
         /// Which node's life has an id.
         var lives: [NodeID: Int] = [:]
         /// The nodes that the journal has.
@@ -89,6 +91,8 @@ final class CommitLog: Sendable {
         }
     }
 
+    func ignore(_ key: SessionKey) { state.withLock { _ = $0.ignored.insert(key) } }
+
     /// The session is again as it was when it had that history. What was shown in other epochs stays true.
     func goBack(_ token: TokenHash, to history: History, epoch: String) {
         state.withLock { state in
@@ -112,6 +116,7 @@ final class CommitLog: Sendable {
         tell("life \(life) committed \(batch.summary)")
         state.withLock { state in
             guard let token = state.tokens[batch.session] else {
+                if state.ignored.contains(batch.session) { return }
                 return state.faults.append("a session that was not made")
             }
             var history = state.histories[token] ?? History()

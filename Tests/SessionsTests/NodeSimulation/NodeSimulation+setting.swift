@@ -25,8 +25,13 @@ extension NodeSimulation {
         let runs = WorkRuns()
         let gauge = try FeatureDefinition(Gauge(runs: runs))
         return [
-            try FeatureRegistry([FeatureDefinition(keyed: { _, _ in Errand(runs: runs) }), gauge]),
-            try FeatureRegistry([FeatureDefinition(keyed: { _, _ in NewerErrand(runs: runs) }), gauge]),
+            try FeatureRegistry([
+                FeatureDefinition(keyed: { _, _ in Errand(runs: runs) }), gauge, FeatureDefinition(Crate(content: 1)),
+            ]),
+            try FeatureRegistry([
+                FeatureDefinition(keyed: { _, _ in NewerErrand(runs: runs) }), gauge,
+                FeatureDefinition(Crate(content: "a")),
+            ]),
         ]
     }
 }

@@ -9,15 +9,15 @@ import TestSupport
 /// number that the seed gives, so that a seed that fails fails again.
 final class NodeSimulation {
     private let builds: [FeatureRegistry]
-    private let setting: Setting
+    let setting: Setting
     private var random: SplitMix
-    private let kept = MemoryJournal()
+    let kept = MemoryJournal()
     private let cluster = NodeJournal.Cluster()
     private let network = NodeNetwork()
-    private let log: CommitLog
+    let log: CommitLog
     /// True time, since the beginning.
     private var now: Duration = .zero
-    private var nodes: [NodeProcess] = []
+    var nodes: [NodeProcess] = []
     private var lastLife = 0
     private var clients: [NodeClient] = []
     private var sessions: [SessionOfClients] = []
@@ -111,7 +111,7 @@ final class NodeSimulation {
 
     private var faults: [String] { log.faults + clients.flatMap(\.faults) }
 
-    private func any<Element>(_ elements: [Element]) -> Element {
+    func any<Element>(_ elements: [Element]) -> Element {
         elements[Int(random.next() % UInt64(elements.count))]
     }
 
@@ -177,7 +177,7 @@ final class NodeSimulation {
     }
 
     /// Some seconds in which the nodes do all that they have to do.
-    private func wait(seconds: Int, sending: Bool = false) {
+    func wait(seconds: Int, sending: Bool = false) {
         for _ in 0..<seconds {
             for _ in 0..<4 {
                 pass(.milliseconds(250))
@@ -320,6 +320,7 @@ final class NodeSimulation {
             node.way.heal()
             node.way.lock(nil)
         }
+        checkCrates()
         for node in nodes where node.build < nodes.map(\.build).max() ?? 0 { restart(node, build: builds.count - 1) }
         for node in nodes { node.way.heal() }
         for _ in 0..<150 {

@@ -14,45 +14,98 @@ final class SimulatedJournal: Journal {
         static let none = Trouble()
     }
 
+    /// What is told of each change at the moment at which it is kept.
+    struct Witness: Sendable {
+        var committed: @Sendable (JournalBatch) -> Void
+        var changed: @Sendable (CredentialChange) -> Void
+        var removed: @Sendable (SessionKey) -> Void
+    }
+
+    /// What was asked for.
+    private struct Question {
+        /// Does it, and returns what tells its result.
+        let work: @Sendable (_ isHeard: Bool) -> @Sendable () -> Void
+        /// Tells that the journal is closed.
+        let refuse: @Sendable () -> Void
+        let isRead: Bool
+    }
+
     private struct State {
         var random: SplitMix
         var trouble: Trouble
         /// What was asked for and is not done.
-        var asked: [@Sendable (_ isLost: Bool) -> @Sendable () -> Void] = []
-        /// What is done, and nobody has heard of.
+        var asked: [Question] = []
+        /// What is done, and its asker has not heard of.
         var done: [@Sendable () -> Void] = []
         var isCrashed = false
+        /// Whether what a process asks for after its crash is answered: it is to end all that it began.
+        var isClosed = false
+        /// Whether changes wait, while reads go on.
+        var isHolding = false
+        /// Whether what is newer than a head is damaged.
+        var isDamaged = false
+        var calls = 0
+        var troubles = 0
     }
 
     private enum Fate { case well, fails, lostButDone, lostAndNotDone, conflicts }
 
     private let kept: MemoryJournal
+    private let witness: Witness?
     private let state: Lock<State>
 
-    init(_ kept: MemoryJournal, seed: UInt64, trouble: Trouble) {
-        self.kept = kept
+    init(_ kept: MemoryJournal, seed: UInt64, trouble: Trouble, witness: Witness? = nil) {
+        (self.kept, self.witness) = (kept, witness)
         state = Lock(State(random: SplitMix(seed: seed), trouble: trouble))
     }
 
     /// The process is gone: what it asked for may yet be done up to some point, and it hears of nothing.
-    func crash() {
+    ///
+    /// - Parameter isClosedLater: whether `close` follows.
+    func crash(isClosedLater: Bool = false) {
         let (asked, count) = state.withLock { state in
             state.isCrashed = true
             let asked = state.asked
             state.asked = []
-            state.done = []
+            if !isClosedLater { state.done = [] }
             return (asked, asked.isEmpty ? 0 : Int(state.random.next() % UInt64(asked.count + 1)))
         }
-        for operation in asked.prefix(count) { _ = operation(false) }
+        for question in asked.prefix(count) { _ = question.work(false) }
+        if isClosedLater { state.withLock { $0.done += asked.map(\.refuse) } }
     }
 
-    func heal() { state.withLock { $0.trouble = .none } }
+    /// What the crashed process asked for, and will ask for, is answered, so that all that it began ends.
+    func close() {
+        let answers = state.withLock { state in
+            state.isClosed = true
+            defer { state.done = [] }
+            return state.done
+        }
+        for answer in answers { answer() }
+    }
+
+    func heal() { set(.none) }
+
+    func set(_ trouble: Trouble) { state.withLock { $0.trouble = trouble } }
+
+    /// Changes wait from now on, or no more. What is asked for later is not done before them.
+    func hold(_ isHolding: Bool) { state.withLock { $0.isHolding = isHolding } }
+
+    /// What is newer than a head is damaged from now on, or no more.
+    func damage(_ isDamaged: Bool) { state.withLock { $0.isDamaged = isDamaged } }
+
+    /// How often something was asked for, and how often that went wrong.
+    var calls: Int { state.withLock { $0.calls } }
+    var troubles: Int { state.withLock { $0.troubles } }
 
     /// Does the next thing that was asked for; false if there is none.
     func work() -> Bool {
-        let operation = state.withLock { $0.asked.isEmpty ? nil : $0.asked.removeFirst() }
-        guard let operation else { return false }
-        let tell = operation(true)
+        let question = state.withLock { state -> Question? in
+            let next = state.isHolding ? state.asked.firstIndex(where: \.isRead) : state.asked.indices.first
+            return next.map { state.asked.remove(at: $0) }
+        }
+        guard let question else { return false }
+        let tell = question.work(true)
         state.withLock { if !$0.isCrashed { $0.done.append(tell) } }
         return true
     }
@@ -67,13 +120,16 @@ final class SimulatedJournal: Journal {
     }
 
     private func ask<Value: Sendable>(
-        _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void,
+        isRead: Bool = false, _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void,
         _ operation: @escaping @Sendable (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
     ) {
-        state.withLock { state in
-            guard !state.isCrashed else { return }
+        let refuse: @Sendable () -> Void = { done(.failure(.journalClosed)) }
+        let isClosed = state.withLock { state in
+            guard !state.isCrashed else { return state.isClosed }
+            state.calls += 1
             let fails = state.random.next() % 1_000 < state.trouble.failure
-            state.asked.append { isHeard in
+            if fails { state.troubles += 1 }
+            let work: @Sendable (Bool) -> @Sendable () -> Void = { isHeard in
                 if fails, isHeard {
                     return { done(.failure(StoreError(.unavailable, "The simulation wants it."))) }
                 }
@@ -81,24 +137,30 @@ final class SimulatedJournal: Journal {
                 operation { result.set($0) }
                 return { if let value = result.value { done(value) } }
             }
+            state.asked.append(Question(work: work, refuse: refuse, isRead: isRead))
+            return false
         }
+        if isClosed { refuse() }
     }
 
     func append(_ append: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        state.withLock { state in
-            guard !state.isCrashed else { return }
-            let fate = Self.fate(state.random.next() % 1_000, state.random.next() & 1 == 0, state.trouble)
-            let kept = kept
-            state.asked.append { isHeard in
-                let failure = StoreError(.unavailable, "The simulation wants it.")
-                var result = AppendResult.unknown(failure)
+        let isClosed = state.withLock { state in
+            guard !state.isCrashed else { return state.isClosed }
+            state.calls += 1
+            let coin = state.random.next()
+            let fate = Self.fate(state.random.next() % 1_000, coin & 1 == 0, state.trouble)
+            if fate != .well { state.troubles += 1 }
+            let work: @Sendable (Bool) -> @Sendable () -> Void = { [self] isHeard in
+                let unavailable = StoreError(.unavailable, "The simulation wants it.")
+                var result = AppendResult.unknown(unavailable)
                 switch isHeard ? fate : .well {
-                case .well: result = kept.append(append, done: { _ in }) ?? result
-                case .fails: result = .failed(failure)
+                case .well: result = keep(append) ?? result
+                case .fails:
+                    result = .failed(coin & 2 == 0 ? StoreError(.full, "The simulation wants it.") : unavailable)
                 case .conflicts: result = .conflict
                 case .lostButDone:
                     // What was certainly refused is heard of.
-                    let outcome = kept.append(append, done: { _ in })
+                    let outcome = keep(append)
                     if case .committed? = outcome { break }
                     result = outcome ?? result
                 case .lostAndNotDone: break
@@ -106,8 +168,17 @@ final class SimulatedJournal: Journal {
                 let told = result
                 return { done(told) }
             }
+            let refuse: @Sendable () -> Void = { done(.failed(.journalClosed)) }
+            state.asked.append(Question(work: work, refuse: refuse, isRead: false))
+            return false
         }
-        return nil
+        return isClosed ? .failed(.journalClosed) : nil
+    }
+
+    private func keep(_ batch: JournalBatch) -> AppendResult? {
+        let result = kept.append(batch, done: { _ in })
+        if case .committed? = result { witness?.committed(batch) }
+        return result
     }
 
     private static func fate(_ number: UInt64, _ coin: Bool, _ trouble: Trouble) -> Fate {
@@ -120,7 +191,7 @@ final class SimulatedJournal: Journal {
     var trouble: StoreError? { nil }
 
     func secret(done: @escaping @Sendable (Result<JournalSecret, StoreError>) -> Void) {
-        ask(done) { [kept] in kept.secret(done: $0) }
+        ask(isRead: true, done) { [kept] in kept.secret(done: $0) }
     }
 
     func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
@@ -128,7 +199,12 @@ final class SimulatedJournal: Journal {
     }
 
     func change(_ change: CredentialChange, done: @escaping Done<Void>) {
-        ask(done) { [kept] in kept.change(change, done: $0) }
+        ask(done) { [kept, witness] done in
+            kept.change(change) { result in
+                if case .success = result { witness?.changed(change) }
+                done(result)
+            }
+        }
     }
 
     func bury(
@@ -141,7 +217,12 @@ final class SimulatedJournal: Journal {
         _ session: SessionKey, tombstoneUntil: Duration,
         done: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
-        ask(done) { [kept] in kept.remove(session, tombstoneUntil: tombstoneUntil, done: $0) }
+        ask(done) { [kept, witness] done in
+            kept.remove(session, tombstoneUntil: tombstoneUntil) { result in
+                witness?.removed(session)
+                done(result)
+            }
+        }
     }
 
     func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
@@ -161,40 +242,53 @@ final class SimulatedJournal: Journal {
     func load(
         _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
     ) {
-        ask(done) { [kept] in kept.load(token, now: now, done: $0) }
+        ask(isRead: true, done) { [kept] in kept.load(token, now: now, done: $0) }
     }
 
     func load(
         _ session: SessionKey, since head: SessionHead,
         done: @escaping @Sendable (Result<StoredSession?, StoreError>) -> Void
     ) {
-        ask(done) { [kept] in kept.load(session, since: head, done: $0) }
+        let isDamaged = state.withLock { $0.isDamaged }
+        ask(isRead: true, done) { [kept] done in
+            kept.load(session, since: head) { done(isDamaged ? $0.map { $0.map(\.damaged) } : $0) }
+        }
     }
 
     func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash,
         done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
-        ask(done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
+        ask(isRead: true, done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
     }
 
     func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
-        ask(done) { [kept] in kept.find(query, limit: limit, done: $0) }
+        ask(isRead: true, done) { [kept] in kept.find(query, limit: limit, done: $0) }
     }
 
     func list(
         of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
     ) {
-        ask(done) { [kept] in kept.list(of: subject, before: before, limit: limit, done: $0) }
+        ask(isRead: true, done) { [kept] in kept.list(of: subject, before: before, limit: limit, done: $0) }
     }
 
     func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
-        ask(done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
+        ask(isRead: true, done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
     }
 
     func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
-        ask(done) { [kept] in kept.export(id, done: $0) }
+        ask(isRead: true, done) { [kept] in kept.export(id, done: $0) }
     }
 
     func close() async {}
+}
+
+extension StoredSession {
+    /// The same with a label that no server wrote.
+    fileprivate var damaged: StoredSession {
+        var damaged = self
+        damaged.recentHeads = damaged.recentHeads.map { SessionHead(number: $0.number + 1, nonce: $0.nonce) }
+        damaged.recentHeads.append(head)
+        return damaged
+    }
 }

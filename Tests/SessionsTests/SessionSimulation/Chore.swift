@@ -1,0 +1,267 @@
+import MVI
+
+/// Everything that happened to a store: each turn adds to it.
+struct ChoreState: Codable, Equatable, Sendable {
+    /// Tells the store from all others of a run.
+    var life = 0
+    /// The numbers of the intents that ran, in order.
+    var entries: [Int] = []
+    /// The numbers of the intents that other stores' turns sent.
+    var passed: [Int] = []
+    /// Counted work: that which was launched, and that which arrived.
+    var opened: [Int] = []
+    var worked: [Int] = []
+    /// Work that arrived in another store than the one that launched it.
+    var strayed: [Int] = []
+    /// The reminders that fired.
+    var rung: [Int] = []
+    /// The names under which `onFailure` was told of reminders.
+    var givenUp: [String] = []
+    /// The sign-ins that the store was told of.
+    var signedIn: [Int] = []
+    var filler = ""
+    var ratio = 0.0
+}
+
+/// What becomes of a turn, or of what it leads to.
+enum ChoreFate: String, Codable, Sendable {
+    case well, says, whispers, works, stays
+    /// The handler throws, or refuses.
+    case fails, refuses
+    /// The turn's state is larger than a state may be, or is no JSON.
+    case fills, spoils
+    /// The turn sends an intent that sends an intent, without end.
+    case loops
+    /// The turn sets four reminders.
+    case reminds
+    /// A reminder sets itself again.
+    case again
+
+    /// Whether nothing is kept of such a turn.
+    var isUndone: Bool {
+        switch self {
+        case .fails, .refuses, .fills, .spoils, .loops: true
+        case .well, .says, .whispers, .works, .stays, .reminds, .again: false
+        }
+    }
+}
+
+enum ChoreIntent: Codable, Equatable, Sendable {
+    case act(number: Int, fate: ChoreFate)
+    /// Sends an intent to another store.
+    case pass(number: Int, fate: ChoreFate)
+    /// What `pass` sends.
+    case sent(number: Int, fate: ChoreFate)
+    /// Launches work of which a step sends an intent to another store, which launches work.
+    case relay(number: Int)
+    /// Reads another store.
+    case look(number: Int)
+    case remind(number: Int, id: String, after: Int, fate: ChoreFate, passes: Bool)
+    case hush(number: Int, id: String)
+    /// Has a check that takes so many seconds.
+    case ask(number: Int, seconds: Int)
+
+    var number: Int {
+        switch self {
+        case .act(let number, _), .pass(let number, _), .sent(let number, _), .relay(let number), .look(let number),
+            .remind(let number, _, _, _, _), .hush(let number, _), .ask(let number, _):
+            number
+        }
+    }
+}
+
+/// What a reminder does.
+struct ChoreDeed: Codable, Hashable, Sendable {
+    var number: Int
+    var id: String
+    var fate: ChoreFate
+    /// Whether another store is to do it.
+    var passes: Bool
+}
+
+/// A deed as a build keeps it.
+protocol ChoreAction: Codable, Sendable {
+    var deed: ChoreDeed { get }
+    init(deed: ChoreDeed)
+}
+
+enum ChoreMessage: Codable, Sendable {
+    case began(life: Int)
+    case entered(Int), passed(Int), opened(Int), rung(Int), signedIn(Int)
+    case worked(Int, life: Int)
+    case gaveUp(String)
+    case filled, spoiled
+}
+
+enum ChoreLabel: Codable, Equatable, Sendable {
+    case said(number: Int)
+    /// Lives shortly.
+    case whispered(number: Int)
+}
+
+/// A feature that can do all that a feature can do; each knows another one, to which it sends.
+protocol ChoreFeature: Feature
+where
+    State == ChoreState, Intent == ChoreIntent, Message == ChoreMessage, Label == ChoreLabel, ViewState == ChoreState,
+    Action: ChoreAction
+{
+    associatedtype Other: ChoreFeature
+    static var otherKey: String? { get }
+    var hooks: ChoreHooks { get }
+}
+
+/// What a turn throws.
+struct ChoreBroken: Error {}
+
+extension ChoreFeature {
+    static var examples: [ChoreIntent] {
+        [
+            .act(number: 1, fate: .well), .pass(number: 1, fate: .well), .sent(number: 1, fate: .well),
+            .relay(number: 1), .look(number: 1), .remind(number: 1, id: "a", after: 1, fate: .well, passes: false),
+            .hush(number: 1, id: "a"), .ask(number: 1, seconds: 1),
+        ]
+    }
+    static var labelExamples: [ChoreLabel] { [.said(number: 1), .whispered(number: 1)] }
+    var initialState: ChoreState { ChoreState() }
+
+    var middleware: Middleware<Self> {
+        .intercepting { [hooks] intent, _ in
+            hooks.judged(intent)
+            return intent
+        }
+    }
+
+    func bootstrap(_ reason: StartReason, _ turn: inout Turn<Self>) {
+        if reason == .new { turn.dispatch(.began(life: hooks.nextLife())) }
+        let (life, place) = (turn.state.life, turn.instance)
+        turn.whileWatched(id: "watch", grace: .seconds(2)) { [hooks] work in
+            try await hooks.run(nil, place, life) { try await work.sleep(for: .seconds(1_000_000)) }
+        }
+    }
+
+    func signedIn(_ principal: Principal, _ turn: inout Turn<Self>) {
+        turn.dispatch(.signedIn(principal.claim("serial")?.integer ?? 0))
+    }
+
+    func check(_ intent: ChoreIntent) -> Check? {
+        guard case .ask(_, let seconds) = intent else { return nil }
+        return { [hooks] _ in
+            try await hooks.sleep(seconds: seconds)
+            return .execute
+        }
+    }
+
+    func execute(_ intent: ChoreIntent, _ turn: inout Turn<Self>) throws {
+        switch intent {
+        case .act(let number, let fate):
+            turn.dispatch(.entered(number))
+            try meet(fate, number, &turn)
+        case .pass(let number, let fate):
+            turn.dispatch(.entered(number))
+            if fate == .reminds { try meet(fate, number, &turn) }
+            turn.send(.sent(number: number, fate: fate), to: Other.self, key: Self.otherKey)
+        case .sent(let number, let fate):
+            turn.dispatch(.passed(number))
+            try meet(fate, number, &turn)
+        case .relay(let number):
+            turn.dispatch(.entered(number))
+            turn.dispatch(.opened(number))
+            launch(number, &turn) { work in
+                try await work.turn { (turn: inout Turn<Self>) throws in
+                    turn.send(.sent(number: number, fate: .works), to: Other.self, key: Self.otherKey)
+                }
+            }
+        case .look(let number):
+            _ = try turn.view(of: Other.self, key: Self.otherKey)
+            turn.dispatch(.entered(number))
+        case .remind(let number, let id, let after, let fate, let passes):
+            turn.dispatch(.entered(number))
+            remind(ChoreDeed(number: number * 100, id: id, fate: fate, passes: passes), after: after, &turn)
+        case .hush(let number, let id):
+            turn.dispatch(.entered(number))
+            turn.cancelReminder(id)
+        case .ask(let number, _): turn.dispatch(.entered(number))
+        }
+    }
+
+    func perform(_ action: Action, _ turn: inout Turn<Self>) throws {
+        let deed = action.deed
+        hooks.tried(deed.number)
+        turn.dispatch(.rung(deed.number))
+        if deed.passes {
+            turn.send(.sent(number: deed.number, fate: deed.fate), to: Other.self, key: Self.otherKey)
+        } else if deed.fate == .again {
+            remind(ChoreDeed(number: deed.number + 1, id: deed.id, fate: .well, passes: false), after: 3, &turn)
+        } else {
+            try meet(deed.fate, deed.number, &turn)
+        }
+    }
+
+    private func remind(_ deed: ChoreDeed, after seconds: Int, _ turn: inout Turn<Self>) {
+        turn.remind(id: deed.id, after: .seconds(seconds), Action(deed: deed))
+    }
+
+    private func meet(_ fate: ChoreFate, _ number: Int, _ turn: inout Turn<Self>) throws {
+        switch fate {
+        case .well, .again: break
+        case .says: turn.publish(.said(number: number))
+        case .whispers: turn.publish(.whispered(number: number))
+        case .works, .stays:
+            turn.dispatch(.opened(number))
+            launch(number, &turn, seconds: fate == .stays ? 1_000_000 : 1 + number % 3) { _ in }
+        case .fails:
+            turn.publish(.said(number: number))
+            throw ChoreBroken()
+        case .refuses: throw Refusal(.conflict, "Not now.")
+        case .fills: turn.dispatch(.filled)
+        case .spoils: turn.dispatch(.spoiled)
+        case .loops: turn.send(.sent(number: number, fate: .loops), to: Other.self, key: Self.otherKey)
+        case .reminds:
+            let isSent = turn.state.passed.contains(number)
+            for place in 1...4 {
+                let deed = ChoreDeed(
+                    number: number * 100 + place + (isSent ? 10 : 0), id: "many\(place)", fate: .well, passes: false)
+                remind(deed, after: 20, &turn)
+            }
+        }
+    }
+
+    private func launch(
+        _ number: Int, _ turn: inout Turn<Self>, seconds: Int = 1,
+        _ step: @escaping @Sendable (Work<Self>) async throws -> Void
+    ) {
+        let (life, place) = (turn.state.life, turn.instance)
+        turn.launch { [hooks] work in
+            try await hooks.run(number, place, life) {
+                try await work.sleep(for: .seconds(seconds))
+                try await step(work)
+                await work.dispatch(.worked(number, life: life))
+            }
+        }
+    }
+
+    func reduce(_ state: inout ChoreState, _ message: ChoreMessage) {
+        switch message {
+        case .began(let life): state.life = life
+        case .entered(let number): state.entries.append(number)
+        case .passed(let number): state.passed.append(number)
+        case .opened(let number): state.opened.append(number)
+        case .rung(let number): state.rung.append(number)
+        case .signedIn(let serial): state.signedIn.append(serial)
+        case .worked(let number, let life):
+            if life == state.life { state.worked.append(number) } else { state.strayed.append(number) }
+        case .gaveUp(let id): state.givenUp.append(id)
+        case .filled: state.filler = String(repeating: ".", count: 5_000)
+        case .spoiled: state.ratio = .infinity
+        }
+    }
+
+    func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) {
+        let id = failure.intentID.text
+        if id.hasPrefix("‹reminder") { turn.dispatch(.gaveUp(id)) }
+    }
+
+    func timeToLive(of label: ChoreLabel) -> Duration {
+        if case .whispered = label { .seconds(30) } else { .seconds(10_000_000) }
+    }
+}

@@ -1,0 +1,97 @@
+import MVI
+import SessionJournal
+
+@testable import Sessions
+
+/// A deed as the first build keeps it.
+struct FirstAction: ChoreAction {
+    var deed: ChoreDeed
+}
+
+/// A deed as the second build keeps it. It cannot read every one that the first build kept.
+struct SecondAction: ChoreAction {
+    var deed: ChoreDeed
+
+    private enum Key: String, CodingKey { case deed, chore }
+    private struct Unreadable: Error {}
+
+    init(deed: ChoreDeed) { self.deed = deed }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Key.self)
+        if let deed = try container.decodeIfPresent(ChoreDeed.self, forKey: .chore) {
+            self.deed = deed
+            return
+        }
+        deed = try container.decode(ChoreDeed.self, forKey: .deed)
+        if !Self.reads(deed) { throw Unreadable() }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(deed, forKey: .chore)
+    }
+
+    /// Whether it reads a deed that the first build kept.
+    static func reads(_ deed: ChoreDeed) -> Bool { deed.number / 100 % 2 == 0 }
+}
+
+/// A feature without a key, which sends to a drawer.
+struct Desk<Deed: ChoreAction>: ChoreFeature {
+    typealias Action = Deed
+    typealias Other = Drawer<Deed>
+    static var name: String { "desk" }
+    static var otherKey: String? { "a" }
+    let hooks: ChoreHooks
+}
+
+/// A feature with a key, which sends to the desk.
+struct Drawer<Deed: ChoreAction>: ChoreFeature {
+    typealias Action = Deed
+    typealias Other = Desk<Deed>
+    static var name: String { "drawer" }
+    static var otherKey: String? { nil }
+    let hooks: ChoreHooks
+}
+
+/// A feature that only clients of the tier `gold` may use, which sends to a drawer.
+struct Vault<Deed: ChoreAction>: ChoreFeature {
+    typealias Action = Deed
+    typealias Other = Drawer<Deed>
+    static var name: String { "vault" }
+    static var otherKey: String? { "b" }
+    let hooks: ChoreHooks
+}
+
+/// One release of the features.
+struct ChoreBuild: Sendable {
+    let number: Int
+    let features: FeatureRegistry
+    /// An intent from outside the features.
+    let delivery: @Sendable (ChoreIntent, FeatureID) -> Delivery
+
+    static let desk = FeatureID(name: "desk", key: nil)
+    static let drawers = [FeatureID(name: "drawer", key: "a"), FeatureID(name: "drawer", key: "b")]
+    static let vault = FeatureID(name: "vault", key: nil)
+
+    static func all(_ hooks: ChoreHooks) throws -> [ChoreBuild] {
+        [try ChoreBuild(1, FirstAction.self, hooks), try ChoreBuild(2, SecondAction.self, hooks)]
+    }
+
+    private init<Action: ChoreAction>(_ number: Int, _ action: Action.Type, _ hooks: ChoreHooks) throws {
+        self.number = number
+        features = try FeatureRegistry([
+            FeatureDefinition(Desk<Action>(hooks: hooks)),
+            FeatureDefinition(keyed: { _, _ in Drawer<Action>(hooks: hooks) }),
+            FeatureDefinition(
+                Vault<Action>(hooks: hooks), rule: { principal, _, _ in principal.claim("tier") == "gold" }),
+        ])
+        delivery = { intent, feature in
+            switch feature.name {
+            case "desk": .intent(intent, of: Desk<Action>.self)
+            case "vault": .intent(intent, of: Vault<Action>.self)
+            default: .intent(intent, of: Drawer<Action>.self)
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import Locking
+import MVI
+import SessionJournal
+import Sessions
+
+/// One client of a session: what it sent, what it was told, what its streams showed, and what it may see.
+final class Device {
+    struct Request: Sendable {
+        let intent: ChoreIntent
+        let feature: FeatureID
+        let key: String?
+        let wait: Duration?
+        /// See `SessionLog.disposals`.
+        let disposals: Int
+        var isUnderWay = false
+        /// Whether an attempt may have run although it was not answered so.
+        var isUncertain = false
+    }
+
+    /// Turns whose labels of the vault must not be shown: those after `from`, up to `to` where that is known.
+    struct Exclusion {
+        let from: UInt64
+        var to: UInt64?
+    }
+
+    struct SignIn: Sendable {
+        let principal: Principal
+        let isGold: Bool
+        let proof: [UInt8]
+        let keepsStores: Bool
+    }
+
+    enum Standing {
+        case anonymous
+        case gold, free
+        /// A change of the principal is under way, or failed.
+        case unknown
+        /// Signed out, or the session has ended.
+        case gone
+    }
+
+    let number: Int
+    let log: SessionLog
+    private(set) var token: SessionToken
+    private(set) var standing: Standing
+    /// A sign-in that is under way or to be repeated.
+    var signIn: SignIn?
+    /// Whether an answer is awaited of a request that changes who may use the session.
+    var isChangingAccess = false
+    /// Whether it has begun to sign out.
+    var isLeaving = false
+    private(set) var requests: [Request] = []
+    var streams: [DeviceStream] = []
+    /// By filter.
+    var cursors: [String: String] = [:]
+    private(set) var exclusions: [Exclusion] = []
+    private var changeCount = 0
+    private var labels: Set<LabelID> = []
+    /// The session's head when it was told that labels are lost.
+    private var lossToldAt: UInt64 = 0
+    private var lossIsOverflow = false
+    /// The session's head when the device came.
+    private let joined: UInt64
+
+    init(_ number: Int, _ token: SessionToken, _ standing: Standing, _ log: SessionLog) {
+        (self.number, self.token, self.log) = (number, token, log)
+        self.standing = standing
+        joined = log.head
+        note(standing)
+    }
+
+    var isGone: Bool { standing == .gone }
+
+    /// Whether it certainly has no access to the vault.
+    var isExcluded: Bool { standing == .free || standing == .anonymous }
+
+    // MARK: Access
+
+    /// A change of the principal begins.
+    func changes() {
+        isChangingAccess = true
+        if standing == .free, exclusions.last?.to == nil, !exclusions.isEmpty {
+            exclusions[exclusions.count - 1].to = log.head
+        }
+        standing = .unknown
+        changeCount += 1
+    }
+
+    /// Whether the principal is of that tier is certain from now on.
+    func note(_ standing: Standing, _ token: SessionToken? = nil) {
+        guard !isGone || standing == .gone else { return }
+        if let token { self.token = token }
+        self.standing = standing
+        if standing == .free { exclusions.append(Exclusion(from: log.head)) }
+    }
+
+    /// It is signed out, or its session has ended: nothing more is sent.
+    func leave() {
+        standing = .gone
+        requests.removeAll { !$0.isUnderWay }
+    }
+
+    // MARK: Intents
+
+    func add(_ intent: ChoreIntent, to feature: FeatureID, key: String?, wait: Duration?) {
+        requests.append(
+            Request(intent: intent, feature: feature, key: key, wait: wait, disposals: log.disposals(of: feature)))
+    }
+
+    /// The next request to send.
+    func next() -> Request? {
+        guard let index = requests.firstIndex(where: { !$0.isUnderWay }) else { return nil }
+        requests[index].isUnderWay = true
+        let request = requests[index]
+        return request
+    }
+
+    /// The connection broke.
+    func disconnected() {
+        isChangingAccess = false
+        for index in requests.indices.reversed() {
+            requests[index].isUncertain = requests[index].isUncertain || requests[index].isUnderWay
+            requests[index].isUnderWay = false
+            // Without a name it is not sent again.
+            let isOver = isGone || requests[index].key == nil && requests[index].isUncertain
+            if isOver { requests.remove(at: index) }
+        }
+        streams = []
+    }
+
+    func answered(_ number: Int, _ result: IntentResult) {
+        guard let index = requests.firstIndex(where: { $0.intent.number == number }) else {
+            return log.note("the intent \(number) was answered twice")
+        }
+        let request = requests[index]
+        switch result {
+        case .success:
+            requests.remove(at: index)
+            let runs = log.state.withLock { $0.intents[number]?.runs ?? 0 }
+            if request.intent.isUndone { log.note("\(request.intent) succeeded") }
+            if runs == 0, request.disposals >= 0, request.disposals == log.disposals(of: request.feature) {
+                log.note("\(request.intent) succeeded and is not kept")
+            }
+        case .failure(let error):
+            requests[index].isUnderWay = false
+            if isGone {
+                requests.remove(at: index)
+                return
+            }
+            if error.isTransient || error.code == .receiptPending {
+                requests[index].isUncertain = true
+                if request.key == nil { requests.remove(at: index) }
+                return
+            }
+            requests.remove(at: index)
+            if !request.isUncertain { log.refused(number, "\(error.code)") }
+            if !request.intent.mayFail, error.code.isUnexpected {
+                log.note("\(request.intent) to \(request.feature) was refused: \(error.code), \(error.detail)")
+            }
+        }
+    }
+
+    // MARK: Labels
+
+    func show(_ id: LabelID, of feature: FeatureID) {
+        labels.insert(id)
+        guard feature == ChoreBuild.vault else { return }
+        if exclusions.contains(where: { $0.from < id.number && id.number <= $0.to ?? .max }) {
+            log.note(
+                "the label \(id) of \(feature) is shown to device \(number), which had no access", .labelOfExclusion)
+        }
+    }
+
+    func reset(_ reason: String, labelsLost: Bool, isOfAll: Bool) {
+        guard labelsLost else { return }
+        if isOfAll { lossToldAt = log.head }
+        guard reason == "overflow" else { return }
+        let hasDropped = log.state.withLock { state in state.labels.contains(where: \.isDropped) }
+        if !hasDropped { log.note("labels are lost, and the bound had dropped none that was owed", .expiredPushOut) }
+    }
+
+    /// Every label that it is owed has come.
+    func checkLabels(now: Duration) {
+        guard !isGone, standing != .unknown else { return }
+        for label in log.state.withLock({ $0.labels }) {
+            guard label.id.number > joined, label.expiry > now, !label.isDropped, label.id.number > lossToldAt,
+                !labels.contains(label.id)
+            else { continue }
+            // One that lost its access at some time may be shown too few labels.
+            guard label.feature != ChoreBuild.vault || standing == .gold && exclusions.isEmpty && changeCount == 0
+            else { continue }
+            let hasExpired = log.state.withLock { state in state.labels.contains { $0.expiry <= now } }
+            return log.note(
+                "the label \(label.id) of \(label.feature) never came to device \(number)",
+                hasExpired ? .expiredPushOut : nil)
+        }
+    }
+}
+
+extension StoreError {
+    /// Whether the same request may run later, or may have run.
+    var isTransient: Bool {
+        [.unavailable, .contended, .evicted, .closed, .newerState, .signingIn, .gone].contains(code)
+    }
+}
+
+extension StoreError.Code {
+    /// Whether it is none of the answers that a client has to expect.
+    var isUnexpected: Bool {
+        ![
+            .full, .busy, .disposed, .forbidden, .gone, .signedOut, .receiptConflict, .tooManyReceipts, .failed,
+            .checkTimeout,
+        ].contains(self) && name != "ended" && name != "sessionEnded"
+    }
+}
+
+extension ChoreIntent {
+    /// Whether it may be refused: the session may have too many reminders, or another store may do what fails.
+    var mayFail: Bool {
+        switch self {
+        case .remind: true
+        case .act(_, let fate), .pass(_, let fate), .sent(_, let fate): fate.isUndone || fate == .reminds
+        case .ask(_, let seconds): seconds >= 5
+        case .relay, .look, .hush: false
+        }
+    }
+}

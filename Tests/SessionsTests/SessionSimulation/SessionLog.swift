@@ -1,0 +1,360 @@
+import Locking
+import MVI
+import SessionJournal
+import WireJSON
+
+/// Sees every commit of one session at the moment at which it is kept, and holds it against what was kept before, what
+/// clients were told, and what their intents may lead to.
+final class SessionLog: Sendable {
+    struct Store {
+        var state: ChoreState
+        var made: UInt64
+    }
+
+    struct Label {
+        let id: LabelID
+        let feature: FeatureID
+        let content: ChoreLabel
+        /// Since 1970.
+        let expiry: Duration
+        /// Whether the bound on labels dropped it.
+        var isDropped = false
+    }
+
+    struct Intent {
+        let intent: ChoreIntent
+        let feature: FeatureID
+        /// How often it was sent, and how often it ran.
+        var attempts = 0
+        var runs = 0
+        /// Whether a client was told that it did not run and never will.
+        var isRefused = false
+        /// How often access had been changed when it was sent first; -1 if that was under way.
+        let changes: Int
+    }
+
+    struct State {
+        var head: UInt64 = 0
+        var stores: [FeatureID: Store] = [:]
+        var views: [FeatureID: [UInt64: ChoreState]] = [:]
+        var labels: [Label] = []
+        var intents: [Int: Intent] = [:]
+        var reminders: [ReminderKey: ChoreDeed] = [:]
+        /// All that were ever set.
+        var deeds: [ChoreDeed] = []
+        /// Those that the newest build can read.
+        var readable: Set<ReminderKey> = []
+        /// Of all stores that were kept.
+        var lives: Set<Int> = []
+        var rung: Set<Int> = []
+        /// Counted work that was launched in this process and has not ended.
+        var open: [Int: [FeatureID]] = [:]
+        /// The stores that were there when a client signed in, by the turns that made them.
+        var signInStores: [FeatureID: UInt64]?
+        var isAnonymous = false
+        var endsWork = false
+        var isRemoved = false
+        /// How often it was begun and ended to dispose of a store, and how many disposals are under way.
+        var removals: [FeatureID: (count: Int, pending: Int)] = [:]
+        var crashes = 0
+        /// What went wrong first, known faults apart, and the known faults that were found.
+        var finding: ChoreFinding?
+        var knownFindings: [ChoreFinding] = []
+    }
+
+    struct ReminderKey: Hashable {
+        let feature: FeatureID
+        let id: String
+    }
+
+    let limits: (reminders: Int, labels: Int)
+    let hooks: ChoreHooks
+    private let now: @Sendable () -> Duration
+    let state = Lock(State())
+
+    init(_ hooks: ChoreHooks, reminders: Int, labels: Int, now: @escaping @Sendable () -> Duration) {
+        (self.hooks, limits, self.now) = (hooks, (reminders, labels), now)
+    }
+
+    var head: UInt64 { state.withLock { $0.head } }
+    var finding: ChoreFinding? { state.withLock { $0.finding } }
+    var knownFindings: [ChoreFinding] { state.withLock { $0.knownFindings } }
+
+    func note(_ text: String, _ fault: CoreFault? = nil) {
+        state.withLock { $0.note(text, fault) }
+    }
+
+    // MARK: Clients
+
+    /// An intent is sent.
+    ///
+    /// - Parameter changes: how often access to the session was changed.
+    func sent(_ intent: ChoreIntent, to feature: FeatureID, changes: Int) {
+        let new = Intent(intent: intent, feature: feature, changes: changes)
+        state.withLock { $0.intents[intent.number, default: new].attempts += 1 }
+    }
+
+    func removalBegan(_ feature: FeatureID) {
+        state.withLock { state in
+            let old = state.removals[feature] ?? (0, 0)
+            state.removals[feature] = (old.count + 1, old.pending + 1)
+        }
+    }
+
+    func removalEnded(_ feature: FeatureID) {
+        state.withLock { state in
+            let old = state.removals[feature] ?? (0, 0)
+            state.removals[feature] = (old.count + 1, max(0, old.pending - 1))
+        }
+    }
+
+    /// How often it was begun and ended to dispose of a store; -1 while it is disposed of.
+    func disposals(of feature: FeatureID) -> Int {
+        state.withLock { state in
+            let (count, pending) = state.removals[feature] ?? (0, 0)
+            return pending > 0 ? -1 : count
+        }
+    }
+
+    /// A client was told that its intent did not run and never will.
+    func refused(_ number: Int, _ why: String) {
+        state.withLock { state in
+            state.intents[number]?.isRefused = true
+            guard let intent = state.intents[number], intent.runs > 0 else { return }
+            state.note("the intent \(number) was refused (\(why)) and ran: \(intent.intent)")
+        }
+    }
+
+    /// A client was told that its intent ran, and is settled.
+    func settled(_ number: Int) {
+        let open = state.withLock { $0.endsWork ? [] : $0.open[number] ?? [] }.filter {
+            !hooks.hasEnded(number, in: $0.text)
+        }
+        if !open.isEmpty { note("the intent \(number) is settled, and its work in \(open) is not", .settledTooEarly) }
+    }
+
+    /// What is published is owed no more: a client that signs in wants nothing of what was there before.
+    func dropLabels() {
+        state.withLock { state in for place in state.labels.indices { state.labels[place].isDropped = true } }
+    }
+
+    /// Holds a view against the commit that its version names.
+    func shown(_ view: ChoreState, of feature: FeatureID, version: UInt64) {
+        state.withLock { state in
+            guard let known = state.views[feature]?[version] else {
+                return state.note("version \(version) of \(feature) is shown, and none is kept: \(view)")
+            }
+            if known != view { state.note("version \(version) of \(feature) is \(known) and is shown as \(view)") }
+        }
+    }
+
+    // MARK: The journal
+
+    func crashed() {
+        state.withLock { state in
+            state.open = [:]
+            state.crashes += 1
+            state.removals = state.removals.mapValues { ($0.count + 1, 0) }
+        }
+    }
+
+    /// All work may end from now on without an end.
+    func workEnds() { state.withLock { $0.endsWork = true } }
+
+    /// Credentials were changed; the first time that is a sign-in.
+    func changed(_ change: CredentialChange) {
+        state.withLock { state in
+            guard state.isAnonymous, change.subject != nil else { return }
+            state.isAnonymous = false
+            state.signInStores = state.stores.mapValues(\.made)
+        }
+    }
+
+    func removed() {
+        state.withLock { state in
+            state.isRemoved = true
+            state.open = [:]
+        }
+    }
+
+    func committed(_ batch: JournalBatch) {
+        let now = now()
+        state.withLock { state in
+            if state.isRemoved { state.note("a turn was kept of a session that was removed") }
+            state.head = batch.head.number
+            let before = state.stores
+            var entered: [FeatureID: [ChoreIntent]] = [:]
+            for change in batch.stores { state.apply(change, &entered, hooks) }
+            for (feature, intents) in entered {
+                for intent in intents { state.checkChain(intent, feature, batch, before) }
+            }
+            for change in batch.reminders { state.apply(change, batch, before, entered) }
+            if state.reminders.count > limits.reminders {
+                state.note("the session has \(state.reminders.count) reminders", .tooManyReminders)
+            }
+            for label in batch.labels { state.append(label) }
+            state.trim(now: now, limit: limits.labels)
+        }
+    }
+}
+
+extension SessionLog.State {
+    mutating func note(_ text: String, _ fault: CoreFault? = nil) {
+        let found = ChoreFinding(text: text, fault: fault)
+        guard let fault, CoreFault.known.contains(fault) else {
+            finding = finding ?? found
+            return
+        }
+        if !knownFindings.contains(where: { $0.fault == fault }) { knownFindings.append(found) }
+    }
+
+    fileprivate mutating func apply(
+        _ change: StoreChange, _ entered: inout [FeatureID: [ChoreIntent]], _ hooks: ChoreHooks
+    ) {
+        let feature = change.feature
+        let old = stores[feature].flatMap { $0.made == change.made && change.kind != .disposed ? $0.state : nil }
+        if old == nil, stores[feature] != nil {
+            for (number, features) in open { open[number] = features.filter { $0 != feature } }
+            stores[feature] = nil
+        }
+        guard change.kind != .disposed else { return }
+        guard let bytes = change.state ?? change.view else { return }
+        guard let new = try? WireJSON.decode(ChoreState.self, from: bytes) else {
+            return note("the state of \(feature) cannot be read: \(String(decoding: bytes, as: UTF8.self))")
+        }
+        stores[feature] = SessionLog.Store(state: new, made: change.made)
+        if let view = change.view, let view = try? WireJSON.decode(ChoreState.self, from: view) {
+            views[feature, default: [:]][change.version] = view
+        }
+        lives.insert(new.life)
+        check(new, since: old ?? ChoreState(life: new.life), feature, &entered)
+    }
+
+    private mutating func check(
+        _ new: ChoreState, since old: ChoreState, _ feature: FeatureID, _ entered: inout [FeatureID: [ChoreIntent]]
+    ) {
+        guard new.life == old.life, new.entries.starts(with: old.entries), new.passed.starts(with: old.passed),
+            new.worked.starts(with: old.worked), new.rung.starts(with: old.rung)
+        else { return note("\(feature) was \(old) and is \(new)") }
+        for number in new.entries.dropFirst(old.entries.count) {
+            guard var intent = intents[number] else { return note("\(feature) has \(number), which was not sent") }
+            intent.runs += 1
+            intents[number] = intent
+            entered[feature, default: []].append(intent.intent)
+            if intent.runs > 1 {
+                note("\(intent.intent) ran \(intent.runs) times: \(new.entries)", .refusedStateKept)
+            }
+            if intent.isRefused { note("\(intent.intent) was refused and is kept", .refusedStateKept) }
+            if intent.intent.isUndone { note("\(intent.intent) is kept") }
+        }
+        for number in new.opened.dropFirst(old.opened.count) { open[number, default: []].append(feature) }
+        for number in new.worked.dropFirst(old.worked.count) {
+            if let place = open[number]?.firstIndex(of: feature) { open[number]?.remove(at: place) }
+            if !new.opened.contains(number) { note("work of \(number) arrived in \(feature), which did not launch it") }
+        }
+        for number in new.rung.dropFirst(old.rung.count) where !rung.insert(number).inserted {
+            note("the reminder \(number) fired twice")
+        }
+        if !new.strayed.isEmpty { note("work of an earlier store arrived in \(feature): \(new.strayed)") }
+        if new.signedIn.count > 1 { note("\(feature) was told of a sign-in \(new.signedIn.count) times") }
+        if !new.filler.isEmpty || new.ratio != 0 { note("\(feature) has what cannot be kept") }
+    }
+
+    /// What a turn sent is kept with it.
+    fileprivate mutating func checkChain(
+        _ intent: ChoreIntent, _ feature: FeatureID, _ batch: JournalBatch, _ before: [FeatureID: SessionLog.Store]
+    ) {
+        guard case .pass(let number, _) = intent else { return }
+        let other = feature.otherChore
+        // Another turn of the batch may have disposed of it.
+        guard let store = stores[other], before[other]?.made ?? store.made == store.made else { return }
+        if !store.state.passed.contains(number),
+            !batch.stores.contains(where: { $0.feature == other && $0.kind != .changed })
+        {
+            note("\(intent) of \(feature) is kept without what it sent", .refusedStateKept)
+        }
+    }
+
+    // MARK: Reminders
+
+    fileprivate mutating func apply(
+        _ change: ReminderChange, _ batch: JournalBatch, _ before: [FeatureID: SessionLog.Store],
+        _ entered: [FeatureID: [ChoreIntent]]
+    ) {
+        switch change {
+        case .set(let reminder):
+            guard let deed = reminder.deed else { return note("a reminder cannot be read") }
+            let key = SessionLog.ReminderKey(feature: reminder.feature, id: reminder.id)
+            reminders[key] = deed
+            deeds.append(deed)
+            let isReadable = (try? WireJSON.decode(SecondAction.self, from: reminder.action)) != nil
+            if isReadable { readable.insert(key) } else { readable.remove(key) }
+        case .forgotten(let feature, let id):
+            guard let deed = reminders.removeValue(forKey: SessionLog.ReminderKey(feature: feature, id: id)) else {
+                return
+            }
+            let isStoreGone = batch.stores.contains { $0.feature == feature && $0.kind != .changed }
+            guard !isStoreGone, let store = stores[feature]?.state else { return }
+            if store.rung.contains(deed.number) { return }
+            let hushes = entered[feature, default: []].contains { intent in
+                if case .hush(_, id) = intent { true } else { false }
+            }
+            if hushes || deed.fate == .refuses { return }
+            guard deed.fate.isUndone else { return note("the reminder \(deed) was forgotten and did not fire") }
+            if store.givenUp.count == before[feature]?.state.givenUp.count {
+                note("the reminder \(deed) was given up, and the feature was not told", .reminderForEver)
+            }
+        }
+    }
+
+    // MARK: Labels
+
+    fileprivate mutating func append(_ label: StoredLabel) {
+        guard let content = try? WireJSON.decode(ChoreLabel.self, from: label.json) else {
+            return note("a label cannot be read")
+        }
+        if case .said(let number) = content, let intent = intents[number], intent.isRefused || intent.intent.isUndone {
+            note("a label of a turn that was undone is kept: \(intent.intent)")
+        }
+        labels.append(
+            SessionLog.Label(id: label.id, feature: label.feature, content: content, expiry: label.expiry))
+    }
+
+    /// Drops what a bound on labels whose time is not over has to drop.
+    fileprivate mutating func trim(now: Duration, limit: Int) {
+        var count = 0
+        for place in labels.indices.reversed() where labels[place].expiry > now && !labels[place].isDropped {
+            count += 1
+            if count > limit { labels[place].isDropped = true }
+        }
+    }
+}
+
+extension ChoreIntent {
+    /// Whether nothing is kept of it.
+    var isUndone: Bool {
+        switch self {
+        case .act(_, let fate), .pass(_, let fate), .sent(_, let fate): fate.isUndone
+        case .relay, .look, .remind, .hush, .ask: false
+        }
+    }
+}
+
+extension StoredReminder {
+    /// The deed, whichever build kept it.
+    var deed: ChoreDeed? {
+        (try? WireJSON.decode(FirstAction.self, from: action).deed)
+            ?? (try? WireJSON.decode(SecondAction.self, from: action).deed)
+    }
+}
+
+extension FeatureID {
+    /// The store to which a chore's store sends.
+    var otherChore: FeatureID {
+        switch name {
+        case "desk": ChoreBuild.drawers[0]
+        case "vault": ChoreBuild.drawers[1]
+        default: ChoreBuild.desk
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import MVI
+import SessionJournal
+import WireJSON
+
+@testable import Sessions
+
+/// Where all that is under way has come to its end, and how a run ends.
+extension SessionSimulation {
+    // MARK: At rest
+
+    /// Lets all that is under way come to where it waits, and looks whether all is as it has to be there.
+    func rest() {
+        guard settle() else { return }
+        checkWork()
+        for session in Array(process.table.sessions) { checkRooms(of: session) }
+    }
+
+    /// Work runs only while its store lives.
+    private func checkWork() {
+        let (stores, lives, isRemoved) = log.state.withLock { ($0.stores, $0.lives, $0.isRemoved) }
+        for run in hooks.runs where !run.isCancelled {
+            let store = FeatureID(run.place).flatMap { stores[$0] }
+            if store?.state.life == run.life, !isRemoved { continue }
+            let isKnown = lives.contains(run.life)
+            log.note(
+                "work of \(run.place) in life \(run.life) runs, and the store's is \(store?.state.life ?? 0)",
+                isKnown && isRemoved ? .aliveAfterEnd : isKnown ? nil : .zombieOfOneBatch)
+        }
+    }
+
+    /// What belongs to a store, or to a session, goes with it.
+    private func checkRooms(of session: Session) {
+        let (stores, waits, isLive) = session.core.withLock { core in
+            (core.stores.map(\.feature), core.waits.count, core.isLive)
+        }
+        if isLive { return }
+        if !stores.isEmpty { log.note("a session that ended has stores", .aliveAfterEnd) }
+        if waits > 0 { log.note("a session that ended has requests that wait") }
+    }
+
+    // MARK: Outages
+
+    /// Nothing can be asked of the journal for a while, and no client wants anything.
+    func outage() {
+        guard log.state.withLock({ $0.reminders.isEmpty }), !session.isEnding else { return }
+        deliver(.act(number: lastNumber + 1, fate: .works), to: ChoreBuild.desk)
+        lastNumber += 1
+        guard settle() else { return }
+        tell("an outage")
+        process.journal.set(SimulatedJournal.Trouble(failure: 1_000))
+        let before = process.journal.calls
+        for _ in 0..<160 {
+            pass(.milliseconds(250))
+            guard settle() else { return }
+        }
+        let calls = process.journal.calls - before
+        if calls > 80 { log.note("the journal was asked \(calls) times in 40 s in which it failed", .noBackoff) }
+        process.journal.set(trouble)
+    }
+
+    /// A row is damaged, and nothing else is wrong.
+    func damage() {
+        guard settle() else { return }
+        tell("a row is damaged")
+        log.workEnds()
+        process.journal.damage(true)
+        process.journal.set(SimulatedJournal.Trouble(conflict: 1_000))
+        for device in session.devices { intend(device) }
+        _ = settle()
+        process.journal.set(.none)
+        for _ in 0..<60 {
+            pass(.seconds(1))
+            guard settle() else { return }
+        }
+        if let question = asked.first {
+            log.note("\(question.what) is not answered: a row is damaged", .damagedForEver)
+        }
+        process.journal.damage(false)
+        process.journal.set(trouble)
+        // A session that leaves memory takes its work along.
+        isDamaged = true
+    }
+
+    // MARK: The end
+
+    /// A session follows the one that has ended.
+    func beginSession() {
+        rest()
+        tell("another session begins")
+        for device in session.devices { for stream in device.streams { read(stream) } }
+        session = SimulatedSession(Int(session.key.number) + 1, kept, logs, time, &random)
+    }
+
+    private func read(_ stream: DeviceStream) { for _ in 0..<80 where stream.read() {} }
+
+    /// Nothing goes wrong any more, and everything comes to its end in a bounded time.
+    func finish() {
+        tell("the end begins")
+        process.journal.heal()
+        guard settle() else { return }
+        if !session.isEnding, !session.isOver {
+            come(rounds: 40) {
+                !session.devices.allSatisfy { $0.requests.isEmpty && !$0.isChangingAccess } || !asked.isEmpty
+            }
+            if finding != nil { return }
+            checkAnswers()
+            // All reminders are due, and each was tried as often as it may be.
+            come(rounds: 30, each: .seconds(6)) { !log.state.withLock { $0.reminders.isEmpty } }
+            if finding != nil { return }
+            come(rounds: 3)
+            checkReminders()
+            checkSignIn()
+            checkStreams()
+            for device in session.devices { device.checkLabels(now: time.source.sinceEpoch()) }
+            rest()
+        }
+        if finding != nil { return }
+        if setting.hasDeploys, build > 0 { grow() } else { leave() }
+        rest()
+    }
+
+    /// Some time passes in which clients repeat what was not answered, and read their streams.
+    private func come(rounds: Int, each: Duration = .seconds(2), while isNeeded: () -> Bool = { true }) {
+        for round in 0..<rounds where round < 3 || isNeeded() {
+            for device in session.devices where !device.isGone {
+                if device.signIn != nil || device.standing == .unknown, !device.isLeaving {
+                    renew(device, isGold: true)
+                }
+                if device.isLeaving, !device.isChangingAccess { signOut(device, everywhere: false) }
+                for _ in device.requests { send(device) }
+                if !device.streams.contains(where: { $0.filter == "all" }) { openStream(device, "all") }
+            }
+            guard settle() else { return }
+            for device in session.devices { for stream in device.streams { read(stream) } }
+            pass(each)
+            guard settle() else { return }
+            if finding != nil { return }
+        }
+    }
+
+    private func checkAnswers() {
+        let waiting = asked.map(\.what) + session.devices.flatMap(\.requests).map { "\($0.intent)" }
+        let isEndedByDamage = isDamaged && asked.isEmpty
+        if !waiting.isEmpty {
+            log.note("never answered: \(waiting.sorted().prefix(3))", isEndedByDamage ? .endedByDamage : nil)
+        }
+    }
+
+    /// A stream that was told to go has gone, and the queue has nothing to do.
+    private func checkStreams() {
+        for stream in session.devices.flatMap(\.streams) where stream.isTold && !stream.isOver {
+            log.note("a stream that was told to go is still there", .streamStays)
+        }
+        for session in process.table.sessions where !session.queue.isIdle {
+            log.note("the queue of a session is not idle at the end")
+        }
+    }
+
+    private func checkReminders() {
+        let (left, set, crashes) = log.state.withLock { ($0.reminders, $0.deeds, $0.crashes) }
+        // One that waits for a store, or whose append is undone, runs once more.
+        let limit = 10 * (crashes + 1) + 3 * (troubles + process.journal.troubles)
+        if let deed = set.first(where: { hooks.tries(of: $0.number) > limit }) {
+            log.note("the reminder \(deed) was tried \(hooks.tries(of: deed.number)) times", .reminderForEver)
+        }
+        for (name, deed) in left where build == 0 || isReadable(name) {
+            let tries = hooks.tries(of: deed.number)
+            log.note(
+                "the reminder \(deed) of \(name.feature) is left after \(tries) tries",
+                build > 0 ? .reminderUnderUnreadable : .reminderForEver)
+            return
+        }
+    }
+
+    private func isReadable(_ name: SessionLog.ReminderKey) -> Bool {
+        log.state.withLock { $0.readable.contains(name) }
+    }
+
+    /// Every store that was there when a client signed in was told of it, once.
+    private func checkSignIn() {
+        log.state.withLock { state in
+            for (feature, made) in state.signInStores ?? [:] {
+                guard let store = state.stores[feature], store.made == made, store.state.signedIn.isEmpty else {
+                    continue
+                }
+                state.note("\(feature) was not told of a sign-in", .signInUntold)
+            }
+        }
+    }
+
+    /// All devices leave, or the session is ended.
+    private func leave() {
+        for _ in 0..<20 where !session.isOver {
+            if chance(1, of: 2) || session.isEnding {
+                end()
+            } else if let device = session.devices.first(where: { !$0.isGone && !$0.isChangingAccess }) {
+                signOut(device, everywhere: true)
+            }
+            guard settle() else { return }
+            for device in session.devices { for stream in device.streams { read(stream) } }
+        }
+        if !session.isOver { log.note("the session cannot be ended") }
+        pass(.seconds(60))
+        _ = settle()
+        if !hooks.runs.isEmpty { checkWork() }
+    }
+
+    /// Nothing uses the session any more, so that its time passes.
+    private func grow() {
+        for device in session.devices {
+            for stream in device.streams { stream.close() }
+            device.leave()
+        }
+        for _ in 0..<120 {
+            pass(.seconds(24 * 3_600))
+            process.table.sweep(part: 1)
+            guard settle() else { return }
+        }
+        let left = Box<Bool>()
+        kept.load(session.key, since: .empty) { if case .success(_?) = $0 { left.set(true) } }
+        if left.value != nil {
+            log.note("a reminder that cannot be read keeps its session for ever", .reminderUnderUnreadable)
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+
+@testable import Sessions
+
+/// One process with a session after another, whose clients do all that clients do, on one thread: what happens next is
+/// decided by a number that the seed gives, so that a seed that fails fails again.
+final class SessionSimulation {
+    /// What is simulated.
+    struct Setting: Sendable {
+        /// Whether the process comes back with a newer build, which cannot read every reminder of the older one.
+        var hasDeploys = false
+    }
+
+    /// What comes back to a client, until it looks.
+    enum Item: Sendable {
+        case answer(device: Int, number: Int, IntentResult)
+        case stream(device: Int, filter: String, DeltaForm?, Result<SessionStream, StoreError>)
+        case identity(device: Int, Device.SignIn, Result<SignInResult, StoreError>)
+        /// A device was signed out, and the session ended if that is said.
+        case signedOut(device: Int, endsAll: Bool, Result<Void, StoreError>)
+        case ended(Result<Void, StoreError>)
+        case removal(FeatureID, Result<Bool, StoreError>)
+        case view(device: Int, FeatureID, Result<StateSnapshot, StoreError>)
+        case delivered(number: Int, IntentResult)
+    }
+
+    /// A request that is under way.
+    struct Question: Hashable, Sendable {
+        let number: Int
+        let what: String
+        let life: Int
+        let session: SessionKey
+    }
+
+    final class Inbox: Sendable {
+        private let items = Lock<[(question: Question, item: Item)]>([])
+
+        func put(_ item: Item, for question: Question) { items.withLock { $0.append((question, item)) } }
+
+        func take() -> [(question: Question, item: Item)] {
+            items.withLock { items in
+                defer { items = [] }
+                return items
+            }
+        }
+    }
+
+    let setting: Setting
+    let builds: [ChoreBuild]
+    let hooks: ChoreHooks
+    var random: SplitMix
+    let kept = MemoryJournal()
+    let time = ManualTime()
+    let logs: SessionLogs
+    let trouble: SimulatedJournal.Trouble
+    let profile: StepProfile
+    var build = 0
+    var process: ChoreProcess
+    let inbox = Inbox()
+    /// Grows with each crash.
+    var life = 0
+    /// How often the journal's answers to earlier processes were others than they wanted.
+    var troubles = 0
+    var lastNumber = 0
+    var lastQuestion = 0
+    /// Whether a row was damaged.
+    var isDamaged = false
+    /// Requests that were not answered yet.
+    var asked: Set<Question> = []
+    /// The session that is used now.
+    var session: SimulatedSession
+    var story: [String] = []
+    let tellsStory: Bool
+
+    init(_ builds: [ChoreBuild], _ hooks: ChoreHooks, seed: UInt64, _ setting: Setting, tellsStory: Bool = false) {
+        (self.builds, self.hooks, self.setting, self.tellsStory) = (builds, hooks, setting, tellsStory)
+        random = SplitMix(seed: seed)
+        trouble =
+            switch random.next() % 4 {
+            case 0, 1: .none
+            case 2: SimulatedJournal.Trouble(failure: 80, unknown: 40, conflict: 40)
+            default: SimulatedJournal.Trouble(failure: 20, unknown: 20, conflict: 20)
+            }
+        profile = StepProfile(&random)
+        hooks.reset()
+        logs = SessionLogs(hooks, ChoreProcess.limits, time)
+        process = ChoreProcess(builds[0], kept, logs, time, seed: random.next(), trouble)
+        hooks.begin(on: process.clock)
+        session = SimulatedSession(1, kept, logs, time, &random)
+    }
+
+    var log: SessionLog { session.log }
+
+    func tell(_ text: @autoclosure () -> String) { if tellsStory { story.append(text()) } }
+
+    func any<Element>(_ elements: [Element]) -> Element { elements[Int(random.next() % UInt64(elements.count))] }
+
+    func chance(_ number: UInt64, of all: UInt64) -> Bool { random.next() % all < number }
+
+    // MARK: Steps
+
+    /// Runs it and returns what went wrong first, nil if nothing did; and the known faults that were found.
+    func run() -> (new: ChoreFinding?, known: [ChoreFinding]) {
+        let steps = 120 + Int(random.next() % 180)
+        for _ in 0..<steps {
+            step()
+            if finding != nil { break }
+        }
+        if finding == nil { finish() }
+        let findings = (finding, logs.knownFindings)
+        // What is left ends, so that nothing of the run outlives it.
+        hooks.begin(on: nil)
+        process.crash(&random)
+        return findings
+    }
+
+    var finding: ChoreFinding? { logs.finding }
+
+    private func step() {
+        receive()
+        if session.isOver { beginSession() }
+        if session.devices.allSatisfy(\.isGone) || session.isEnding && chance(1, of: 12) { end() }
+        let device = any(session.devices)
+        switch profile.next(&random) {
+        case .intend: intend(device)
+        case .send: send(device)
+        case .burst: burst(device)
+        case .work: for _ in 0..<4 { _ = process.journal.work() }
+        case .tell: for _ in 0..<2 { _ = process.journal.tell() }
+        case .task: for _ in 0..<4 { _ = process.executor.step(&random) }
+        case .wait: pass(.milliseconds(250 * Int(1 + random.next() % 4)))
+        case .waitLong: pass(.seconds(3 + Int(random.next() % 12)))
+        case .sweep:
+            pass(.seconds(700))
+            process.table.sweep(part: 1)
+        case .read: for stream in device.streams { for _ in 0..<2 { stream.read() } }
+        case .open: openStream(device)
+        case .close: if !device.streams.isEmpty { any(device.streams).close() }
+        case .rotate: if !device.streams.isEmpty { any(device.streams).rotate() }
+        case .view: readView(device)
+        case .dispose: dispose(any(ChoreBuild.all), device)
+        case .renew: renew(device)
+        case .signOut: signOut(device, everywhere: chance(1, of: 4))
+        case .end: if chance(1, of: 3) || session.isEnding { end() }
+        case .deliver: deliver()
+        case .crash: crash()
+        case .hold: process.journal.hold(chance(1, of: 2))
+        case .rest: rest()
+        case .outage: outage()
+        case .damage: damage()
+        }
+    }
+
+    /// Looks at what came back.
+    func receive() {
+        for (question, item) in inbox.take() where question.life == life {
+            if asked.remove(question) == nil { log.note("\(question.what) was answered twice") }
+            // The answers of a session that has ended are not heard.
+            if question.session == session.key { receive(item, question) }
+        }
+        for device in session.devices { device.streams.removeAll(where: \.isOver) }
+    }
+
+    /// Time passes.
+    func pass(_ duration: Duration) {
+        time.advance(by: duration)
+        process.clock.advance(by: duration)
+    }
+
+    /// Lets all that is under way come to where it waits; false if it never does.
+    @discardableResult
+    func settle() -> Bool {
+        process.journal.hold(false)
+        for _ in 0..<5_000 where !process.step(&random) {
+            receive()
+            return true
+        }
+        log.note("something is tried again and again")
+        return false
+    }
+
+    func crash() {
+        tell("crash")
+        logs.crashed()
+        troubles += process.journal.troubles
+        process.crash(&random, before: hooks)
+        life += 1
+        asked = []
+        for device in session.devices {
+            device.disconnected()
+            if device.signIn?.keepsStores == false { log.dropLabels() }
+        }
+        if setting.hasDeploys, build < builds.count - 1, chance(1, of: 2) { build += 1 }
+        process = ChoreProcess(builds[build], kept, logs, time, seed: random.next(), trouble)
+        hooks.begin(on: process.clock)
+    }
+}

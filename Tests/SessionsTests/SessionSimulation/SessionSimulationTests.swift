@@ -1,0 +1,44 @@
+import TestSupport
+import Testing
+
+/// Whole runs of a session with all that clients, reminders and work can do. They find a fault of the core in about one seed
+/// of 200 (`CoreFault` has those that are known), so they run where seeds are asked for:
+/// `MVI_SIMULATION_SEEDS=1000 script/test --filter Simulat`. The same seed makes the same run with
+/// `SWIFT_DETERMINISTIC_HASHING=1`.
+@Suite("Simulated sessions", .timeLimit(.minutes(600)), .enabled(if: Seeds.areAskedFor))
+struct SessionSimulationTests {
+    @Test("a session does what it promises, whatever its clients do and whatever becomes of its process")
+    func oneProcess() async throws { try await run(SessionSimulation.Setting(), from: 1) }
+
+    @Test("a session does what it promises also where a newer build cannot read every reminder")
+    func deploys() async throws { try await run(SessionSimulation.Setting(hasDeploys: true), from: 1_000_000) }
+
+    private func run(_ setting: SessionSimulation.Setting, from first: UInt64) async throws {
+        let found = try await offThePool { () throws -> String? in
+            let hooks = ChoreHooks()
+            let builds = try ChoreBuild.all(hooks)
+            let seeds = Seeds.list(from: first, usual: 20)
+            var faulty: [String] = []
+            var known: [CoreFault: (count: Int, example: String)] = [:]
+            for seed in seeds {
+                let isAlone = seeds.count == 1
+                let simulation = SessionSimulation(builds, hooks, seed: seed, setting, tellsStory: isAlone)
+                let found = simulation.run()
+                if isAlone { print(simulation.story.joined(separator: "\n")) }
+                for finding in found.known {
+                    guard let fault = finding.fault else { continue }
+                    let old = known[fault] ?? (0, "the seed \(seed): \(finding.text)")
+                    known[fault] = (old.count + 1, old.example)
+                }
+                if let finding = found.new { faulty.append("the seed \(seed): \(finding)") }
+            }
+            for (fault, found) in known.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                print("fault \(fault.rawValue): \(found.count) of \(seeds.count); \(found.example)")
+            }
+            guard !faulty.isEmpty else { return nil }
+            return "\(faulty.count) of \(seeds.count) seeds with \(setting):\n"
+                + faulty.prefix(8).joined(separator: "\n")
+        }
+        if let found { Issue.record("\(found)") }
+    }
+}
