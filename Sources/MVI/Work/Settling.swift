@@ -6,6 +6,8 @@ struct Settling {
     private var counts: [IntentID: Int] = [:]
     /// Each waits for an intent that had work when it came.
     private var waiters: [(intentID: IntentID, id: UInt64, action: @Sendable () -> Void)] = []
+    /// Whether a batch is being applied that ends some work and begins other: who waits is told after both.
+    var isHeld = false
 
     /// Whether no work of any intent is running, and no waiter is to be told so.
     var isDone: Bool { counts.isEmpty && waiters.isEmpty }
@@ -27,7 +29,7 @@ struct Settling {
 
     /// Takes the waiters whose intent has no work left.
     mutating func takeSettled() -> [@Sendable () -> Void] {
-        if waiters.isEmpty { return [] }
+        if waiters.isEmpty || isHeld { return [] }
         let counts = counts
         return remove { intentID, _ in counts[intentID] == nil }
     }
@@ -63,9 +65,14 @@ extension TurnQueue {
         if !changes.isEmpty { state.withLock { $0.settling.note(changes) } }
     }
 
+    /// Called before stores end with a batch, whose other stores may begin work of the same intents: nobody is told that an
+    /// intent has settled until `takeSettled`.
+    package func holdSettled() { state.withLock { $0.settling.isHeld = true } }
+
     /// Takes what is to be called after a committed batch, and says whether no intent has work.
     func takeSettled() -> (isDone: Bool, actions: [@Sendable () -> Void]) {
         state.withLock { state in
+            state.settling.isHeld = false
             if state.settling.isDone { return (true, []) }
             let actions = state.settling.takeSettled()
             return (state.settling.isDone, actions)

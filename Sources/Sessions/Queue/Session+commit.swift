@@ -133,6 +133,7 @@ extension Session: TurnQueueOwner {
         let node = shared.lease?.id
         let applied = core.withLock { $0.apply(pending, now: now, limits: shared.limits, node: node) }
         guard let applied else { return .ended }
+        if applied.endsStores { queue.holdSettled() }
         follow(applied)
         for case .set(let reminder) in pending.batch.reminders { shared.reminderClock.note(due: reminder.due) }
         defer { if pending.batch.expectedOwner != nil { restoreWork(after: pending.batch) } }
@@ -197,6 +198,10 @@ extension SessionCore {
         /// Mostly none.
         var changes: [Change] = []
         var wakers: ShortList<any StreamWaker> = []
+
+        var endsStores: Bool {
+            changes.contains { if case .ended = $0 { true } else { false } }
+        }
     }
 
     /// Nil, and nothing changes, if the session has ended meanwhile.

@@ -205,6 +205,28 @@ struct ChainTests {
         #expect(try fixture.items == 100)
     }
 
+    @Test("40, 58: a request waits for work that begins in the same batch in which its other work ends with its store")
+    func settlesAfterDisposal() async throws {
+        let (packing, executor) = (Gate(), SteppedExecutor())
+        let fixture = try ProductFixture(basket: Trolley(packing: packing), executor: executor)
+        let answer = fixture.post(#"{"type":"delegate"}"#, to: fixture.till, wait: .seconds(10))
+        fixture.journal.hold()
+        // One is in flight, the other one has the step run before the disposal.
+        for _ in 0..<2 { _ = fixture.post(#"{"type":"put","items":1}"#, to: fixture.basket) }
+        var random = SplitMix(seed: 1)
+        while executor.step(&random) {}
+        let removed = Box<Result<Bool, StoreError>>()
+        fixture.session.removeStore(fixture.till) { removed.set($0) }
+        fixture.journal.release()
+        while executor.step(&random) {}
+        #expect(try removed.value?.get() == true)
+        #expect(answer.value == nil)
+        packing.open()
+        while executor.step(&random) {}
+        #expect(try answer.value?.get().isSettled == true)
+        #expect(try fixture.items == 102)
+    }
+
     @Test("8: a bootstrap that another store refuses is reported, and its store answers intents")
     func refusedBootstrap() throws {
         let failures = Collected<String>()
