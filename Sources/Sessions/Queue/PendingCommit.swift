@@ -21,6 +21,7 @@ final class PendingCommit: Sendable {
     /// Of the append; nil where nothing is traced.
     let span: AppendSpan?
     private let isOver = Atomic(false)
+    private let doubts = Atomic(0)
 
     /// How the stores of a batch end.
     enum EntryEnd {
@@ -52,6 +53,9 @@ final class PendingCommit: Sendable {
     }
 
     deinit { _ = endEntries(.rolledBack) }
+
+    /// Notes that it was not kept although nobody knew. Returns how often that was so before.
+    func noteDoubt() -> Int { doubts.wrappingAdd(1, ordering: .relaxed).oldValue }
 
     /// Ends the batch and its stores. The end has what the stores that live on are asked for.
     func end(_ outcome: CommitOutcome, _ end: EntryEnd) -> CommitEnd { (outcome, results, endEntries(end)) }

@@ -52,6 +52,11 @@ extension Session {
         }
         // It was certainly not kept, and its head is still the newest.
         if error != nil, news.head == expected, news.owner == pending.batch.expectedOwner {
+            let doubts = pending.noteDoubt()
+            // What answers a load and loses each append is not asked without a pause.
+            guard doubts == 0 else {
+                return tryAgain(after: doubts) { [self] in if let end = append(pending) { ended(end) } }
+            }
             if let end = append(pending) { ended(end) }
             return
         }

@@ -130,4 +130,25 @@ struct FaultLoadTests {
         #expect(answer.told == "ran")
         #expect(server.reports.all.count == 1)
     }
+
+    @Test("an append that is lost each time is repeated once at once, and then after pauses that grow")
+    func doubt() async throws {
+        let server = try Server()
+        let lost = AppendResult.unknown(StoreError(.unavailable, "A test wants it so."))
+        server.journal.hold()
+        let answer = server.session.send(#"{"type":"add","amount":1}"#, to: server.tally)
+        for _ in 0..<2 { server.journal.releaseOne(lost) }
+        for pause in [250, 500, 1_000] {
+            await server.executor.idle()
+            #expect(server.journal.waiting == 0)
+            await server.clock.advance(by: .milliseconds(pause - 1), running: server.executor)
+            #expect(server.journal.waiting == 0)
+            await server.clock.advance(by: .milliseconds(1), running: server.executor)
+            #expect(server.journal.waiting == 1)
+            if pause < 1_000 { server.journal.releaseOne(lost) }
+        }
+        #expect(answer.value == nil)
+        server.journal.release()
+        #expect(answer.told == "ran")
+    }
 }
