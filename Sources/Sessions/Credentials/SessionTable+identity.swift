@@ -125,6 +125,8 @@ extension SessionTable {
                     // Another request signed in meanwhile; it may have been this one.
                     guard error.code == .contended || error.code == .exists else { throw error }
                     await withCheckedContinuation { done in session.catchUp { done.resume() } }
+                    // No, its own turns lost against others.
+                    guard session.isSignedIn else { throw error }
                 }
             }
             let result = try repeated(session, successor, principal)

@@ -83,6 +83,27 @@ struct SignInTests {
         #expect(try keptState(session) == #"{"guests":["hello","anna"]}"#)
     }
 
+    @Test func `a sign-in that could not dispose of the stores is refused for now, and not as another subject's`()
+        async throws
+    {
+        let journal = HeldJournal(kept)
+        let first = try table(on: journal)
+        let (session, token) = try first.made(.bearer)
+        #expect(try session.told(#"{"type":"hello"}"#, to: greeter) == "ran")
+        journal.hold()
+        async let result = first.identify(
+            session, token, nil, as: Principal(issuer: "i", subject: "anna", claims: [:]), proof: ProofHash.of("a"),
+            keepsStores: false)
+        try await journal.untilHeld()
+        journal.releaseOne(.failed(StoreError(.contended, "Others were first.")))
+        journal.release()
+        guard case .failure(let error) = await result else {
+            Issue.record("the sign-in was kept")
+            return
+        }
+        #expect(error.code == .contended)
+    }
+
     @Test func `a repeated sign-in after that is answered when the store was told`() async throws {
         let (session, token) = try await interrupted()
         let second = try table()
