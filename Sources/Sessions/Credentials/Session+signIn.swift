@@ -6,10 +6,8 @@ import WireJSON
 /// Stores are told of a sign-in by reminders that are due at once and kept with it: so each is told once, also where the
 /// process ends in between. The turn that tells a store forgets its reminder.
 extension Session {
-    /// The reminders that tell the session's stores of a sign-in; the turns that are under way may make some yet, and are
-    /// waited for.
-    func signInReminders(_ principal: Principal, credential: Int?) async throws(StoreError) -> [StoredReminder] {
-        await withCheckedContinuation { continuation in afterWaitingTurns { continuation.resume() } }
+    /// The reminders that tell the session's stores of a sign-in. Only while its turns are held these are all.
+    func signInReminders(_ principal: Principal, credential: Int?) throws(StoreError) -> [StoredReminder] {
         let features = core.withLock { $0.stores.map(\.feature) }
         guard !features.isEmpty else { return [] }
         let sign = try SignIn(principal: principal, credential: credential).encoded
@@ -17,29 +15,91 @@ extension Session {
         return features.map { StoredReminder(signIn: sign, of: $0, due: now) }
     }
 
+    /// Notes reminders that are kept. Only while the session's turns are held.
+    func note(_ reminders: [StoredReminder]) {
+        let now = Moment(shared.time)
+        core.withLock { $0.reminders.apply(reminders.map { .set($0) }, now: now) }
+    }
+
     /// Has each store perform its feature's `signedIn` that is to be told of a sign-in; returns when that is committed, or
     /// failed. The rest is left to the reminders' clock.
     func tellStores() async {
         let now = Moment(shared.time)
         let due = core.withLock { $0.takeDueReminders(now: now) { $0.isSignIn } }
-        startLoads(due.map(\.feature))
         await withCheckedContinuation { continuation in fire(due) { continuation.resume() } }
     }
 
     /// Tells the stores that a principal has signed in, without a credential. For tests of features.
     package func tellStores(of principal: Principal) async throws(StoreError) {
-        let reminders = try await signInReminders(principal, credential: nil)
-        guard !reminders.isEmpty else { return }
         let key = try await withCheckedContinuation { continuation in keep { continuation.resume(returning: $0) } }
             .get()
+        let turns = try await holdTurns()
+        defer { turns.release() }
+        let reminders = try signInReminders(principal, credential: nil)
+        guard !reminders.isEmpty else { return }
         let change = CredentialChange(
             session: key, expecting: info.subject, subject: info.subject, reminders: reminders)
         let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
             shared.journal.change(change) { continuation.resume(returning: $0) }
         }
         try result.get()
-        await withCheckedContinuation { continuation in catchUp { continuation.resume() } }
+        note(reminders)
+        turns.release()
         await tellStores()
+    }
+
+    /// Has nothing of the session run, when the turns that were begun are over, until the turns are released.
+    func holdTurns() async throws(StoreError) -> HeldTurns {
+        try await withCheckedContinuation { (continuation: CheckedContinuation<Result<HeldTurns, StoreError>, Never>) in
+            enqueue(HeldTurns { continuation.resume(returning: $0) })
+        }.get()
+    }
+}
+
+/// A job that holds its queue from its turn on until it is released.
+final class HeldTurns: QueueJob {
+    private enum State {
+        case waiting(@Sendable (Result<HeldTurns, StoreError>) -> Void)
+        case holding(@Sendable () -> Void)
+        case over
+    }
+
+    private let state: Lock<State>
+
+    /// - Parameter begun: called once: when nothing of the session runs any more, or with why that will never be.
+    init(_ begun: @escaping @Sendable (Result<HeldTurns, StoreError>) -> Void) { state = Lock(.waiting(begun)) }
+
+    var lane: JobLane { .steps }
+
+    func run() -> (any QueueJob)? { state.withLock { if case .over = $0 { nil } else { self } } }
+
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
+        let old = replace(with: .holding(resume))
+        guard case .waiting(let begun) = old else { return false }
+        begun(.success(self))
+        return true
+    }
+
+    func end(_ error: StoreError) {
+        let begun = state.withLock { state -> (@Sendable (Result<HeldTurns, StoreError>) -> Void)? in
+            // Else who holds it goes on, and releases it.
+            guard case .waiting(let begun) = state else { return nil }
+            state = .over
+            return begun
+        }
+        begun?(.failure(error))
+    }
+
+    /// Lets the session go on. A second call does nothing.
+    func release() {
+        if case .holding(let resume) = replace(with: .over) { resume() }
+    }
+
+    private func replace(with new: State) -> State {
+        state.withLock { state in
+            defer { state = new }
+            return state
+        }
     }
 }
 

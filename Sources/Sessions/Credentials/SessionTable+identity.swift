@@ -182,14 +182,15 @@ extension SessionTable {
         let new = StoredCredential(
             token: token.hash, kind: session.credential, number: 2, principal: encoded, made: now)
         _ = try await journal { session.keep($0) }
-        let reminders = try await session.signInReminders(principal, credential: new.number)
+        // No store is made between the list of those that are told and the sign-in.
+        let turns = try await session.holdTurns()
+        defer { turns.release() }
+        let reminders = try session.signInReminders(principal, credential: new.number)
         try await change(session, subject: principal.identity, kept: [old, new], reminders: reminders)
         guard let credential = session.credentials.first(where: { $0.hash == token.hash }) else { throw .sessionEnded }
-        if !reminders.isEmpty {
-            // In its turn in the queue, which alone changes what is known of reminders.
-            await withCheckedContinuation { done in session.catchUp { done.resume() } }
-            await session.tellStores()
-        }
+        session.note(reminders)
+        turns.release()
+        if !reminders.isEmpty { await session.tellStores() }
         return .signedIn(session, credential, token)
     }
 
