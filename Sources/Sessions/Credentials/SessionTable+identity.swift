@@ -257,6 +257,8 @@ extension SessionTable {
         // Not the token that the session began with: by it the session is found, for the credentials that replaced it.
         for credential in gone where credential.hash != session.tokenHash { bury(credential.hash) }
         for credential in added { register(credential) }
+        // Another object took its place in memory, and may have been loaded before.
+        if session.hasLeft { find(session.tokenHash, isUse: false) { $0.session?.catchUp() } }
     }
 
     private func journal<Value: Sendable>(

@@ -27,13 +27,15 @@ extension Session {
         }
     }
 
-    /// Loads what is newer than the head, if the journal says so now.
+    /// Loads what is newer than the head, if the journal says so now. Nothing in it is older than what is known here of who
+    /// may use the session.
     func loadOnce(_ done: @escaping Done<SessionNews>) {
-        let head = core.withLock { $0.head }
+        let (head, generation) = core.withLock { ($0.head, $0.accessGeneration) }
         keep { [self] result in
             switch result {
             case .success(let key):
                 shared.journal.load(key, since: head) { [self] result in
+                    guard core.withLock({ $0.accessGeneration }) == generation else { return loadOnce(done) }
                     switch result {
                     case .success(let found): done(.success(judge(found)))
                     case .failure(let error): examine(error, done)

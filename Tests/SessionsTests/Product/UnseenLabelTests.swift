@@ -64,6 +64,21 @@ struct UnseenLabelTests {
         return TestStream(try #require(opened.value).get())
     }
 
+    @Test("66: what was read before a renewal does not take its place")
+    func staleRead() async throws {
+        let journal = HeldJournal(kept)
+        let table = try process(journal)
+        let token = try await signIn(table, "premium")
+        let (session, credential) = try client(table, token)
+        try publish("a", table, token)
+        journal.holdLoadAnswers()
+        session.catchUp()
+        try await renew(table, token, "free")
+        journal.releaseLoads()
+        #expect(credential.principal?.claim("tier") == "free")
+        #expect(session.queue.isIdle)
+    }
+
     @Test("70: stay unseen also if no stream was open then; those before and after it are shown")
     func withoutStream() async throws {
         let table = try process()
