@@ -30,6 +30,20 @@ struct SessionEndTests {
         #expect(try fixture.table.isEnded(fixture.token))
     }
 
+    @Test("61: an end that is asked for by a token fails where the journal cannot say whose it is")
+    func notFound() async throws {
+        let journal = HeldJournal()
+        let fixture = try Fixture(journal: journal)
+        try fixture.send(#"{"type":"add","amount":1}"#)
+        fixture.session.leave()
+        journal.failLoads(.unavailable)
+        await #expect(throws: StoreError.self) { try await fixture.table.end(fixture.token.hash) }
+        journal.failLoads(nil)
+        #expect(try !fixture.table.isEnded(fixture.token))
+        try await fixture.table.end(fixture.token.hash)
+        #expect(try fixture.table.isEnded(fixture.token))
+    }
+
     @Test("61: a session that only leaves memory is not told as ended")
     func leaves() throws {
         let fixture = try Fixture()

@@ -87,7 +87,10 @@ extension SessionTable {
 
     /// Ends the session that began with a token.
     package func end(_ token: TokenHash) async throws(StoreError) {
-        guard let session = await found(token).session else { return }
+        let lookup = await found(token)
+        // It may be there.
+        if case .failed(let error) = lookup { throw error }
+        guard let session = lookup.session else { return }
         try await withCheckedContinuation { continuation in
             end(session) { continuation.resume(returning: $0) }
         }.get()
