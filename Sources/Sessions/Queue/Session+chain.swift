@@ -102,7 +102,9 @@ extension Session: Siblings {
             case .waits: return .waits
             case .gone: return none(.storeDisposed)
             }
-        case .passive(let failure?): return none(failure)
+        case .passive(let failure?):
+            core.withLock { $0.stores.noteTold(feature) }
+            return none(failure)
         case .passive(nil):
             core.withLock { $0.awaited.append(feature) }
             return .waits

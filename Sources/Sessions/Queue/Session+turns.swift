@@ -242,6 +242,7 @@ extension Session {
         let verdict = TurnVerdict(call.kind, turn.outcome, isLastTry: isLastTry)
         let refusal = verdict.refusal.flatMap { (call.job as? IntentJob)?.recorded($0) }
         core.withLock { core in
+            core.stores.forgetTold()
             guard let index = core.work(on: call.store) else {
                 return core.joinOther(call.job, .dropped, isKept: false)
             }

@@ -68,6 +68,17 @@ struct StoreTable: Sequence {
     /// Why the last load of a store failed; nil if it did not, or another one is under way.
     func failure(of feature: FeatureID) -> StoreError? { loads?.failures[feature] }
 
+    /// A turn was told of the failure: see `forgetTold`.
+    mutating func noteTold(_ feature: FeatureID) { loads?.told.insert(feature) }
+
+    /// The turn that was told of failures is over: the next one that needs these stores has them loaded anew.
+    mutating func forgetTold() {
+        guard var loads, !loads.told.isEmpty else { return }
+        for feature in loads.told { loads.failures[feature] = nil }
+        loads.told = []
+        self.loads = loads.underWay.isEmpty && loads.failures.isEmpty ? nil : loads
+    }
+
     func isLoading(_ features: [FeatureID]) -> Bool {
         features.contains { loads?.underWay.contains($0) == true && loads?.failures[$0] == nil }
     }
@@ -84,6 +95,8 @@ struct StoreTable: Sequence {
     private struct Loads {
         var underWay: Set<FeatureID> = []
         var failures: [FeatureID: StoreError] = [:]
+        /// Those that a turn was told of.
+        var told: Set<FeatureID> = []
         var waiters: [@Sendable () -> Void] = []
     }
 }

@@ -45,6 +45,21 @@ struct ChainTests {
         #expect(try fixture.orders.isEmpty)
     }
 
+    @Test("58: a store whose load failed is loaded anew for the next turn that needs it")
+    func loadedAnew() throws {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        let first = try ProductFixture(kept: kept, time: time)
+        try first.send(#"{"type":"put","items":3}"#, to: first.basket)
+        try first.send(#"{"type":"stamp"}"#, to: first.till)
+        let second = try ProductFixture(kept: kept, time: time)
+        let session = try second.table.live(first.token)
+        #expect(try session.told(#"{"type":"stamp"}"#, to: second.till) == "ran")
+        second.journal.failLoads(.unavailable)
+        #expect(try session.told(#"{"type":"order"}"#, to: second.till) == "unavailable")
+        second.journal.failLoads(nil)
+        #expect(try session.told(#"{"type":"order"}"#, to: second.till) == "ran")
+    }
+
     @Test("58: a refusal in the chain undoes the chain, and is the answer")
     func refused() throws {
         let fixture = try ProductFixture()

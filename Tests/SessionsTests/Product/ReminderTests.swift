@@ -69,6 +69,21 @@ struct ReminderTests {
         #expect(try rings(fixture) == 1)
     }
 
+    @Test("60: one whose store could not be loaded when it was asked for before fires")
+    func failedLoad() async throws {
+        let (kept, time) = (MemoryJournal(), ManualTime())
+        let first = try ProductFixture(kept: kept, time: time)
+        try first.send(#"{"type":"ring","after":60}"#, to: first.till)
+        let second = try ProductFixture(kept: kept, time: time)
+        let session = try second.table.live(first.token)
+        second.journal.failLoads(.unavailable)
+        #expect(try session.told(#"{"type":"stamp"}"#, to: second.till) == "unavailable")
+        second.journal.failLoads(nil)
+        time.advance(by: .seconds(60))
+        _ = await second.table.fireDueReminders()
+        #expect(String(decoding: try session.stateNow(of: second.till).view, as: UTF8.self).contains(#""rings":1"#))
+    }
+
     @Test("60: disposal deletes it")
     func disposed() async throws {
         let fixture = try ProductFixture()
