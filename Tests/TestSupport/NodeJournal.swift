@@ -62,6 +62,7 @@ public final class NodeJournal: SharedJournal {
     private let given = Lock<[SessionKey: SessionKey]>([:])
     /// What was loaded and is not told yet; nil if what is loaded is told at once.
     private let heldLoads = Lock<[@Sendable () -> Void]?>(nil)
+    private let storeLoad = Lock<(hold: StoreLoadHold, held: (@Sendable () -> Void)?)?>(nil)
     /// Of one session it is not said where it is, as long as that is set: what is asked waits.
     private let heldMarks = Lock<(session: SessionKey?, asked: [@Sendable () -> Void])>((nil, []))
 
@@ -99,6 +100,20 @@ public final class NodeJournal: SharedJournal {
         let load = heldLoads.withLock { $0?.popLast() }
         load?()
         return load != nil
+    }
+
+    /// When the next load of stores waits for `goOn`.
+    public enum StoreLoadHold { case beforeReading, beforeTelling }
+
+    public func holdStoreLoad(_ hold: StoreLoadHold) { storeLoad.withLock { $0 = (hold, nil) } }
+
+    /// Lets the load of stores go on that was held.
+    public func goOn() {
+        let held = storeLoad.withLock { state in
+            defer { state = nil }
+            return state?.held
+        }
+        held?()
     }
 
     /// Does not say where a session is until this is called with nil.
@@ -238,7 +253,19 @@ public final class NodeJournal: SharedJournal {
     public func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
     ) {
-        reach(done) { kept.loadStores(features, of: named(session), named: token, done: done) }
+        reach(done) { [kept, storeLoad] in
+            let hold = storeLoad.withLock { $0?.held == nil ? $0?.hold : nil }
+            guard let hold else { return kept.loadStores(features, of: named(session), named: token, done: done) }
+            let name = named(session)
+            switch hold {
+            case .beforeReading:
+                storeLoad.withLock { $0?.held = { kept.loadStores(features, of: name, named: token, done: done) } }
+            case .beforeTelling:
+                kept.loadStores(features, of: name, named: token) { result in
+                    storeLoad.withLock { $0?.held = { done(result) } }
+                }
+            }
+        }
     }
 
     public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {

@@ -197,9 +197,17 @@ extension Session {
                 core.install(stored, store, &applied)
             }
             if case .success(let found) = result, !isLost {
-                // Another writer removed it: the next touch makes a new one.
                 for feature in features where !found.contains(where: { $0.summary.feature == feature }) {
-                    if core.stores[feature]?.store == nil { core.remove(feature, &applied) }
+                    guard let index = core.stores.index(of: feature), core.stores[index].store == nil else { continue }
+                    // Another node disposed of it, or the journal went back: the log says which.
+                    if shared.lease != nil, core.stores[index].missed != core.head {
+                        core.stores[index].missed = core.head
+                        failures[feature] = .wentBack
+                        isBehind = true
+                    } else {
+                        // The next touch makes a new one.
+                        core.remove(feature, &applied)
+                    }
                 }
             }
             for (feature, error) in failures where error.isLasting {

@@ -115,6 +115,8 @@ struct StoreSlot {
     var summary: StoreSummary
     /// Nil if the store is not in memory.
     var store: SessionStore?
+    /// The session's head when the journal did not have the store; nil if it always had.
+    var missed: SessionHead?
     /// Empty if the store is not in memory and no stream shows it.
     var view: [UInt8] { didSet { patches = [] } }
     /// The patches to `view`, each made once for all streams of changes.

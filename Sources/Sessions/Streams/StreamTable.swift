@@ -125,6 +125,8 @@ struct StreamTable {
         for index in streams.indices {
             if let farewell = streams[index].farewell { streams[index].cut(farewell.reason) }
             streams[index].reset = (reason, true)
+            // Numbers of the old log say nothing of what waits in the new one.
+            streams[index].dirty = []
             streams[index].nextLabel = 0
             streams[index].handedOut = []
         }

@@ -1,4 +1,5 @@
 import MVI
+import MVITesting
 import SessionJournal
 import TestSupport
 import Testing
@@ -28,19 +29,19 @@ struct LostBranchTests {
     }
 
     @Test("runs nothing before it is read anew: what is read then is no older than what was kept")
-    func order() throws {
+    func order() async throws {
         let nodes = try nodes()
         try notice(nodes)
         let answer = nodes.here.session.send(#"{"type":"add","amount":100}"#, to: nodes.here.tally)
         while nodes.hereJournal.tellLoad() {}
-        let version = try #require(answer.value, "all was told").get().version
+        let version = try await answer.wait().get().version
         let core = nodes.here.session.core.withLock { ($0.head.number, $0.stores[nodes.here.tally]?.version) }
         #expect(core == (version, version))
         #expect(try nodes.count(nodes.other).contains(#""count":101"#))
     }
 
     @Test("refuses no number as the second one that another node took as the first")
-    func numbers() throws {
+    func numbers() async throws {
         let nodes = try nodes()
         let body = #"{"type":"add","amount":100}"#
         _ = try nodes.sendThere(body, name: .sequence(1, epoch: "client")).get()
@@ -52,7 +53,64 @@ struct LostBranchTests {
         while nodes.hereJournal.tellLoad() {}
         nodes.hereJournal.holdMarks(of: nil)
         while nodes.hereJournal.tellLoad() {}
-        #expect(answer.told == "ran")
+        #expect(try await answer.wait().told == "ran")
         #expect(try nodes.count(nodes.other).contains(#""count":201"#))
     }
+
+    @Test("shows the labels of the newer branch after its states, whatever streams had not shown of the lost one")
+    func labels() throws {
+        let nodes = try NodePair()
+        nodes.cluster.lose(true)
+        try nodes.here.send(#"{"type":"shoutMany","texts":["kept"]}"#)
+        let key = try #require(nodes.here.session.core.withLock { $0.key })
+        let snapshot = try #require(nodes.kept.snapshot(of: key))
+        let stream = try nodes.here.stream(from: .now)
+        _ = try stream.read()
+        try nodes.here.send(#"{"type":"add","amount":10}"#)
+        nodes.kept.goBack(key, to: snapshot, epoch: "another")
+        nodes.hereJournal.holdStoreLoad(.beforeTelling)
+        nodes.here.session.catchUp()
+        let before = try stream.read().names
+        nodes.hereJournal.goOn()
+        #expect(before + (try stream.read().names) == ["reset", "state", "label"])
+    }
+
+    @Test("does not go on with a store that was read before the branch was lost")
+    func staleStore() throws {
+        let nodes = try NodePair()
+        nodes.cluster.lose(true)
+        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        let key = try #require(nodes.here.session.core.withLock { $0.key })
+        let snapshot = try #require(nodes.kept.snapshot(of: key))
+        try nodes.here.send(#"{"type":"add","amount":10}"#)
+        nodes.thereJournal.holdStoreLoad(.beforeTelling)
+        nodes.other.state(of: nodes.here.tally) { _ in }
+        nodes.kept.goBack(key, to: snapshot, epoch: "another")
+        nodes.other.catchUp()
+        nodes.thereJournal.goOn()
+        #expect(nodes.other.epoch == "another")
+        #expect(try nodes.count(nodes.other).contains(#""count":1"#))
+    }
+
+    @Test("takes no store for disposed of that only the lost branch had")
+    func missingStore() throws {
+        let nodes = try NodePair()
+        nodes.cluster.lose(true)
+        try nodes.here.send(#"{"type":"rename","to":"a"}"#, to: FeatureID(name: "keyed", key: "a"))
+        let key = try #require(nodes.here.session.core.withLock { $0.key })
+        let snapshot = try #require(nodes.kept.snapshot(of: key))
+        try nodes.here.send(#"{"type":"shout","text":"lost"}"#)
+        nodes.thereJournal.holdStoreLoad(.beforeReading)
+        let refused = Box<Result<StateSnapshot, StoreError>>()
+        nodes.other.state(of: nodes.here.tally) { refused.set($0) }
+        nodes.kept.goBack(key, to: snapshot, epoch: "another")
+        nodes.thereJournal.goOn()
+        #expect(refused.value?.told == "contended")
+        #expect(nodes.other.epoch == "another")
+        #expect(!nodes.other.hasStore(nodes.here.tally))
+    }
+}
+
+extension Result<StateSnapshot, StoreError> {
+    fileprivate var told: String { if case .failure(let error) = self { "\(error.code)" } else { "shown" } }
 }
