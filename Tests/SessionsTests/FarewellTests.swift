@@ -70,6 +70,19 @@ struct FarewellTests {
         #expect(try events.last?.json.reason == reason)
     }
 
+    @Test("69: whose store is disposed of afterwards leaves labels of states that it has not shown to the next one")
+    func disposed() throws {
+        let fixture = try Fixture()
+        let stream = try fixture.stream("tally")
+        _ = try stream.read()
+        try say("before", fixture)
+        stream.stream.goAway(.rotate)
+        #expect(try fixture.session.removed(fixture.tally))
+        #expect(try stream.read().names == ["goaway"])
+        stream.stream.closed()
+        #expect(try fixture.stream("tally").read().said == ["before"])
+    }
+
     @Test("69: that has nothing more to write is not woken by what comes later")
     func sleeps() throws {
         let fixture = try Fixture()

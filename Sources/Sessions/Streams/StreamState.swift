@@ -104,7 +104,8 @@ struct StreamState {
     var hasTooManyEnds: Bool { ended.count > Self.endLimit }
 
     mutating func storeEnded(_ feature: FeatureID) {
-        dirty.removeAll { $0.feature == feature }
+        // Labels of the state that one which was told to go has not shown are left to the next stream.
+        if farewell == nil { dirty.removeAll { $0.feature == feature } }
         watched.removeAll { $0.feature == feature }
         delta?.forget(feature)
         guard farewell == nil, !hasTooManyEnds, !ended.contains(feature) else { return }
