@@ -97,11 +97,8 @@ extension SessionTable {
     private func fire(_ token: TokenHash, _ done: @escaping @Sendable () -> Void) {
         find(token, isUse: false) { [self] found in
             guard let session = found.session else { return done() }
-            // Nodes compare all the time what they know with the journal.
-            if environment.lease != nil || session.knowsDueReminder(now: environment.time.sinceEpoch()) {
-                return session.fireReminders(done: done)
-            }
-            // Set with a sign-in whose outcome is not known here.
+            if session.knowsDueReminder(now: environment.time.sinceEpoch()) { return session.fireReminders(done: done) }
+            // Another node set it, or a sign-in whose outcome is not known here.
             session.catchUp { session.fireReminders(done: done) }
         }
     }
