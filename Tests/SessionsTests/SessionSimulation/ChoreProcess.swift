@@ -65,16 +65,18 @@ final class SessionLogs: Sendable {
     private let hooks: ChoreHooks
     private let limits: SessionLimits
     private let time: ManualTime
+    /// What happened; nil where it is not told.
+    let story: Lock<[String]>?
 
-    init(_ hooks: ChoreHooks, _ limits: SessionLimits, _ time: ManualTime) {
-        (self.hooks, self.limits, self.time) = (hooks, limits, time)
+    init(_ hooks: ChoreHooks, _ limits: SessionLimits, _ time: ManualTime, _ story: Lock<[String]>?) {
+        (self.hooks, self.limits, self.time, self.story) = (hooks, limits, time, story)
     }
 
     subscript(key: SessionKey) -> SessionLog? { logs.withLock { $0[key] } }
 
     func begin(_ key: SessionKey) -> SessionLog {
         let log = SessionLog(
-            hooks, reminders: limits.reminders, labels: limits.outboxLabels, now: time.source.sinceEpoch)
+            hooks, reminders: limits.reminders, labels: limits.outboxLabels, now: time.source.sinceEpoch, story)
         logs.withLock { $0[key] = log }
         return log
     }
@@ -106,6 +108,8 @@ final class SimulatedSession {
     /// Whether it is being ended, and whether it has ended.
     var isEnding = false
     var isOver = false
+    /// Whether code outside the features ends it, which nobody's sign-out changes.
+    var isEndedFromOutside = false
     /// Whether its devices do not share it.
     let isOfOne: Bool
 

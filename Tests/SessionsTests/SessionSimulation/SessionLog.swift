@@ -71,12 +71,23 @@ final class SessionLog: Sendable {
     let hooks: ChoreHooks
     private let now: @Sendable () -> Duration
     let state = Lock(State())
+    private let story: Lock<[String]>?
 
-    init(_ hooks: ChoreHooks, reminders: Int, labels: Int, now: @escaping @Sendable () -> Duration) {
-        (self.hooks, limits, self.now) = (hooks, (reminders, labels), now)
+    init(
+        _ hooks: ChoreHooks, reminders: Int, labels: Int, now: @escaping @Sendable () -> Duration,
+        _ story: Lock<[String]>?
+    ) {
+        (self.hooks, limits, self.now, self.story) = (hooks, (reminders, labels), now, story)
+    }
+
+    func tell(_ text: @autoclosure () -> String) {
+        guard let story else { return }
+        let text = text()
+        story.withLock { $0.append(text) }
     }
 
     var head: UInt64 { state.withLock { $0.head } }
+    var isRemoved: Bool { state.withLock { $0.isRemoved } }
     var finding: ChoreFinding? { state.withLock { $0.finding } }
     var knownFindings: [ChoreFinding] { state.withLock { $0.knownFindings } }
 
@@ -163,6 +174,9 @@ final class SessionLog: Sendable {
 
     /// Credentials were changed; the first time that is a sign-in.
     func changed(_ change: CredentialChange) {
+        tell(
+            "kept of \(change.subject?.id ?? "nobody"): \(change.kept.map(\.number)), removed \(change.removed.count), "
+                + "reminders of \(change.reminders.map { "\($0.feature)" })")
         state.withLock { state in
             guard state.isAnonymous, change.subject != nil else { return }
             state.isAnonymous = false
@@ -178,6 +192,9 @@ final class SessionLog: Sendable {
     }
 
     func committed(_ batch: JournalBatch) {
+        tell(
+            "kept \(batch.head.number): \(batch.stores.map { "\($0.feature) \($0.kind) \($0.number)" }) "
+                + "labels \(batch.labels.map { "\($0.id)" }) reminders \(batch.reminders.map(\.told))")
         let now = now()
         state.withLock { state in
             if state.isRemoved { state.note("a turn was kept of a session that was removed") }
@@ -336,6 +353,15 @@ extension ChoreIntent {
         switch self {
         case .act(_, let fate), .pass(_, let fate), .sent(_, let fate): fate.isUndone
         case .relay, .look, .remind, .hush, .ask: false
+        }
+    }
+}
+
+extension ReminderChange {
+    fileprivate var told: String {
+        switch self {
+        case .set(let reminder): "\(reminder.feature) \(reminder.id) at \(reminder.due)"
+        case .forgotten(let feature, let id): "\(feature) \(id) forgotten"
         }
     }
 }

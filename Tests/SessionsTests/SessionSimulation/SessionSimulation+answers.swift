@@ -95,7 +95,7 @@ extension SessionSimulation {
         case .failure(let error) where error.code == .gone || error.code == .signedOut:
             // It had done so already, and had not heard of it.
             device.leave()
-            session.isEnding = session.isOfOne
+            session.isEnding = session.isOfOne || session.isEndedFromOutside || log.isRemoved
         // Repeated.
         case .failure: break
         }

@@ -250,7 +250,7 @@ extension SessionSimulation {
     func end() {
         guard !asked.contains(where: { $0.what == Self.endQuestion && $0.session == session.key }) else { return }
         tell("the session is ended")
-        session.isEnding = true
+        (session.isEnding, session.isEndedFromOutside) = (true, true)
         let (question, table, token) = (begin(Self.endQuestion), process.table, session.token)
         Task(executorPreference: process.executor) { [inbox] in
             do throws(StoreError) {

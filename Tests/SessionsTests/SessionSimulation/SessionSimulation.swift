@@ -72,11 +72,9 @@ final class SessionSimulation {
     var asked: Set<Question> = []
     /// The session that is used now.
     var session: SimulatedSession
-    var story: [String] = []
-    let tellsStory: Bool
 
     init(_ builds: [ChoreBuild], _ hooks: ChoreHooks, seed: UInt64, _ setting: Setting, tellsStory: Bool = false) {
-        (self.builds, self.hooks, self.setting, self.tellsStory) = (builds, hooks, setting, tellsStory)
+        (self.builds, self.hooks, self.setting) = (builds, hooks, setting)
         random = SplitMix(seed: seed)
         trouble =
             switch random.next() % 4 {
@@ -86,7 +84,7 @@ final class SessionSimulation {
             }
         profile = StepProfile(&random)
         hooks.reset()
-        logs = SessionLogs(hooks, ChoreProcess.limits, time)
+        logs = SessionLogs(hooks, ChoreProcess.limits, time, tellsStory ? Lock([]) : nil)
         process = ChoreProcess(builds[0], kept, logs, time, seed: random.next(), trouble)
         hooks.begin(on: process.clock)
         session = SimulatedSession(1, kept, logs, time, &random)
@@ -94,7 +92,10 @@ final class SessionSimulation {
 
     var log: SessionLog { session.log }
 
-    func tell(_ text: @autoclosure () -> String) { if tellsStory { story.append(text()) } }
+    func tell(_ text: @autoclosure () -> String) { log.tell(text()) }
+
+    /// What happened; empty unless it is told.
+    var story: [String] { logs.story?.withLock { $0 } ?? [] }
 
     func any<Element>(_ elements: [Element]) -> Element { elements[Int(random.next() % UInt64(elements.count))] }
 

@@ -1,11 +1,10 @@
 import TestSupport
 import Testing
 
-/// Whole runs of a session with all that clients, reminders and work can do. They find a fault of the core in about one seed
-/// of 200 (`CoreFault` has those that are known), so they run where seeds are asked for:
-/// `MVI_SIMULATION_SEEDS=1000 script/test --filter Simulat`. The same seed makes the same run with
+/// Whole runs of a session with all that clients, reminders and work can do. `MVI_SIMULATION_SEED=<seed>` runs that one alone
+/// and tells its story, `MVI_SIMULATION_SEEDS=<count>` more of them than usual. The same seed makes the same run with
 /// `SWIFT_DETERMINISTIC_HASHING=1`.
-@Suite("Simulated sessions", .timeLimit(.minutes(600)), .enabled(if: Seeds.areAskedFor))
+@Suite("Simulated sessions", .timeLimit(.minutes(600)))
 struct SessionSimulationTests {
     @Test("a session does what it promises, whatever its clients do and whatever becomes of its process")
     func oneProcess() async throws { try await run(SessionSimulation.Setting(), from: 1) }
@@ -17,7 +16,7 @@ struct SessionSimulationTests {
         let found = try await offThePool { () throws -> String? in
             let hooks = ChoreHooks()
             let builds = try ChoreBuild.all(hooks)
-            let seeds = Seeds.list(from: first, usual: 20)
+            let seeds = Seeds.list(from: first, usual: 40)
             var faulty: [String] = []
             var known: [CoreFault: (count: Int, example: String)] = [:]
             for seed in seeds {

@@ -14,9 +14,6 @@ enum Seeds {
         return (0..<(number("MVI_SIMULATION_SEEDS") ?? usual)).map { first + $0 }
     }
 
-    /// Whether the environment names a seed or how many.
-    static var areAskedFor: Bool { number("MVI_SIMULATION_SEED") ?? number("MVI_SIMULATION_SEEDS") != nil }
-
     /// The folder for the stories of seeds that fail; nil for none.
     static var stories: String? { getenv("MVI_SIMULATION_STORIES").map { String(cString: $0) } }
 
