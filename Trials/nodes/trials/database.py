@@ -85,7 +85,8 @@ class Scene:
         self.world, self.node, self.clients = world, node, clients
 
     async def play(self, name, seconds, begin, end, must_be_off=True, keeps_readable=True):
-        """A database that answers and commits nothing may be one that was replaced: its states are read until the lease ends."""
+        """A database that answers and commits nothing may be one that was replaced: its states are read until the lease ends.
+        So it is with one that is back, until it has committed something for this node."""
         figures, notes = self.world.figures, self.world.notes
         await asyncio.sleep(1.5)
         reader, link = self.clients[0], Link(self.node.port)
@@ -93,7 +94,7 @@ class Scene:
         refused = notes.statuses.get(503, 0) + notes.statuses.get(507, 0)
         waits_before = len(notes.waits)
         statuses, reads, off = {}, [], None
-        looking = True
+        looking, is_back = True, False
 
         async def look():
             nonlocal off
@@ -101,7 +102,8 @@ class Scene:
                 asked = time.monotonic()
                 try:
                     answer = await link.ask("GET", "/features/counter/state", token=reader.token, patience=10)
-                    statuses[answer.status] = statuses.get(answer.status, 0) + 1
+                    if answer.status == 200 or not is_back:
+                        statuses[answer.status] = statuses.get(answer.status, 0) + 1
                 except Lost:
                     statuses["lost"] = statuses.get("lost", 0) + 1
                 reads.append(time.monotonic() - asked)
@@ -111,6 +113,7 @@ class Scene:
         task = asyncio.create_task(look())
         await begin()
         await asyncio.sleep(seconds)
+        is_back = True
         if end:
             await end()
         healed_from, before = time.monotonic(), notes.acknowledged
