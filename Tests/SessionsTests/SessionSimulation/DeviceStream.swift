@@ -87,7 +87,9 @@ final class DeviceStream {
     }
 
     private func see(_ event: ParsedEvent) throws {
-        log.tell("a stream of \(filter) shows \(event.name) \(event.id ?? "") \(String(decoding: event.data, as: UTF8.self))")
+        log.tell(
+            "a stream of \(filter) shows \(event.name) \(event.id ?? "") "
+                + String(decoding: event.data, as: UTF8.self))
         if event.name != "goaway", device.isGone { log.note("a stream of a client without access shows \(event.name)") }
         if let id = event.id, let cursor = Cursor(id) {
             if lastID > cursor.sequence { log.note("a stream's ids go back from \(lastID) to \(cursor.sequence)") }
