@@ -111,7 +111,7 @@ extension Session {
             guard case .success(let now) = result, !isNews(now), wait > .zero, shared.limits.longestWait > .zero
             else { return completion(result) }
             let waiting = beginWait(for: wait, of: client) { [self] _ in
-                switch reading(as: client, feature, { $0.stores[feature]?.snapshot }) {
+                switch reading(as: client, feature, { $0.snapshot(of: feature) }) {
                 case .success(let state?): completion(.success(state))
                 // The store went, or is to be loaded anew: it is read as by any other request.
                 case .success(nil): state(of: feature, for: client, completion: completion)

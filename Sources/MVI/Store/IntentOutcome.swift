@@ -51,9 +51,13 @@ public struct StateSnapshot: Sendable, Equatable {
     public let version: UInt64
     /// The view state.
     public let view: [UInt8]
+    /// The name of the log that the version is of.
+    package let epoch: String
 
-    package init(version: UInt64, view: [UInt8]) {
-        self.version = version
-        self.view = view
+    package init(version: UInt64, view: [UInt8], epoch: String = "") {
+        (self.version, self.view, self.epoch) = (version, view, epoch)
     }
+
+    /// Its entity tag, without quotes: no other state of the feature instance has it.
+    package var entityTag: String { "\(epoch).\(version)" }
 }

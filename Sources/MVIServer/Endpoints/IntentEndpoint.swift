@@ -226,7 +226,7 @@ final class IntentEndpoint: Sendable {
                 preconditionFailure("an answer shows a state that was not asked for")
             }
             response = Response(status: 200, fields: AnswerFields.intent, body: .bytes(state.view))
-            response.fields.append(ResponseField("ETag", "\"\(session.entityTag(version: state.version))\""))
+            response.fields.append(ResponseField("ETag", "\"\(state.entityTag)\""))
         default:
             var object = JSONObject()
             object.add("intent", intent.id.text)

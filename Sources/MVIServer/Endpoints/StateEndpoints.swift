@@ -66,7 +66,7 @@ struct StateEndpoints: Sendable {
     ) {
         caller.session.state(of: feature, for: caller.client) { result in
             switch result {
-            case .success(let state): reply.answer(answer(state, caller.session, known))
+            case .success(let state): reply.answer(answer(state, known))
             case .failure(let error) where error.code == .elsewhere: return done(false)
             case .failure(let refusal): reply.refuse(Problem(refusal, feature))
             }
@@ -79,14 +79,13 @@ struct StateEndpoints: Sendable {
         _ reply: Reply,
         _ done: @escaping @Sendable (_ isAnswered: Bool) -> Void
     ) {
-        let session = caller.session
-        session.state(
+        caller.session.state(
             of: feature, for: client, wait: .seconds(seconds),
-            until: { !known.matchesWeakly(session.entityTag(version: $0.version)) },
+            until: { !known.matchesWeakly($0.entityTag) },
             completion: { result in
                 switch result {
                 case .success(let state):
-                    var response = answer(state, session, known)
+                    var response = answer(state, known)
                     response.fields.append(ResponseField("Preference-Applied", "wait=\(seconds)"))
                     reply.answer(response)
                 case .failure(let error) where error.code == .elsewhere: return done(false)
@@ -96,8 +95,8 @@ struct StateEndpoints: Sendable {
             })
     }
 
-    private func answer(_ state: StateSnapshot, _ session: Session, _ known: EntityTags?) -> Response {
-        let tag = session.entityTag(version: state.version)
+    private func answer(_ state: StateSnapshot, _ known: EntityTags?) -> Response {
+        let tag = state.entityTag
         var fields = AnswerFields.state
         fields.append(ResponseField("ETag", "\"\(tag)\""))
         return Response(status: known?.matchesWeakly(tag) == true ? 304 : 200, fields: fields, body: .bytes(state.view))

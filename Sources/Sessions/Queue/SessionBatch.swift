@@ -183,7 +183,8 @@ extension SessionCore {
         }
         let feature = batch.entries[index].feature
         let view = batch.entries[index].change.flatMap { batch.changes[$0].view }
-        let state = StateSnapshot(version: batch.entries[index].version, view: view ?? stores[feature]?.view ?? [])
+        let state = StateSnapshot(
+            version: batch.entries[index].version, view: view ?? stores[feature]?.view ?? [], epoch: epoch)
         batch.results.append(
             JobResult(
                 call.job, on: batch.entries[index].store, intentID, turn,

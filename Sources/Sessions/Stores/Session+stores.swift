@@ -19,7 +19,7 @@ extension Session {
         let known = reading(as: client, feature) { core -> StateSnapshot? in
             guard let index = core.stores.index(of: feature), core.stores[index].isStarted else { return nil }
             core.stores[index].lastUse = core.lastTouch
-            return core.stores[index].snapshot
+            return core.snapshot(of: feature)
         }
         switch known {
         case .failure(let refusal): return completion(.failure(refusal))
@@ -27,7 +27,7 @@ extension Session {
         case .success(nil): break
         }
         open(.features([feature]), for: client) { [self] result in
-            switch (reading(as: client, feature) { $0.stores[feature]?.snapshot }, result) {
+            switch (reading(as: client, feature) { $0.snapshot(of: feature) }, result) {
             case (.failure(let refusal), _): completion(.failure(refusal))
             case (.success(let state?), _): completion(.success(state))
             case (.success(nil), .failure(let error)): completion(.failure(error))
@@ -39,7 +39,7 @@ extension Session {
 
     /// The view state of a store if it is in memory.
     package func existingState(of feature: FeatureID) -> StateSnapshot? {
-        core.withLock { $0.stores[feature]?.snapshot }
+        core.withLock { $0.snapshot(of: feature) }
     }
 
     /// The view state that a new store of the feature would have, whether the session has one or not; nothing is kept:
@@ -269,7 +269,13 @@ extension SessionCore {
     }
 
     /// Whether readers can be shown a store.
-    fileprivate func isShown(_ feature: FeatureID) -> Bool { stores[feature]?.snapshot != nil }
+    func isShown(_ feature: FeatureID) -> Bool { stores.index(of: feature).map { stores[$0].isShowable } ?? false }
+
+    /// What readers are shown; nil if there is nothing yet.
+    func snapshot(of feature: FeatureID) -> StateSnapshot? {
+        guard let index = stores.index(of: feature), stores[index].isShowable else { return nil }
+        return StateSnapshot(version: stores[index].version, view: stores[index].view, epoch: epoch)
+    }
 
     /// Whether one of the stores has to be loaded first.
     func isMissing(_ features: [FeatureID]) -> Bool {

@@ -163,10 +163,10 @@ struct StoreSlot {
     var feature: FeatureID { summary.feature }
     var version: UInt64 { summary.version }
 
-    /// What readers are shown; nil if there is nothing yet.
-    var snapshot: StateSnapshot? {
-        if case .replaces = start { return nil }
-        return store == nil ? nil : StateSnapshot(version: version, view: view)
+    /// Whether there is something that readers can be shown.
+    var isShowable: Bool {
+        if case .replaces = start { return false }
+        return store != nil
     }
 
     var isStarted: Bool {

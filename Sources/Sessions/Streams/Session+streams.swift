@@ -118,7 +118,7 @@ extension SessionCore {
     ) -> [SessionStore] {
         let denied = access.denied
         let shown = stores.filter { slot in
-            slot.snapshot != nil && filter.shows(slot.feature) && !denied.contains(slot.feature)
+            slot.isShowable && filter.shows(slot.feature) && !denied.contains(slot.feature)
         }.sorted { $0.feature.text < $1.feature.text }
         noteAccess(of: credential, access)
         let place = locate(start, filter, shown, credential)
@@ -136,7 +136,7 @@ extension SessionCore {
         if case .features(let named) = filter {
             stream.newlyDenied = named.filter { denied.contains($0) }
         }
-        for slot in stores where slot.snapshot == nil && filter.shows(slot.feature) { stream.leaveOut(slot.feature) }
+        for slot in stores where !slot.isShowable && filter.shows(slot.feature) { stream.leaveOut(slot.feature) }
         for slot in shown {
             guard let store = slot.store else { continue }
             stream.markDirty(slot.feature, since: 0)

@@ -178,7 +178,7 @@ extension SessionCore {
 
     /// Whether there is a state or a label that the stream could show now.
     private func hasMore(_ index: Int) -> Bool {
-        streams[index].dirty.contains { isShowable($0.feature) }
+        streams[index].dirty.contains { isShown($0.feature) }
             || streams[index].nextLabel < endPlace(index) && streams[index].dirty.isEmpty
     }
 
@@ -186,8 +186,6 @@ extension SessionCore {
     private func endPlace(_ index: Int) -> UInt64 {
         min(outbox.endPlace, streams[index].lastPosition?.label ?? .max)
     }
-
-    private func isShowable(_ feature: FeatureID) -> Bool { stores[feature]?.snapshot != nil }
 
     /// The principal may use other features than before.
     private mutating func changeAccess(_ index: Int, _ access: StreamAccess) {
@@ -279,7 +277,7 @@ extension SessionCore {
         var rest: ShortList<StreamState.Dirty> = []
         var size = 0
         for dirty in streams[index].dirty {
-            if size < Self.batchBytes, let store = stores.index(of: dirty.feature), stores[store].snapshot != nil {
+            if size < Self.batchBytes, let store = stores.index(of: dirty.feature), stores[store].isShowable {
                 taken.append(store)
                 size += stores[store].view.count
             } else {

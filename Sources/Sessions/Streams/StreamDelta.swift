@@ -105,7 +105,7 @@ extension SessionCore {
         else { return [] }
         var wanted: [SharedPatch] = []
         for dirty in streams[index].dirty where !denied.contains(dirty.feature) {
-            guard let store = stores.index(of: dirty.feature), stores[store].snapshot != nil,
+            guard let store = stores.index(of: dirty.feature), stores[store].isShowable,
                 let name = patchName(dirty.feature, delta, to: stores[store].version),
                 !made.contains(where: { $0.name == name }), let old = delta.view(of: dirty.feature)
             else { continue }

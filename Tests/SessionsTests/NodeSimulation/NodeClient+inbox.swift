@@ -24,7 +24,7 @@ extension NodeClient {
     }
 
     /// Whether all that a node asked of the journal was answered since then.
-    struct Trust {
+    struct Trust: Sendable {
         let way: NodeWay
         let troubles: Int
 

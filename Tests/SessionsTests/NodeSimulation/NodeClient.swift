@@ -164,7 +164,7 @@ final class NodeClient {
             if !hasGoneBack, isTrusted, state.version < request.floor, request.name != nil || !outcome.isReplayed {
                 fault("\(request.feature): an answer of version \(state.version) came after version \(request.floor)")
             }
-            if let view = see(state, of: request.feature, answer.epoch), isLasting, isTrusted, !hasGoneBack,
+            if let view = see(state, of: request.feature), isLasting, isTrusted, !hasGoneBack,
                 !view.log.entries.contains(number)
             {
                 fault("the state of version \(state.version) after intent \(number) has it not: \(view.log.entries)")
@@ -194,15 +194,15 @@ final class NodeClient {
         }
     }
 
-    private func see(_ state: StateSnapshot, of feature: FeatureID, _ epoch: String) -> CommitLog.View? {
+    private func see(_ state: StateSnapshot, of feature: FeatureID) -> CommitLog.View? {
         guard let view = try? WireJSON.decode(CommitLog.View.self, from: state.view) else {
             fault("a view of \(feature) cannot be read")
             return nil
         }
-        log.see(view, of: feature, version: state.version, epoch: epoch, in: token.hash)
+        log.see(view, of: feature, version: state.version, epoch: state.epoch, in: token.hash)
         session.floors[feature] = max(session.floors[feature] ?? 0, state.version)
         if state.version >= session.known[feature]?.version ?? 0 {
-            session.known[feature] = (epoch, state.version, view.log.entries.count)
+            session.known[feature] = (state.epoch, state.version, view.log.entries.count)
         }
         return view
     }
@@ -214,12 +214,14 @@ final class NodeClient {
         let feature = session.features[Int(random.next() % UInt64(session.features.count))]
         // A read makes the store; before the first intent that is another test.
         guard let floor = session.floors[feature] else { return }
-        let trust = Trust(node.way)
+        let (trust, time) = (Trust(node.way), node.clocks.source)
+        let asked = time.monotonic()
         node.take(
             NodeCall(token: token, feature: feature, purpose: .state) {
-                [inbox, way = trust.way, troubles = trust.troubles] answer in
+                [inbox] answer in
                 let isTrusted = Box<Bool>()
-                isTrusted.set(way.troubles == troubles && !way.isCut)
+                // A journal that is silent for two seconds counts as one that cannot be reached.
+                isTrusted.set(trust.holds && time.monotonic() - asked < .seconds(2))
                 inbox.put(.state(feature, floor: floor, answer, isTrusted))
             })
     }
@@ -231,7 +233,7 @@ final class NodeClient {
         if isTrusted, !hasGoneBack, state.version < floor, !session.disposable.contains(feature) {
             fault("\(feature): a state of version \(state.version) was read after version \(floor) was known")
         }
-        _ = see(state, of: feature, answer.epoch)
+        _ = see(state, of: feature)
     }
 
     func remove(_ feature: FeatureID, on node: NodeProcess) {
@@ -353,8 +355,8 @@ final class NodeClient {
             // A node that does not reach the journal knows no cursor of later turns.
             if hasGoneBack {
                 (shown, lastLabel, labels, lastID) = ([:], nil, [:], 0)
-                // The next id says what the log is called now.
-                shownEpoch = "after \(shownEpoch)"
+                // The next id says what the log is called now. Until then it may be another one than after others' resets.
+                shownEpoch = "after \(shownEpoch) for \(epoch), \(opening)"
             } else if openTrust?.holds == true || !data.contains("unknown-cursor") {
                 fault("a reset: \(data)")
             }

@@ -24,10 +24,9 @@ struct NodeCall: Sendable {
     var hops = 0
 }
 
-/// What a request led to, and what the log is called by the node that answers.
+/// What a request led to.
 struct NodeAnswer: Sendable {
     let result: Result<IntentOutcome?, StoreError>
-    var epoch = ""
 
     static func failed(_ error: StoreError) -> NodeAnswer { NodeAnswer(result: .failure(error)) }
 }
@@ -136,7 +135,7 @@ final class NodeProcess {
     private static func run(_ call: NodeCall, _ session: Session, _ network: NodeNetwork, tries: Int) {
         perform(call, session) { result in
             guard case .failure(let error) = result, error.code == .elsewhere else {
-                return call.answer(NodeAnswer(result: result, epoch: session.epoch))
+                return call.answer(NodeAnswer(result: result))
             }
             if call.hops < 2, let owner = session.owningNode {
                 var next = call
