@@ -4,7 +4,7 @@
 
 # Bounds that are not what is tried here: a receipt younger than ten minutes is never dropped for another.
 generous=(
-    --max-receipts 100000 --outbox-bytes 16MiB --outbox-labels 100000 --demo-latency 20ms --log-level warning
+    --max-receipts 100000 --receipt-bytes 64MiB --outbox-bytes 16MiB --outbox-labels 100000 --demo-latency 20ms --log-level warning
 )
 
 # start_clients ARGUMENT...: the generator beside this script, once its sessions are made and its streams are open.
