@@ -37,7 +37,7 @@ struct LostBranchTests {
         let version = try await answer.wait().get().version
         let core = nodes.here.session.core.withLock { ($0.head.number, $0.stores[nodes.here.tally]?.version) }
         #expect(core == (version, version))
-        #expect(try nodes.count(nodes.other).contains(#""count":101"#))
+        #expect(try await nodes.countLater(nodes.other).contains(#""count":101"#))
     }
 
     @Test("refuses no number as the second one that another node took as the first")
@@ -54,7 +54,7 @@ struct LostBranchTests {
         nodes.hereJournal.holdMarks(of: nil)
         while nodes.hereJournal.tellLoad() {}
         #expect(try await answer.wait().told == "ran")
-        #expect(try nodes.count(nodes.other).contains(#""count":201"#))
+        #expect(try await nodes.countLater(nodes.other).contains(#""count":201"#))
     }
 
     @Test("shows the labels of the newer branch after its states, whatever streams had not shown of the lost one")

@@ -62,6 +62,14 @@ struct NodePair {
         get throws { kept.owner(of: try #require(here.session.core.withLock { $0.key })) }
     }
 
+    /// The same where the session's queue may go on elsewhere.
+    func countLater(_ session: Session) async throws -> String {
+        let result = await withCheckedContinuation { continuation in
+            session.state(of: here.tally) { continuation.resume(returning: $0) }
+        }
+        return String(decoding: try result.get().view, as: UTF8.self)
+    }
+
     func count(_ session: Session) throws -> String {
         String(decoding: try session.stateNow(of: here.tally).view, as: UTF8.self)
     }
