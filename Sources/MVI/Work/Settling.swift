@@ -65,8 +65,8 @@ extension TurnQueue {
         if !changes.isEmpty { state.withLock { $0.settling.note(changes) } }
     }
 
-    /// Called before stores end with a batch, whose other stores may begin work of the same intents: nobody is told that an
-    /// intent has settled until `takeSettled`.
+    /// Holds news of settled intents back until `takeSettled`: stores end with a batch in which other stores may begin work of
+    /// the same intents.
     package func holdSettled() { state.withLock { $0.settling.isHeld = true } }
 
     /// Takes what is to be called after a committed batch, and says whether no intent has work.

@@ -54,7 +54,7 @@ final class PendingCommit: Sendable {
 
     deinit { _ = endEntries(.rolledBack) }
 
-    /// Notes that it was not kept although nobody knew. Returns how often that was so before.
+    /// Counts an append whose outcome was unknown and that was not kept. Returns how many there were before.
     func noteDoubt() -> Int { doubts.wrappingAdd(1, ordering: .relaxed).oldValue }
 
     /// Ends the batch and its stores. The end has what the stores that live on are asked for.

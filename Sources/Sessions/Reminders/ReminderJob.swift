@@ -109,7 +109,7 @@ extension Session {
     /// Fires reminders that count as under way; calls `done` when their turns are over.
     func fire(_ due: [StoredReminder], done: @escaping @Sendable () -> Void) {
         guard !due.isEmpty else { return done() }
-        // Also those whose load failed before: nobody else may ask for them.
+        // A load that failed before is tried again: perhaps no client asks for that store.
         startLoads(due.map(\.feature))
         let left = Lock(due.count)
         for reminder in due {

@@ -61,7 +61,7 @@ final class CommitLog: Sendable {
 
     func history(_ token: TokenHash) -> History { state.withLock { $0.histories[token] ?? History() } }
 
-    /// What happened, for whom a seed is printed.
+    /// The events of the run in their order, printed for a seed that runs alone.
     var story: [String] { told.withLock { $0 } }
 
     func tell(_ text: String) {
@@ -157,7 +157,7 @@ final class CommitLog: Sendable {
 }
 
 extension JournalBatch {
-    /// What it does, for whom a seed is printed.
+    /// The batch in one line of the story.
     fileprivate var summary: String {
         var parts = ["session \(session.number), turns \(expecting.number + 1)...\(head.number)"]
         parts += stores.map { "\($0.feature) \($0.kind) \($0.version)" }

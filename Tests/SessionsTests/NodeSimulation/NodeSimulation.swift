@@ -26,7 +26,7 @@ final class NodeSimulation {
     private let isSlow: Bool
     private let isForgetful: Bool
     private var isHealing = false
-    /// What happened, for whom a seed is printed.
+    /// The events of the run in their order, printed for a seed that runs alone.
     var story: [String] { log.story }
 
     init(_ builds: [FeatureRegistry], seed: UInt64, _ setting: Setting) throws {

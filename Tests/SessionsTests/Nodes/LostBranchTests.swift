@@ -8,16 +8,26 @@ import Testing
 
 @Suite("A session of which the journal lost what was committed last")
 struct LostBranchTests {
-    /// Both nodes know three turns, of which the journal lost one.
-    private func nodes() throws -> NodePair {
+    private typealias Branches = (nodes: NodePair, goBack: () -> Void)
+
+    /// A turn of one node, and what has the journal go back to it.
+    private func branches(
+        _ first: String = #"{"type":"add","amount":1}"#, to feature: FeatureID? = nil
+    ) throws -> Branches {
         let nodes = try NodePair()
         nodes.cluster.lose(true)
-        try nodes.here.send(#"{"type":"add","amount":1}"#)
+        try nodes.here.send(first, to: feature ?? nodes.here.tally)
         let key = try #require(nodes.here.session.core.withLock { $0.key })
         let snapshot = try #require(nodes.kept.snapshot(of: key))
+        return (nodes, { nodes.kept.goBack(key, to: snapshot, epoch: "another") })
+    }
+
+    /// Both nodes know three turns, of which the journal lost one.
+    private func nodes() throws -> NodePair {
+        let (nodes, goBack) = try branches()
         try nodes.here.send(#"{"type":"add","amount":10}"#)
         #expect(try nodes.count(nodes.other).contains(#""count":11"#))
-        nodes.kept.goBack(key, to: snapshot, epoch: "another")
+        goBack()
         return nodes
     }
 
@@ -59,15 +69,11 @@ struct LostBranchTests {
 
     @Test("shows the labels of the newer branch after its states, whatever streams had not shown of the lost one")
     func labels() throws {
-        let nodes = try NodePair()
-        nodes.cluster.lose(true)
-        try nodes.here.send(#"{"type":"shoutMany","texts":["kept"]}"#)
-        let key = try #require(nodes.here.session.core.withLock { $0.key })
-        let snapshot = try #require(nodes.kept.snapshot(of: key))
+        let (nodes, goBack) = try branches(#"{"type":"shoutMany","texts":["kept"]}"#)
         let stream = try nodes.here.stream(from: .now)
         _ = try stream.read()
         try nodes.here.send(#"{"type":"add","amount":10}"#)
-        nodes.kept.goBack(key, to: snapshot, epoch: "another")
+        goBack()
         nodes.hereJournal.holdStoreLoad(.beforeTelling)
         nodes.here.session.catchUp()
         let before = try stream.read().names
@@ -77,15 +83,11 @@ struct LostBranchTests {
 
     @Test("does not go on with a store that was read before the branch was lost")
     func staleStore() throws {
-        let nodes = try NodePair()
-        nodes.cluster.lose(true)
-        try nodes.here.send(#"{"type":"add","amount":1}"#)
-        let key = try #require(nodes.here.session.core.withLock { $0.key })
-        let snapshot = try #require(nodes.kept.snapshot(of: key))
+        let (nodes, goBack) = try branches()
         try nodes.here.send(#"{"type":"add","amount":10}"#)
         nodes.thereJournal.holdStoreLoad(.beforeTelling)
         nodes.other.state(of: nodes.here.tally) { _ in }
-        nodes.kept.goBack(key, to: snapshot, epoch: "another")
+        goBack()
         nodes.other.catchUp()
         nodes.thereJournal.goOn()
         #expect(nodes.other.epoch == "another")
@@ -94,16 +96,12 @@ struct LostBranchTests {
 
     @Test("takes no store for disposed of that only the lost branch had")
     func missingStore() throws {
-        let nodes = try NodePair()
-        nodes.cluster.lose(true)
-        try nodes.here.send(#"{"type":"rename","to":"a"}"#, to: FeatureID(name: "keyed", key: "a"))
-        let key = try #require(nodes.here.session.core.withLock { $0.key })
-        let snapshot = try #require(nodes.kept.snapshot(of: key))
+        let (nodes, goBack) = try branches(#"{"type":"rename","to":"a"}"#, to: FeatureID(name: "keyed", key: "a"))
         try nodes.here.send(#"{"type":"shout","text":"lost"}"#)
         nodes.thereJournal.holdStoreLoad(.beforeReading)
         let refused = Box<Result<StateSnapshot, StoreError>>()
         nodes.other.state(of: nodes.here.tally) { refused.set($0) }
-        nodes.kept.goBack(key, to: snapshot, epoch: "another")
+        goBack()
         nodes.thereJournal.goOn()
         #expect(refused.value?.told == "contended")
         #expect(nodes.other.epoch == "another")

@@ -178,7 +178,7 @@ struct SignInTests {
         let (session, token) = try table.made(.bearer)
         #expect(try session.told(#"{"type":"hello"}"#, to: greeter) == "ran")
         guard case .signedIn(_, let credential, let newToken) = try await signIn(table, session, token).get() else {
-            Issue.record("nobody was signed in")
+            Issue.record("the sign-in gave no credential")
             return
         }
         // The sign-in cannot be repeated any more: a renewal forgets the old token.
