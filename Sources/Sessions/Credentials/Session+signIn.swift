@@ -31,12 +31,12 @@ extension Session {
 
     /// Tells the stores that a principal has signed in, without a credential. For tests of features.
     package func tellStores(of principal: Principal) async throws(StoreError) {
-        let key = try await withCheckedContinuation { continuation in keep { continuation.resume(returning: $0) } }
-            .get()
         let turns = try await holdTurns()
         defer { turns.release() }
         let reminders = try signInReminders(principal, credential: nil)
         guard !reminders.isEmpty else { return }
+        let key = try await withCheckedContinuation { continuation in keep { continuation.resume(returning: $0) } }
+            .get()
         let change = CredentialChange(
             session: key, expecting: info.subject, subject: info.subject, reminders: reminders)
         let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
@@ -74,31 +74,29 @@ final class HeldTurns: QueueJob {
     func run() -> (any QueueJob)? { state.withLock { if case .over = $0 { nil } else { self } } }
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
-        let old = replace(with: .holding(resume))
-        guard case .waiting(let begun) = old else { return false }
+        guard let begun = begin(as: .holding(resume)) else { return false }
         begun(.success(self))
         return true
     }
 
-    func end(_ error: StoreError) {
-        let begun = state.withLock { state -> (@Sendable (Result<HeldTurns, StoreError>) -> Void)? in
-            // Else who holds it goes on, and releases it.
-            guard case .waiting(let begun) = state else { return nil }
-            state = .over
-            return begun
-        }
-        begun?(.failure(error))
-    }
+    /// Who holds it already goes on, and releases it.
+    func end(_ error: StoreError) { begin(as: .over)?(.failure(error)) }
 
     /// Lets the session go on. A second call does nothing.
     func release() {
-        if case .holding(let resume) = replace(with: .over) { resume() }
+        let old = state.withLock { state in
+            defer { state = .over }
+            return state
+        }
+        if case .holding(let resume) = old { resume() }
     }
 
-    private func replace(with new: State) -> State {
+    /// Changes the state of one that waits; nil, and nothing changes, if it does not.
+    private func begin(as new: State) -> (@Sendable (Result<HeldTurns, StoreError>) -> Void)? {
         state.withLock { state in
-            defer { state = new }
-            return state
+            guard case .waiting(let begun) = state else { return nil }
+            state = new
+            return begun
         }
     }
 }
