@@ -143,7 +143,11 @@ import Testing
         async throws
     {
         let schema = try await TestSchema()
-        let journal = try await schema.journal { $0.writers = 1 }
+        let journal = try await schema.journal {
+            $0.writers = 1
+            // A probe of an idle lane would notice the other way before the append does.
+            $0.probeInterval = .seconds(3600)
+        }
         let session = try await journal.newSession()
         let turn = session.turn()
         #expect(await journal.append(turn).isCommitted)
