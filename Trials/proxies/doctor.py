@@ -73,6 +73,8 @@ def _examine(setup, given, certificate):
         answer = subprocess.run(
             [given.server, "doctor", url, "--json", "--certificate", f"{certificate}.pem", *setup.options],
             capture_output=True, timeout=180, check=False)
+        if answer.returncode == 2 and b"refuses the Host" in answer.stderr:
+            return {"host": "refused"}, answer.stderr.decode()
         assert answer.returncode in (0, 1), f"doctor ended with {answer.returncode}: {answer.stderr.decode()}"
         report = json.loads(answer.stdout)
         assert (answer.returncode == 1) == (report["wrong"] > 0), "the exit code is not the report's"

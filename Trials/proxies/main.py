@@ -41,10 +41,11 @@ def main():
             print(f"FAULT: {part.__name__}: {reason} ({pathlib.Path(place.filename).name}:{place.lineno})", flush=True)
 
     try:
-        flags = ("--max-streams-per-session", "32", "--max-receipts", "100000", "--receipt-bytes", "64MiB")
+        public = ("--public-url", "https://mvi.example.com")
+        flags = ("--max-streams-per-session", "32", "--max-receipts", "100000", "--receipt-bytes", "64MiB", *public)
         server = start(Server(given.server, given.folder, "--heartbeat", f"{measures.HEARTBEAT}s", *flags))
         slow = start(Server(given.server, given.folder, *flags))
-        counting = start(Server(given.server, given.folder, "--max-streams-per-address", "2"))
+        counting = start(Server(given.server, given.folder, "--max-streams-per-address", "2", *public))
         proxies = [start(Proxy(kind, server, given.folder, certificate)) for kind in given.kinds]
         for proxy in proxies:
             print(f"--- {proxy.kind}", flush=True)
