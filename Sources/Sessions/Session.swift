@@ -196,8 +196,12 @@ package final class Session: Sendable {
         }
         guard let ended else { return false }
         for job in ended.held { job.end(error) }
-        for job in queue.close(error).jobs { job.end(error) }
-        for slot in ended.stores { slot.store?.end() }
+        let stores = ended.stores.compactMap(\.store).filter { $0.scope.end() }
+        // Of what is in flight observers are told first.
+        let observed = FunctionJob(.server) { _ in for store in stores { store.runner.observeEnd() } }
+        let (jobs, isIdle) = queue.close(error, last: observed)
+        for job in jobs { job.end(error) }
+        if isIdle { for store in stores { store.runner.observeEnd() } }
         for wait in ended.waits { wait.end(false) }
         for waker in ended.wakers { waker.wake() }
         // They hold stores, which hold the session.
