@@ -289,7 +289,10 @@ let package = Package(
         .executableTarget(
             name: "swift-client-driver", dependencies: ["MVIClient", "WireJSON", "Locking"],
             path: "Tests/MVIClientDriver", swiftSettings: settings),
-        .testTarget(name: "MVITests", dependencies: ["MVI", "MVITesting", "WireJSON"], swiftSettings: settings),
+        .testTarget(
+            name: "MVITests",
+            dependencies: ["MVI", "MVITesting", "Sessions", "SessionJournal", "TestSupport", "WireJSON"],
+            swiftSettings: settings),
         .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"], swiftSettings: settings),
         .testTarget(
             name: "JSONDeltaTests", dependencies: ["JSONDelta", "WireJSON"], swiftSettings: settings),

@@ -29,7 +29,7 @@ struct BoundTests {
         }
     }
 
-    private func failure(_ store: Store<Script>, _ intent: String) async -> String? {
+    private func failure(_ store: HostedStore<Script>, _ intent: String) async -> String? {
         do throws(StoreError) {
             try await store.send(intent)
             return nil
@@ -50,7 +50,7 @@ struct BoundTests {
         environment.report = { if case .failure(let failure, _) = $0 { reports.append(failure) } }
         let script = Script(
             onExecute: { intent, turn in Self.ask(intent, &turn) }, onThrow: { _, turn in turn.dispatch("failed") })
-        let store = Store(script, environment: environment)
+        let store = HostedStore(script, environment: environment)
         store.start()
         #expect(await failure(store, "launch,launch,launch,launch") == nil)
         #expect(await failure(store, "launch") == Self.tooMuch)
@@ -83,7 +83,7 @@ struct BoundTests {
             ("launch,launch,latest a", "latest a", true),
         ]
         for (first, second, isTooMuch) in cases {
-            let store = Store({ intent, turn in Self.ask(intent, &turn) }, environment: environment)
+            let store = HostedStore({ intent, turn in Self.ask(intent, &turn) }, environment: environment)
             #expect(await failure(store, first) == nil)
             #expect(await failure(store, second) == (isTooMuch ? Self.tooMuch : nil), "\(first), then \(second)")
             store.dispose()
@@ -92,8 +92,8 @@ struct BoundTests {
 
     @Test("34, 48: what earlier turns of a batch ask for counts as well")
     func batch() async {
-        let log = HeldLog<Script>()
-        let store = Store({ intent, turn in Self.ask(intent, &turn) }, environment: environment, log: log)
+        let log = AppendLog<Script>.held
+        let store = HostedStore({ intent, turn in Self.ask(intent, &turn) }, environment: environment, log: log)
         log.end()
         let told = Collected<Bool>()
         store.accept("none")
@@ -110,7 +110,7 @@ struct BoundTests {
     func stubborn() async throws {
         let gate = Gate()
         let ended = Collected<Bool>()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 if intent == "cancel" { return turn.cancel("a") }
                 turn.launch(id: "a", policy: .cancelPrevious) { _ in
@@ -136,7 +136,7 @@ struct BoundTests {
     @Test("34: too much work asked for by a step is thrown into its work")
     func step() async throws {
         let caught = Collected<String>()
-        let store = Store(
+        let store = HostedStore(
             { _, turn in
                 turn.launch { work in
                     do {
@@ -153,9 +153,9 @@ struct BoundTests {
 
     @Test("49: turns of failures that cannot be committed are kept up to a bound; what is given up is counted")
     func failures() async {
-        let log = PreparedLog<Script>([.committed] + Array(repeating: .unavailable, count: 200))
+        let log = AppendLog<Script>([.committed] + Array(repeating: .unavailable, count: 200))
         let script = Script(onExecute: { _, _ in throw Broken() }, onThrow: { _, turn in turn.dispatch("failed") })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, environment: environment, log: log)
         store.start()
         for _ in 0..<100 { store.accept("bad") }
         #expect(store.diagnostics.droppedFailures == 36)
@@ -169,13 +169,13 @@ struct BoundTests {
 
     @Test("40, 49: whoever waits for work whose failure's turn is given up is told all the same")
     func droppedFailureSettles() async throws {
-        let log = PreparedLog<Script>([.committed] + Array(repeating: .unavailable, count: 64))
+        let log = AppendLog<Script>([.committed] + Array(repeating: .unavailable, count: 64))
         let script = Script(
             onExecute: { intent, turn in
                 if intent == "bad" { throw Broken() }
                 turn.launch { _ in throw Broken() }
             }, onThrow: { _, turn in turn.dispatch("failed") })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, environment: environment, log: log)
         store.start()
         for _ in 0..<64 { store.accept("bad") }
         log.next(.committed, .unavailable)
@@ -198,7 +198,7 @@ struct BoundTests {
     @Test("34: what launched work holds may use the store when it dies, however the work ends")
     func released() async throws {
         let deaths = Collected<String>()
-        let holder = Lock<Store<Script>?>(nil)
+        let holder = Lock<HostedStore<Script>?>(nil)
         let mortal: @Sendable (String) -> Mortal = { name in
             Mortal {
                 // Would wait for itself for ever under the store's lock.
@@ -206,7 +206,7 @@ struct BoundTests {
                 deaths.append(name)
             }
         }
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 let mortal = mortal(intent)
                 switch intent {
@@ -239,7 +239,7 @@ struct BoundTests {
     func waitReleased() async throws {
         let gate = Gate()
         let deaths = Collected<Bool>()
-        let store = Store({ _, turn in turn.launch { _ in try await gate.wait() } }, environment: environment)
+        let store = HostedStore({ _, turn in turn.launch { _ in try await gate.wait() } }, environment: environment)
         let outcome = try await store.send("go")
         do {
             let mortal = Mortal { [weak store] in deaths.append(store?.state != nil) }

@@ -1,4 +1,3 @@
-import Dispatch
 import Locking
 import MVI
 import MVITesting
@@ -8,9 +7,9 @@ import Testing
 struct CommitTests {
     @Test("48: while a commit is in flight nothing runs; what arrives is the next batch, on the batch's own head")
     func batches() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let ran = Collected<String>()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 ran.append("\(intent) on \(turn.state.messages.joined())")
                 turn.dispatch(intent)
@@ -29,9 +28,9 @@ struct CommitTests {
 
     @Test("48: an outcome has its store's version: the number of the last turn that changed the view state")
     func versions() {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let answers = Collected<String>()
-        let store = Store({ intent, turn in if intent != "none" { turn.dispatch(intent) } }, log: log)
+        let store = HostedStore({ intent, turn in if intent != "none" { turn.dispatch(intent) } }, log: log)
         log.end()
         let tell: @Sendable (Result<IntentOutcome, StoreError>) -> Void = { result in
             answers.append((try? result.get()).map { "\($0.version)" } ?? "refused")
@@ -46,8 +45,8 @@ struct CommitTests {
 
     @Test("48: a batch has at most 64 jobs")
     func batchLimit() async {
-        let log = HeldLog<Script>()
-        let store = Store({ intent, turn in turn.dispatch(intent) }, log: log)
+        let log = AppendLog<Script>.held
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) }, log: log)
         for _ in 0..<150 { store.accept("x") }
         for _ in 0..<4 { log.end() }
         #expect(log.batches.map(\.count) == [1, 64, 64, 22])
@@ -57,7 +56,7 @@ struct CommitTests {
 
     @Test("48: state, view, observers and callers see the committed head only")
     func committedOnly() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let seen = Collected<String>()
         let observed = Collected<String>()
         let script = Script(
@@ -68,7 +67,7 @@ struct CommitTests {
                 turn.dispatch(intent)
                 turn.publish(intent)
             })
-        let store = Store(script, log: log)
+        let store = HostedStore(script, log: log)
         store.start()
         log.end()
         store.accept("a", completion: { _ in seen.append("answered") })
@@ -87,17 +86,17 @@ struct CommitTests {
 
     @Test("23, 26, 28: the log has each turn's state if it changed, then its labels in publish order, one twice if so")
     func logged() async throws {
-        let log = SeenLog()
-        let store = Store(
+        let turns = SeenTurns()
+        let store = HostedStore(
             { intent, turn in
                 turn.publish("before \(intent)")
                 if intent != "label" { turn.dispatch(intent) }
                 turn.publish("after")
                 turn.publish("after")
-            }, log: log)
+            }, log: turns.log)
         for intent in ["a", "label", "b"] { try await store.send(intent) }
         #expect(
-            log.seen.all == [
+            turns.texts.all == [
                 "a", "!before a", "!after", "!after", "!before label", "!after", "!after", "a,b", "!before b",
                 "!after", "!after",
             ])
@@ -106,12 +105,15 @@ struct CommitTests {
 
     @Test("23, 24: the view state is derived, the first one, too; a turn that leaves it the same says so")
     func viewState() async throws {
-        let log = PreparedLog<Halves>([])
-        let store = Store(Halves(), log: log)
+        let log = AppendLog<Halves>([])
+        let store = HostedStore(Halves(), log: log)
         store.start()
         for _ in 0..<5 { try await store.send(.up) }
-        #expect(log.commits.all.flatMap { $0 }.map(\.view) == [0, 0, 1, 1, 2, 2])
-        #expect(log.commits.all.flatMap { $0 }.map(\.isViewChanged) == [false, false, true, false, true, false])
+        #expect(log.appends.flatMap(\.stores).map(\.number) == [1, 2, 3, 4, 5, 6])
+        #expect(log.appends.flatMap(\.stores).map(\.version) == [1, 1, 3, 3, 5, 5])
+        #expect(
+            log.appends.flatMap(\.stores).map { $0.view.map { String(decoding: $0, as: UTF8.self) } }
+                == ["0", nil, "1", nil, "2", nil])
         #expect(store.view == 2)
         #expect(store.state.count == 5)
         store.dispose()
@@ -119,30 +121,39 @@ struct CommitTests {
 
     @Test("48: what many threads send while commits end on another thread is committed once each, in order")
     func manyThreads() async {
-        let log = QueueLog<Script>()
-        let store = Store(
+        let log = AppendLog<Script>.held
+        let store = HostedStore(
             { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max), log: log)
         let told = Collected<Bool>()
+        // Another thread ends the appends, one after the other.
+        let ending = Task {
+            for count in 1... where !Task.isCancelled {
+                await log.batches(atLeast: count)
+                log.end()
+            }
+        }
         await concurrently(8) { thread in
             for index in 0..<100 {
                 store.accept("\(thread)-\(index)", completion: { told.append((try? $0.get()) != nil) })
             }
         }
         await told.atLeast(800)
+        ending.cancel()
         #expect(told.all == Array(repeating: true, count: 800))
         #expect(store.messages.count == 800)
         for thread in 0..<8 {
             let mine = store.messages.filter { $0.hasPrefix("\(thread)-") }
             #expect(mine == (0..<100).map { "\(thread)-\($0)" })
         }
-        #expect(log.overlaps.all.isEmpty)
+        // Each began where the one before it ended.
+        #expect(zip(log.appends, log.appends.dropFirst()).allSatisfy { $0.head == $1.expecting })
         store.dispose()
     }
 
     @Test("10, 43: who accepts an intent is not kept for ever by those that come after it")
     func handover() async {
-        let stores = Collected<Store<Script>>()
-        let store = Store({ _, turn in turn.dispatch("x") })
+        let stores = Collected<HostedStore<Script>>()
+        let store = HostedStore({ _, turn in turn.dispatch("x") })
         stores.append(store)
         // Each answer sends the next intent, until the store ends.
         @Sendable func again() { stores.all[0].accept("x", completion: { if case .success = $0 { again() } }) }
@@ -161,26 +172,4 @@ private struct Halves: Feature {
     let initialState = State(count: 0)
     func reduce(_ state: inout State, _ intent: Intent) { state.count += 1 }
     func view(_ state: State) -> Int { state.count / 2 }
-}
-
-/// Commits on a thread of its own, and notes commits that overlap.
-private final class QueueLog<F: Feature>: TurnLog {
-    private let queue = DispatchQueue(label: "QueueLog")
-    private let inFlight = Lock(0)
-    let overlaps = Collected<Int>()
-
-    func commit(
-        _ turns: [TurnRecord<F>], done: @escaping @Sendable (CommitResult<F>) -> Void
-    ) -> CommitResult<F>? {
-        let others = inFlight.withLock { count in
-            count += 1
-            return count - 1
-        }
-        if others > 0 { overlaps.append(others) }
-        queue.async { [self] in
-            inFlight.withLock { $0 -= 1 }
-            done(.committed)
-        }
-        return nil
-    }
 }

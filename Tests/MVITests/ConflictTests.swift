@@ -9,7 +9,7 @@ struct ConflictTests {
     let executor = TestExecutor()
     var environment: StoreEnvironment { StoreEnvironment(clock: clock, executor: executor) }
 
-    private func newer(_ messages: String...) -> CommitResult<Script> { .conflict(newer: .init(messages: messages)) }
+    private func newer(_ messages: String...) -> AppendLog<Script>.End { .conflict(newer: .init(messages: messages)) }
 
     private func told(_ answers: Collected<String>, _ intent: String)
         -> @Sendable (Result<IntentOutcome, StoreError>) -> Void
@@ -18,14 +18,14 @@ struct ConflictTests {
     }
 
     /// Lets the waits after conflicts pass until that many batches in all were handed to the log.
-    private func pass(_ log: PreparedLog<Script>, until count: Int) async {
-        while log.commits.all.count < count { await clock.advance(by: .milliseconds(1), running: executor) }
+    private func pass(_ log: AppendLog<Script>, until count: Int) async {
+        while log.batches.count < count { await clock.advance(by: .milliseconds(1), running: executor) }
     }
 
     @Test("49: after one conflict a batch runs again at once, after each further one in a row after a random while")
     func pause() async {
-        let log = HeldLog<Script>()
-        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
+        let log = AppendLog<Script>.held
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
         log.end()
         store.accept("a")
         log.end(newer("theirs"))
@@ -45,23 +45,23 @@ struct ConflictTests {
         store.dispose()
     }
 
-    @Test("31, 49: a store that ends between two tries refuses what waits at once")
+    @Test("31, 49: a session that ends between two tries refuses what waits at once")
     func disposedInPause() async {
         let conflict = newer("theirs")
-        let log = PreparedLog<Script>([.committed, conflict, conflict])
-        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
+        let log = AppendLog<Script>([.committed, conflict, conflict])
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
         let answers = Collected<String>()
         store.accept("a", completion: told(answers, "a"))
         store.dispose()
-        #expect(answers.all == ["a disposed"])
+        #expect(answers.all == ["a gone"])
         await clock.advance(by: .seconds(1), running: executor)
-        #expect(log.commits.all.count == 3)
+        #expect(log.batches.count == 3)
         #expect(store.messages == ["theirs"])
     }
 
     @Test("49: who lost against another writer runs again on the newer state; nothing of the lost run is shown")
     func again() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let observed = Collected<String>()
         let launched = Collected<String>()
         let script = Script(
@@ -71,7 +71,7 @@ struct ConflictTests {
                 turn.publish(intent)
                 turn.launch { _ in launched.append(intent) }
             })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, environment: environment, log: log)
         store.start()
         log.end()
         let answers = Collected<String>()
@@ -95,11 +95,11 @@ struct ConflictTests {
 
     @Test("45, 49: a batch that lost runs again before what came later; interceptors judge once, preconditions anew")
     func order() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let judged = Collected<String>()
         let script = Script(
             own: .intercepting { intent, interception in
-                judged.append(intent)
+                judged.append(intent.text)
                 let theirsIsThere = interception.state.messages.contains("theirs")
                 if intent == "guarded", theirsIsThere { throw Refusal(.forbidden, "No more.") }
                 if intent == "barred", !theirsIsThere { throw Refusal(.invalid, "Not yet.") }
@@ -112,7 +112,7 @@ struct ConflictTests {
         let reports = Collected<Failure>()
         var environment = environment
         environment.report = { if case .failure(let failure, _) = $0 { reports.append(failure) } }
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, environment: environment, log: log)
         store.start()
         log.end()
         let answers = Collected<String>()
@@ -120,7 +120,7 @@ struct ConflictTests {
         store.accept("first", completion: told(answers, "first"))
         for intent in ["guarded", "barred", "rewritten"] { store.accept(intent, completion: told(answers, intent)) }
         store.accept(
-            "asked", precondition: { _ in theirsIsThere.all.isEmpty ? nil : .otherVersion },
+            "asked", ifMatch: { _ in theirsIsThere.all.isEmpty },
             completion: told(answers, "asked"))
         store.accept("picky", completion: told(answers, "picky"))
         log.end()
@@ -148,9 +148,9 @@ struct ConflictTests {
 
     @Test("49: a step of work that was cancelled meanwhile drops out of the batch")
     func cancelledStep() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let returned = Collected<String>()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 switch intent {
                 case "load":
@@ -172,25 +172,24 @@ struct ConflictTests {
         await executor.idle()
         #expect(returned.all == ["returned"])
         #expect(log.batches.count == 3)
-        #expect(store.messages == ["theirs"])
+        #expect(store.messages.isEmpty)
     }
 
     @Test(
         "49: after eight conflicts in a row a batch is given up: intents are refused, steps and bootstrap tried again")
     func contended() async {
-        let conflicts = (1...8).map { CommitResult<Script>.conflict(newer: .init(messages: ["\($0)"])) }
-        let log = PreparedLog<Script>(conflicts)
+        let conflicts = (1...8).map { AppendLog<Script>.End.conflict(newer: .init(messages: ["\($0)"])) }
+        let log = AppendLog<Script>(conflicts)
         let reports = Collected<StoreError>()
         var environment = environment
         environment.report = { if case .commitFailed(let failure, _) = $0 { reports.append(failure) } }
         let script = Script(onBootstrap: { _, turn in turn.dispatch("bootstrap") })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, environment: environment, log: log)
         let answers = Collected<String>()
         store.accept("a", completion: told(answers, "a"))
-        store.start()
         await pass(log, until: 8)
-        #expect(log.commits.all.count == 8)
-        #expect(log.commits.all.last?.map { $0.state.messages } == [["7", "bootstrap"], ["7", "bootstrap", "a"]])
+        #expect(log.batches.count == 8)
+        #expect(log.batches.last?.map { $0.state.messages } == [["7", "bootstrap"], ["7", "bootstrap", "a"]])
         #expect(answers.all == ["a contended"])
         #expect(reports.all.map(\.code) == [.contended])
         #expect(store.messages == ["8"])
@@ -201,13 +200,13 @@ struct ConflictTests {
 
     @Test("4, 49: a bootstrap that lost is told that the store is restored: another writer has begun its life")
     func bootstrap() async {
-        let log = PreparedLog<Script>([newer("theirs"), .unavailable])
+        let log = AppendLog<Script>([newer("theirs"), .unavailable])
         let lives = Collected<StartReason>()
         let script = Script(onBootstrap: { life, turn in
             lives.append(life)
             turn.dispatch("bootstrap")
         })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, environment: environment, log: log)
         store.start()
         await clock.advance(by: .milliseconds(250), running: executor)
         #expect(lives.all == [.new, .restored, .restored])
@@ -217,40 +216,37 @@ struct ConflictTests {
 
     @Test("49: conflicts are counted for each batch: one that was committed at last leaves nothing to the next")
     func countedAnew() async throws {
-        let conflict = CommitResult<Script>.conflict(newer: .init(messages: ["theirs"]))
+        let conflict = AppendLog<Script>.End.conflict(newer: .init(messages: ["theirs"]))
         let seven = Array(repeating: conflict, count: 7)
-        let log = PreparedLog<Script>([.committed] + seven + [.committed] + seven)
-        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
+        let log = AppendLog<Script>([.committed] + seven + [.committed] + seven)
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
         store.accept("a")
         await pass(log, until: 9)
         store.accept("b")
         await pass(log, until: 17)
         #expect(store.messages == ["theirs", "b"])
-        #expect(log.commits.all.count == 17)
+        #expect(log.batches.count == 17)
         store.dispose()
     }
 
-    @Test("49: a store that was disposed of does not run again what lost")
+    @Test("49: a session that has ended does not run again what lost")
     func disposed() async {
-        let log = HeldLog<Script>()
-        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
+        let log = AppendLog<Script>.held
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
         log.end()
         let answers = Collected<String>()
         store.accept("a", completion: told(answers, "a"))
         store.dispose()
         log.end(newer("theirs"))
-        #expect(answers.all == ["a disposed"])
+        #expect(answers.all == ["a gone"])
         #expect(log.batches.count == 2)
-        #expect(store.messages == ["theirs"])
+        #expect(store.messages.isEmpty)
     }
 
-    @Test("49: a log that answers at once keeps the stack as it is, however many batches conflict")
+    @Test("49: a journal that answers at once keeps the stack as it is, however many batches fail")
     func stack() async throws {
-        let conflict = CommitResult<Script>.conflict(newer: .init(messages: []))
-        let log = PreparedLog<Script>(
-            [.committed] + (0..<20_000).flatMap { _ in [conflict, CommitResult<Script>.committed] })
-        let store = Store(
-            { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max), log: log)
+        let log = AppendLog<Script>((0..<20_001).map { $0.isMultiple(of: 2) ? .committed : .unavailable })
+        let store = HostedStore({ _, turn in turn.publish("said") }, log: log)
         let answers = Collected<String>()
         @Sendable func next(_ count: Int) {
             store.accept(
@@ -261,38 +257,39 @@ struct ConflictTests {
         }
         next(1)
         await answers.atLeast(1)
-        #expect(log.commits.all.count == 40_001)
+        #expect(log.appends.count == 20_001)
         store.dispose()
     }
 
-    @Test("48: a turn tells its log whether the state may have changed")
+    @Test("48: a turn that dispatches nothing keeps no state anew")
     func stateChanged() async throws {
-        let log = PreparedLog<Script>([])
-        let store = Store(
+        let log = AppendLog<Script>([])
+        let store = HostedStore(
             { intent, turn in if intent != "nothing" { turn.dispatch(intent) } }, environment: environment, log: log)
         try await store.send("nothing")
         try await store.send("a")
-        #expect(log.commits.all.flatMap { $0 }.map(\.isStateChanged) == [false, false, true])
+        // The first one makes the store.
+        #expect(log.appends.flatMap(\.stores).map { $0.state != nil } == [true, false, true])
         store.dispose()
     }
 
     @Test("10, 49: no lock is held while another writer's state is viewed and compared")
     func noLock() {
-        let holder = Lock<Store<Viewed>?>(nil)
+        let holder = Lock<HostedStore<Viewed>?>(nil)
         let seen = Collected<Int>()
         let feature = Viewed { count in
             guard let store = holder.withLock({ $0 }) else { return }
             // Reading would deadlock under the store's lock.
             seen.append(store.diagnostics.failures + store.state.count)
         }
-        let log = PreparedLog<Viewed>([.committed, .conflict(newer: Viewed.State(count: 10))])
-        let store = Store(feature, environment: environment, log: log)
+        let log = AppendLog<Viewed>([.committed, .conflict(newer: Viewed.State(count: 10))])
+        let store = HostedStore(feature, environment: environment, log: log)
         store.start()
         holder.withLock { $0 = store }
         store.accept(.up)
         #expect(store.state.count == 11)
-        // The lost run, the other writer's state, the run that was committed.
-        #expect(seen.all == [0, 0, 10])
+        // The lost run, the other writer's own view, its state as it is read here, the run that was committed.
+        #expect(seen.all == [0, 0, 0, 10])
         holder.withLock { $0 = nil }
         store.dispose()
     }

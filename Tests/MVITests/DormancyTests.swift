@@ -11,7 +11,7 @@ struct DormancyTests {
 
     @Test("52: a store with work, even if it only waits or holds back, stays")
     func work() async throws {
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 switch intent {
                 case "launch": turn.launch(id: "a") { try await $0.sleep(for: .seconds(1)) }
@@ -43,7 +43,7 @@ struct DormancyTests {
     func cancelled() async throws {
         let gate = Gate()
         let passed = Collected<Bool>()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 if intent == "stop" { return turn.cancel("a") }
                 turn.launch(id: "a") { _ in
@@ -65,7 +65,7 @@ struct DormancyTests {
 
     @Test("52: a store that is watched stays")
     func watched() {
-        let store = Store({ _, _ in }, environment: environment)
+        let store = HostedStore({ _, _ in }, environment: environment)
         store.beginWatching()
         #expect(!store.scope.isAtRest)
         store.endWatching()
@@ -80,7 +80,7 @@ struct DormancyTests {
             onExecute: { intent, turn in
                 if intent == "register" { turn.whileWatched(id: "other") { _ in } } else { turn.cancel("other") }
             })
-        let store = Store(script, environment: environment)
+        let store = HostedStore(script, environment: environment)
         store.start()
         try await store.send("register")
         #expect(!store.scope.isAtRest)
@@ -94,7 +94,7 @@ struct DormancyTests {
         let script = Script(onBootstrap: { _, turn in
             turn.launch { work in await work.turn { $0.whileWatched(id: "later") { _ in } } }
         })
-        let store = Store(script, environment: environment)
+        let store = HostedStore(script, environment: environment)
         store.start()
         await executor.idle()
         #expect(!store.scope.isAtRest)
@@ -103,8 +103,8 @@ struct DormancyTests {
 
     @Test("52: a queue with a commit in flight, or with something to be retried, is not idle")
     func commits() async {
-        let log = HeldLog<Script>()
-        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
+        let log = AppendLog<Script>.held
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) }, environment: environment, log: log)
         #expect(!store.queue.isIdle)
         log.end(.unavailable)
         // Bootstrap is owed.
@@ -120,7 +120,7 @@ struct DormancyTests {
     func settling() async throws {
         let gate = Gate()
         let told = Collected<Bool>()
-        let store = Store({ _, turn in turn.launch { _ in try await gate.wait() } }, environment: environment)
+        let store = HostedStore({ _, turn in turn.launch { _ in try await gate.wait() } }, environment: environment)
         let outcome = try await store.send("go")
         await executor.idle()
         let waits = store.whenSettled(outcome.id, id: 1) { [weak store] in

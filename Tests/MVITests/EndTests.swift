@@ -9,7 +9,7 @@ struct EndTests {
         let order = Collected<String>()
         let isDisposed = Collected<Bool>()
         let executor = TestExecutor()
-        let stores = Collected<Store<Script>>()
+        let stores = Collected<HostedStore<Script>>()
         let script = Script(
             own: .observing { if case .ended = $0.event { order.append("ended") } },
             onExecute: { _, turn in
@@ -17,12 +17,12 @@ struct EndTests {
                     await withTaskCancellationHandler {
                         try? await Gate().wait()
                     } onCancel: {
-                        isDisposed.append(stores.all[0].isDisposed)
+                        isDisposed.append(stores.all[0].session.isEnded)
                         order.append("cancelled")
                     }
                 }
             })
-        let store = Store(script, environment: StoreEnvironment(executor: executor))
+        let store = HostedStore(script, environment: StoreEnvironment(executor: executor))
         store.start()
         stores.append(store)
         try await store.send("go")
@@ -32,21 +32,20 @@ struct EndTests {
         await store.observersCaughtUp()
         #expect(order.all == ["cancelled", "ended"])
         #expect(isDisposed.all == [true])
-        #expect(store.isDisposed)
+        #expect(store.session.isEnded)
     }
 
-    @Test("32: after the end intents are refused and counted, and the state is the last one")
+    @Test("32: after the end intents are refused, and the state is the last one")
     func late() async throws {
-        let store = Store({ intent, turn in turn.dispatch(intent) })
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) })
         try await store.send("a")
         store.dispose()
         await #expect {
             try await store.send("b")
         } throws: { error in
-            (error as? StoreError)?.code == .disposed
+            (error as? StoreError)?.code == .gone
         }
         #expect(store.messages == ["a"])
-        #expect(store.diagnostics.droppedAfterEnd == 1)
         store.start()
         store.beginWatching()
         store.endWatching()
@@ -55,8 +54,8 @@ struct EndTests {
 
     @Test("31, 32: intents that wait when the store ends are refused, each told once")
     func waiting() async {
-        let log = HeldLog<Script>()
-        let store = Store({ intent, turn in turn.dispatch(intent) }, log: log)
+        let log = AppendLog<Script>.held
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) }, log: log)
         log.end()
         let told = Collected<String>()
         for intent in ["a", "b", "c"] {
@@ -65,17 +64,17 @@ struct EndTests {
                 completion: { told.append("\(intent) \($0.text)") })
         }
         store.dispose()
-        #expect(told.all == ["b disposed", "c disposed"])
+        #expect(told.all == ["b gone", "c gone"])
         // What was in flight is permanent, and its caller must not be told otherwise.
         log.end()
-        #expect(told.all == ["b disposed", "c disposed", "a committed"])
+        #expect(told.all == ["b gone", "c gone", "a committed"])
         #expect(store.messages == ["a"])
     }
 
     @Test("31: a commit that fails after the end refuses its intents")
     func failsAfterEnd() async {
-        let log = HeldLog<Script>()
-        let store = Store({ intent, turn in turn.dispatch(intent) }, log: log)
+        let log = AppendLog<Script>.held
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) }, log: log)
         log.end()
         let told = Collected<Bool>()
         store.accept("a", completion: { told.append((try? $0.get()) != nil) })
@@ -89,7 +88,7 @@ struct EndTests {
     func lateWork() async throws {
         let gate = Gate()
         let states = Collected<[String]>()
-        let store = Store({ _, turn in
+        let store = HostedStore({ _, turn in
             turn.launch { work in
                 await gate.waitDespiteCancellation()
                 await work.dispatch("late")
@@ -110,7 +109,7 @@ struct EndTests {
     @Test("31: a store that ends while many threads use it tells each caller once and keeps nothing running")
     func races() async {
         for _ in 0..<20 {
-            let store = Store(
+            let store = HostedStore(
                 { intent, turn in
                     turn.dispatch(intent)
                     turn.launch(id: "work", policy: .cancelPrevious) { work in
@@ -134,9 +133,9 @@ struct EndTests {
 
     @Test("31: a store with nothing running is released with its last holder, one with work when it is disposed")
     func released() async throws {
-        weak var released: Store<Script>?
+        weak var released: HostedStore<Script>?
         do {
-            let store = Store({ intent, turn in turn.dispatch(intent) })
+            let store = HostedStore({ intent, turn in turn.dispatch(intent) })
             try await store.send("a")
             released = store
         }
@@ -144,7 +143,7 @@ struct EndTests {
 
         let executor = TestExecutor()
         do {
-            let store = Store(
+            let store = HostedStore(
                 { _, turn in
                     turn.timer(id: "tick", every: .seconds(1)) { _ in }
                     turn.whileWatched(id: "watch") { _ in try await Gate().wait() }

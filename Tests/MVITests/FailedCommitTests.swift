@@ -10,7 +10,7 @@ struct FailedCommitTests {
 
     @Test("49: a failed commit refuses its intents, drops its labels and launches, and the store is back at its head")
     func failed() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let observed = Collected<String>()
         let told = Collected<String>()
         let reports = Collected<StoreError>()
@@ -25,7 +25,7 @@ struct FailedCommitTests {
                 turn.publish(intent)
                 turn.launch { work in await work.dispatch("launched") }
             })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, environment: environment, log: log)
         store.start()
         log.end()
         store.accept(
@@ -51,9 +51,9 @@ struct FailedCommitTests {
     @Test(
         "49: in a failed batch what was decided on turns that were lost is refused with them, what came before is not")
     func decidedOnLostTurns() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let told = Collected<String>()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 if intent.hasPrefix("bad") { throw Broken() }
                 turn.dispatch(intent)
@@ -63,10 +63,9 @@ struct FailedCommitTests {
             { told.append("\(intent) \($0.text)") }
         }
         store.accept("first", completion: completion("first"))
-        let changed: IntentPrecondition = { $0 > 0 ? .otherVersion : nil }
-        store.accept("early", precondition: { _ in .otherVersion }, completion: completion("early"))
+        store.accept("early", ifMatch: { _ in false }, completion: completion("early"))
         store.accept("second", completion: completion("second"))
-        store.accept("late", precondition: changed, completion: completion("late"))
+        store.accept("late", ifMatch: { $0 == 1 }, completion: completion("late"))
         store.accept("bad", completion: completion("bad"))
         log.end()
         log.end(.unavailable)
@@ -81,12 +80,12 @@ struct FailedCommitTests {
 
     @Test("41, 49: an intent that throws is answered and reported, and its failure's turn is retried until committed")
     func failureRetried() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let reports = Collected<Bool>()
         var environment = environment
         environment.report = { if case .failure = $0 { reports.append(true) } }
         let script = Script(onExecute: { _, _ in throw Broken() }, onThrow: { _, turn in turn.dispatch("failed") })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, environment: environment, log: log)
         store.start()
         log.end()
         let told = Collected<Bool>()
@@ -105,9 +104,9 @@ struct FailedCommitTests {
 
     @Test("49: a step of launched work is retried until it is committed")
     func stepRetried() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let seen = Collected<String>()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 if intent == "load" {
                     turn.launch { work in
@@ -141,9 +140,9 @@ struct FailedCommitTests {
 
     @Test("49: steps that wait to be retried end with the store, at once")
     func retryAfterDispose() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let seen = Collected<String>()
-        let store = Store(
+        let store = HostedStore(
             { _, turn in
                 turn.launch { work in
                     await work.dispatch("loaded")
@@ -163,21 +162,20 @@ struct FailedCommitTests {
         #expect(log.batches.count == 3)
     }
 
-    @Test("2, 49: a bootstrap that could not be committed is run again, before the next intent and without one")
+    @Test("2, 49: a restored store's bootstrap that could not be committed is run again, before an intent and without one")
     func bootstrapRetried() async {
-        let log = PreparedLog<Script>([.unavailable, .unavailable, .unavailable])
+        let log = AppendLog<Script>([.unavailable, .unavailable, .unavailable])
         let told = Collected<Bool>()
         let script = Script(onBootstrap: { _, turn in turn.dispatch("bootstrap") })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, state: Script.State(), environment: environment, log: log)
         store.accept("queued", completion: { told.append((try? $0.get()) != nil) })
-        store.start()
         #expect(told.all == [false])
-        #expect(log.commits.all.map(\.count) == [2])
+        #expect(log.batches.map(\.count) == [2])
         store.accept("early", completion: { told.append((try? $0.get()) != nil) })
         #expect(told.all == [false, false])
-        #expect(log.commits.all.map(\.count) == [2, 2])
+        #expect(log.batches.map(\.count) == [2, 2])
         await clock.advance(by: .milliseconds(250), running: executor)
-        #expect(log.commits.all.map(\.count) == [2, 2, 1])
+        #expect(log.batches.map(\.count) == [2, 2, 1])
         await clock.advance(by: .milliseconds(500), running: executor)
         #expect(store.messages == ["bootstrap"])
         store.accept("go")
@@ -187,7 +185,7 @@ struct FailedCommitTests {
 
     @Test("75: each try waits twice as long as the one before, up to 8 s; a row of failures is reported once")
     func backoff() async {
-        let log = PreparedLog<Script>(Array(repeating: .unavailable, count: 7))
+        let log = AppendLog<Script>(Array(repeating: .unavailable, count: 7))
         let reports = Collected<StoreError>()
         var environment = environment
         environment.report = { if case .commitFailed(let failure, _) = $0 { reports.append(failure) } }
@@ -196,13 +194,13 @@ struct FailedCommitTests {
             onExecute: { intent, turn in
                 if intent == "launch" { turn.launch { await $0.dispatch("step") } } else { turn.dispatch(intent) }
             })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, state: Script.State(), environment: environment, log: log)
         store.start()
         for (number, pause) in [250, 500, 1_000, 2_000, 4_000, 8_000, 8_000].enumerated() {
             await clock.advance(by: .milliseconds(pause - 1), running: executor)
-            #expect(log.commits.all.count == number + 1)
+            #expect(log.batches.count == number + 1)
             await clock.advance(by: .milliseconds(1), running: executor)
-            #expect(log.commits.all.count == number + 2)
+            #expect(log.batches.count == number + 2)
         }
         #expect(store.messages == ["bootstrap"])
         #expect(reports.all.count == 1)
@@ -218,18 +216,18 @@ struct FailedCommitTests {
 
     @Test("75: the environment's jitter varies the waits; an intent that is refused meanwhile is reported")
     func jitter() async {
-        let log = PreparedLog<Script>(Array(repeating: .unavailable, count: 3))
+        let log = AppendLog<Script>(Array(repeating: .unavailable, count: 3))
         let reports = Collected<StoreError>()
         var environment = environment
         environment.jitter = { $0 / 2 }
         environment.report = { if case .commitFailed(let failure, _) = $0 { reports.append(failure) } }
         let script = Script(onBootstrap: { _, turn in turn.dispatch("bootstrap") })
-        let store = Store(script, environment: environment, log: log)
+        let store = HostedStore(script, state: Script.State(), environment: environment, log: log)
         store.start()
         store.accept("a")
         #expect(reports.all.count == 2)
         await clock.advance(by: .milliseconds(125), running: executor)
-        #expect(log.commits.all.count == 3)
+        #expect(log.batches.count == 3)
         await clock.advance(by: .milliseconds(250), running: executor)
         #expect(store.messages == ["bootstrap"])
         #expect(reports.all.count == 2)

@@ -8,8 +8,8 @@ struct FailureTests {
     let reports = Collected<Failure>()
 
     /// A started store that collects its failures.
-    func store(_ script: Script) -> Store<Script> {
-        let store = Store(
+    func store(_ script: Script) -> HostedStore<Script> {
+        let store = HostedStore(
             script,
             environment: StoreEnvironment(
                 executor: executor,
@@ -19,7 +19,7 @@ struct FailureTests {
     }
 
     /// The intents of the failures so far.
-    var intents: [String?] { reports.all.map { $0.intent as? String } }
+    var intents: [String?] { reports.all.map { ($0.intent as? Script.Intent)?.text } }
 
     @Test("41: a failure of a handler or its actions has the intent as interceptors left it")
     func handlers() async {
@@ -34,7 +34,7 @@ struct FailureTests {
                     if intent == "execute!" { throw Broken() }
                     turn.send(intent)
                 }, onPerform: { _, _ in throw Broken() },
-                onThrow: { failure, _ in handed.append(failure.intent as? String) }))
+                onThrow: { failure, _ in handed.append((failure.intent as? Script.Intent)?.text) }))
         for intent in ["execute", "perform", "guard"] { _ = try? await store.send(intent) }
         #expect(intents == ["execute!", "perform!", "guard"])
         #expect(handed.all == ["execute!", "perform!"])

@@ -52,21 +52,20 @@ struct FixtureTests {
 
     @Test("54: what a store records replays to the states that it had")
     func recorded() async throws {
-        let log = PreparedLog<Counter>([])
+        let log = AppendLog<Counter>([])
         let executor = TestExecutor()
-        let store = Store(
-            Counter(), environment: StoreEnvironment(executor: executor, isRecording: true), log: log)
+        let store = HostedStore(Counter(), environment: StoreEnvironment(executor: executor), log: log)
         store.start()
         for intent in [Counter.Intent.increment, .add(amount: 9), .load, .reset] {
             try await store.send(intent)
             await executor.idle()
         }
-        let records = log.commits.all.flatMap { $0 }
-        let turns = try records.enumerated().map { index, record in
-            let recording = String(decoding: try WireJSON.encodeStored(record.recording).bytes, as: UTF8.self)
-            return #"{"sequence":\#(index + 1),"feature":"counter","time":0,"recording":\#(recording)}"#
+        let turns = log.appends.flatMap(\.recordings).map { turn in
+            let recording = String(decoding: turn.recording, as: UTF8.self)
+            return #"{"sequence":\#(turn.number),"feature":"counter","time":0,"recording":\#(recording)}"#
         }
-        #expect(try Fixture(Self.export(turns)).replay(Counter()) == records.map(\.state))
+        #expect(try Fixture(Self.export(turns)).replay(Counter()) == log.batches.joined().map(\.state))
+        #expect(log.batches.count > 4)
         store.dispose()
     }
 

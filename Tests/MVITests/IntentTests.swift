@@ -7,7 +7,7 @@ import Testing
 struct IntentTests {
     @Test("10: intents reach execute in order, and each caller is told before accept returns")
     func order() {
-        let store = Store({ intent, turn in turn.dispatch(intent) })
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) })
         let told = Collected<Int>()
         for index in 0..<100 {
             store.accept("\(index)", completion: { if case .success = $0 { told.append(index) } })
@@ -21,7 +21,7 @@ struct IntentTests {
     func manyThreads() async {
         let inside = Lock(0)
         let overlaps = Collected<Int>()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 let others = inside.withLock { count in
                     count += 1
@@ -54,7 +54,7 @@ struct IntentTests {
     @Test("10: a thread that finds the queue busy enqueues and goes on")
     func busyThread() async {
         let gate = BlockingGate()
-        let store = Store({ intent, turn in
+        let store = HostedStore({ intent, turn in
             if intent == "slow" { gate.wait() }
             turn.dispatch(intent)
         })
@@ -73,18 +73,18 @@ struct IntentTests {
 
     @Test("10: no lock is held while a handler, a log, a completion or a precondition runs")
     func noLock() {
-        let stores = Collected<Store<Script>>()
+        let stores = Collected<HostedStore<Script>>()
         let seen = Collected<Int>()
         // Reading would deadlock under the store's lock.
-        let log = SeenLog { _ in seen.append(stores.all[0].state.messages.count) }
-        let store = Store(
-            { intent, turn in turn.dispatch("\(intent) \(stores.all[0].diagnostics.failures)") }, log: log)
+        let turns = SeenTurns { _ in seen.append(stores.all[0].state.messages.count) }
+        let store = HostedStore(
+            { intent, turn in turn.dispatch("\(intent) \(stores.all[0].diagnostics.failures)") }, log: turns.log)
         stores.append(store)
         store.accept(
             "go",
-            precondition: { _ in
+            ifMatch: { _ in
                 seen.append(store.state.messages.count)
-                return nil
+                return true
             }, completion: { _ in seen.append(store.view.messages.count) })
         #expect(store.messages == ["go 0"])
         #expect(seen.all == [0, 0, 1])
@@ -93,8 +93,8 @@ struct IntentTests {
 
     @Test("10: beyond the bound of the queue an intent is refused as busy, and the others run")
     func busy() async throws {
-        let log = HeldLog<Script>()
-        let store = Store(
+        let log = AppendLog<Script>.held
+        let store = HostedStore(
             { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: 2), log: log)
         log.end()
         let told = Collected<String>()
@@ -112,7 +112,7 @@ struct IntentTests {
     @Test("11, 12: messages reach reduce in order, once each, and the state is new when dispatch returns")
     func readYourWrites() {
         let seen = Collected<[String]>()
-        let store = Store({ _, turn in
+        let store = HostedStore({ _, turn in
             turn.dispatch("a")
             seen.append(turn.state.messages)
             turn.dispatch("b")
@@ -127,7 +127,7 @@ struct IntentTests {
     @Test("14: what is sent from inside a handler runs after it, first in first out, never nested")
     func neverNested() {
         let order = Collected<String>()
-        let store = Store(
+        let store = HostedStore(
             Script(
                 onExecute: { _, turn in
                     turn.send("a")
@@ -148,13 +148,13 @@ struct IntentTests {
 
     @Test("14, 16: an intent accepted from inside a handler, a log or a completion runs after the turn, on its state")
     func reentrant() {
-        let stores = Collected<Store<Script>>()
-        let log = SeenLog { if $0 == "outer0" { stores.all[0].accept("log") } }
-        let store = Store(
+        let stores = Collected<HostedStore<Script>>()
+        let turns = SeenTurns { if $0 == "outer0" { stores.all[0].accept("log") } }
+        let store = HostedStore(
             { intent, turn in
                 if intent == "outer" { stores.all[0].accept("inner") }
                 turn.dispatch("\(intent)\(turn.state.messages.count)")
-            }, log: log)
+            }, log: turns.log)
         stores.append(store)
         store.accept("outer", completion: { _ in store.accept("completion") })
         #expect(store.messages == ["outer0", "inner1", "log2", "completion3"])
@@ -163,23 +163,23 @@ struct IntentTests {
 
     @Test("16, 22: intents that a log sends while others write lose no update; it has each state in order")
     func reentrantUnderLoad() async {
-        let stores = Collected<Store<Script>>()
-        let log = SeenLog { if $0.hasSuffix("outer") { stores.all[0].accept("inner") } }
-        let store = Store(
-            { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max), log: log)
+        let stores = Collected<HostedStore<Script>>()
+        let turns = SeenTurns { if $0.hasSuffix("outer") { stores.all[0].accept("inner") } }
+        let store = HostedStore(
+            { intent, turn in turn.dispatch(intent) }, environment: StoreEnvironment(queueLimit: .max), log: turns.log)
         stores.append(store)
         await concurrently(4) { _ in
             for _ in 0..<50 { store.accept("outer") }
         }
-        await log.seen.atLeast(400)
-        #expect(log.seen.all.map { $0.split(separator: ",").count } == Array(1...400))
+        await turns.texts.atLeast(400)
+        #expect(turns.texts.all.map { $0.split(separator: ",").count } == Array(1...400))
         #expect(store.messages.count { $0 == "inner" } == 200)
         store.dispose()
     }
 
     @Test("15: the actions that an intent sends are part of its turn: one of them throws and all is undone")
     func actionsInTurn() {
-        let log = PreparedLog<Script>([])
+        let log = AppendLog<Script>([])
         let script = Script(
             onExecute: { intent, turn in
                 turn.dispatch(intent)
@@ -190,21 +190,21 @@ struct IntentTests {
                 if action == "bad" { throw Broken() }
                 turn.dispatch(action)
             })
-        let store = Store(script, log: log)
+        let store = HostedStore(script, log: log)
         store.start()
         store.accept("good")
         #expect(store.messages == ["good", "first", "good"])
         store.accept("bad")
         #expect(store.messages == ["good", "first", "good"])
         // Bootstrap's, the good one's, and the failure's own turn, with nothing in it.
-        #expect(log.commits.all.map { $0.map(\.isViewChanged) } == [[false], [true], [false]])
+        #expect(log.batches.map { $0.map(\.messages) } == [[0], [3], [0]])
         store.dispose()
     }
 
     @Test("17: work that awaits does not block the next intent")
     func awaiting() async throws {
         let gate = Gate()
-        let store = Store({ intent, turn in
+        let store = HostedStore({ intent, turn in
             turn.dispatch(intent)
             if intent == "load" {
                 turn.launch { work in
@@ -225,7 +225,7 @@ struct IntentTests {
 
     @Test("20: a feature whose messages are its intents needs a reducer and nothing else")
     func reducerOnly() async throws {
-        let store = Store(Adder())
+        let store = HostedStore(Adder())
         store.start()
         try await store.send(.add(2))
         try await store.send(.add(3))
@@ -236,8 +236,8 @@ struct IntentTests {
 
     @Test("a precondition is asked when the intent runs, with the version after its batch's turns, and refuses it")
     func precondition() async {
-        let log = HeldLog<Script>()
-        let store = Store({ intent, turn in if intent != "none" { turn.dispatch(intent) } }, log: log)
+        let log = AppendLog<Script>.held
+        let store = HostedStore({ intent, turn in if intent != "none" { turn.dispatch(intent) } }, log: log)
         log.end()
         let asked = Collected<UInt64>()
         let told = Collected<String>()
@@ -245,9 +245,9 @@ struct IntentTests {
         for intent in ["b", "none", "c"] {
             store.accept(
                 intent,
-                precondition: { version in
+                ifMatch: { version in
                     asked.append(version)
-                    return intent == "c" ? .otherVersion : nil
+                    return intent != "c"
                 },
                 completion: { result in
                     if case .failure = result { told.append("\(intent) \(result.text)") }

@@ -19,7 +19,7 @@ struct MiddlewareTests {
                     if intent == "b" { throw Broken() }
                 }
             }, onThrow: { _, turn in turn.dispatch("m3") })
-        let store = Store(script, environment: StoreEnvironment(instance: "script:1"))
+        let store = HostedStore(script)
         store.start()
         try await store.settled(store.send("a", id: IntentID("1")).id)
         try await store.settled(store.send("b", id: IntentID("2")).id)
@@ -27,13 +27,13 @@ struct MiddlewareTests {
         await store.observersCaughtUp()
         #expect(
             seen.all == [
-                "script:1 ‹bootstrap› started new",
-                "script:1 1 intent a", "script:1 1 message m1 0→1", "script:1 1 label label", "script:1 1 action act",
-                "script:1 1 message act 1→2", "script:1 1 message m2 2→3",
-                "script:1 2 intent b", "script:1 2 message m1 3→4", "script:1 2 label label", "script:1 2 action act",
-                "script:1 2 message act 4→5", "script:1 2 message m2 5→6", "script:1 2 failed work(nil)",
-                "script:1 2 message m3 6→7",
-                "script:1 end ended",
+                "script ‹bootstrap› started new",
+                "script 1 intent a", "script 1 message m1 0→1", "script 1 label label", "script 1 action act",
+                "script 1 message act 1→2", "script 1 message m2 2→3",
+                "script 2 intent b", "script 2 message m1 3→4", "script 2 label label", "script 2 action act",
+                "script 2 message act 4→5", "script 2 message m2 5→6", "script 2 failed work(nil)",
+                "script 2 message m3 6→7",
+                "script end ended",
             ])
     }
 
@@ -51,8 +51,8 @@ struct MiddlewareTests {
             }, onThrow: { failure, turn in turn.dispatch("\(failure.error)") })
         let environment = StoreEnvironment(report: { if case .failure(let failure, _) = $0 { reports.append(failure) } }
         )
-        let log = SeenLog()
-        let store = Store(script, environment: environment, log: log)
+        let turns = SeenTurns()
+        let store = HostedStore(script, environment: environment, log: turns.log)
         store.start()
         await #expect {
             try await store.send("bad", id: IntentID("1"))
@@ -66,10 +66,10 @@ struct MiddlewareTests {
         await store.observersCaughtUp()
         #expect(
             seen.all == [
-                " ‹bootstrap› started new", " 1 intent bad", " 1 failed execute", " 1 message Broken() 0→1",
-                " end ended",
+                "script ‹bootstrap› started new", "script 1 intent bad", "script 1 failed execute", "script 1 message Broken() 0→1",
+                "script end ended",
             ])
-        #expect(log.seen.all == ["Broken()"])
+        #expect(turns.texts.all == ["Broken()"])
     }
 
     @Test("41: an action that onFailure sends and that throws is reported, and the store goes on")
@@ -86,7 +86,7 @@ struct MiddlewareTests {
             })
         let environment = StoreEnvironment(report: { if case .failure(let failure, _) = $0 { reports.append(failure) } }
         )
-        let store = Store(script, environment: environment)
+        let store = HostedStore(script, environment: environment)
         store.start()
         store.accept("bad")
         store.accept("good")
@@ -101,11 +101,11 @@ struct MiddlewareTests {
         let seen = Collected<String>()
         let script = Script(
             own: Middleware(observers: [{ _ in throw Broken() }, { seen.append($0.text) }]))
-        let store = Store(script)
+        let store = HostedStore(script)
         store.start()
         try await store.send("a", id: IntentID("1"))
         await store.observersCaughtUp()
-        #expect(seen.all == [" ‹bootstrap› started new", " 1 intent a", " 1 message a 0→1"])
+        #expect(seen.all == ["script ‹bootstrap› started new", "script 1 intent a", "script 1 message a 0→1"])
         #expect(store.diagnostics.observerFailures == 3)
         store.dispose()
     }
@@ -119,7 +119,7 @@ struct MiddlewareTests {
                 if case .started = observation.event { gate.wait() }
                 seen.append(observation.text)
             })
-        let store = Store(script, environment: StoreEnvironment(executor: TestExecutor()))
+        let store = HostedStore(script, environment: StoreEnvironment(executor: TestExecutor()))
         store.start()
         await gate.isReached()
         for index in 0..<100 { try await store.send("x", id: IntentID("\(index)")) }
@@ -128,7 +128,7 @@ struct MiddlewareTests {
         gate.open()
         await store.observersCaughtUp()
         #expect(seen.all.count == 201)
-        #expect(seen.all.last == " 99 message x 99→100")
+        #expect(seen.all.last == "script 99 message x 99→100")
         store.dispose()
     }
 
@@ -141,7 +141,7 @@ struct MiddlewareTests {
                 if case .started = observation.event { gate.wait() }
                 seen.append(observation.text)
             }, onExecute: { _, turn in for _ in 0..<100 { turn.publish("x") } })
-        let store = Store(script, environment: StoreEnvironment(executor: TestExecutor()))
+        let store = HostedStore(script, environment: StoreEnvironment(executor: TestExecutor()))
         store.start()
         await gate.isReached()
         for _ in 0..<150 { store.accept("x") }
@@ -155,15 +155,15 @@ struct MiddlewareTests {
     @Test("31, 44: the end is what observers see last, also if a commit is in flight")
     func endIsLast() async {
         let seen = Collected<String>()
-        let log = HeldLog<Script>()
-        let store = Store(Script(own: .observing { seen.append($0.text) }), log: log)
+        let log = AppendLog<Script>.held
+        let store = HostedStore(Script(own: .observing { seen.append($0.text) }), log: log)
         store.start()
         log.end()
         store.accept("a", id: IntentID("1"))
         store.dispose()
         log.end()
         await store.observersCaughtUp()
-        #expect(seen.all == [" ‹bootstrap› started new", " 1 intent a", " 1 message a 0→1", " end ended"])
+        #expect(seen.all == ["script ‹bootstrap› started new", "script 1 intent a", "script 1 message a 0→1", "script end ended"])
     }
 
     @Test("45: interceptors run in order of installation, may rewrite, and see the state on which the intent would run")
@@ -176,7 +176,7 @@ struct MiddlewareTests {
                     return intent + "2"
                 }
             ]))
-        let store = Store(
+        let store = HostedStore(
             script, environment: StoreEnvironment(session: SessionInfo(id: "session")),
             middleware: [Common(name: "1", seen: seen)])
         store.start()
@@ -205,11 +205,11 @@ struct MiddlewareTests {
                         return intent
                     },
                     { intent, _ in
-                        ran.append(intent)
+                        ran.append(intent.text)
                         return intent
                     },
                 ]))
-        let store = Store(script)
+        let store = HostedStore(script)
         store.start()
         await #expect {
             try await store.send("no", id: IntentID("1"))
@@ -221,7 +221,7 @@ struct MiddlewareTests {
         await store.observersCaughtUp()
         #expect(ran.all == ["yes"])
         #expect(store.messages == ["yes"])
-        #expect(seen.all == [" ‹bootstrap› started new", " 1 refused no", " 2 intent yes", " 2 message yes 0→1"])
+        #expect(seen.all == ["script ‹bootstrap› started new", "script 1 refused no", "script 2 intent yes", "script 2 message yes 0→1"])
         store.dispose()
     }
 
@@ -233,7 +233,7 @@ struct MiddlewareTests {
             own: Middleware(observers: [{ seen.append($0.text) }], interceptors: [{ _, _ in throw Broken() }]))
         let environment = StoreEnvironment(report: { if case .failure(let failure, _) = $0 { reports.append(failure) } }
         )
-        let store = Store(script, environment: environment)
+        let store = HostedStore(script, environment: environment)
         store.start()
         await #expect {
             try await store.send("a", id: IntentID("1"))
@@ -244,7 +244,7 @@ struct MiddlewareTests {
         #expect(reports.all.count == 1)
         #expect(store.diagnostics.failures == 1)
         await store.observersCaughtUp()
-        #expect(seen.all == [" ‹bootstrap› started new", " 1 refused a", " 1 failed execute"])
+        #expect(seen.all == ["script ‹bootstrap› started new", "script 1 refused a", "script 1 failed execute"])
         store.dispose()
     }
 
@@ -254,12 +254,12 @@ struct MiddlewareTests {
         let script = Script(
             own: Middleware(observers: [{ seen.append($0.text) }], interceptors: [{ intent, _ in intent + "!" }]),
             onExecute: { intent, turn in if intent == "bad!" { throw Broken() } })
-        let store = Store(script)
+        let store = HostedStore(script)
         store.start()
         store.accept("a", id: IntentID("1"))
         store.accept("bad", id: IntentID("2"))
         await store.observersCaughtUp()
-        #expect(seen.all == [" ‹bootstrap› started new", " 1 intent a!", " 2 intent bad!", " 2 failed execute"])
+        #expect(seen.all == ["script ‹bootstrap› started new", "script 1 intent a!", "script 2 intent bad!", "script 2 failed execute"])
         store.dispose()
     }
 
@@ -269,7 +269,7 @@ struct MiddlewareTests {
         let own = Middleware<Script>.observing { _ in seen.append("observed by own") }
             .combined(with: .observing { _ in seen.append("observed by other") })
             .combined(with: .intercepting { intent, _ in intent + "!" })
-        let store = Store(
+        let store = HostedStore(
             Script(own: own), middleware: [Common(name: "1", seen: seen), Common(name: "2", seen: seen)])
         store.start()
         await store.observersCaughtUp()
@@ -285,7 +285,7 @@ struct MiddlewareTests {
         let reports = Collected<String>()
         let environment = StoreEnvironment(
             slowTurn: .zero, report: { if case .slowTurn(_, let id, _) = $0 { reports.append(id.text) } })
-        let store = Store({ intent, turn in turn.dispatch(intent) }, environment: environment)
+        let store = HostedStore({ intent, turn in turn.dispatch(intent) }, environment: environment)
         try await store.send("a", id: IntentID("1"))
         #expect(reports.all == [IntentID.bootstrap.text, "1"])
         #expect(store.diagnostics.slowTurns == 2)
@@ -306,7 +306,7 @@ struct MiddlewareTests {
             if !isViewSlow { work() }
             return intent
         }
-        let store = Store(Viewed(own: guarded) { _ in if isViewSlow { work() } }, environment: environment)
+        let store = HostedStore(Viewed(own: guarded) { _ in if isViewSlow { work() } }, environment: environment)
         store.start()
         isBusy.withLock { $0 = true }
         store.accept(.up, id: IntentID("1"))
@@ -326,7 +326,7 @@ private struct Common: CommonMiddleware {
             interceptors: [
                 { intent, _ in
                     if name == "1" { seen.append("common \(intent)") }
-                    return ("\(intent)\(name)" as? F.Intent) ?? intent
+                    return (Script.Intent("\(intent)\(name)") as? F.Intent) ?? intent
                 }
             ])
     }

@@ -20,24 +20,24 @@ struct NamesTests {
         #expect(texts.allSatisfy { $0.count == 13 && alphabet.isSuperset(of: $0) })
     }
 
-    @Test("48: a turn's record has its intent's id, labels, attachment, and its events where they are recorded")
+    @Test("48, 54: a turn's append has its intent's id, its labels, and what happened in it where that is recorded")
     func record() throws {
         for isRecording in [false, true] {
-            let log = PreparedLog<Script>([])
-            let store = Store(
+            let log = AppendLog<Script>(isRecording: isRecording)
+            let store = HostedStore(
                 { intent, turn in
                     turn.dispatch(intent)
                     turn.publish("label")
-                }, environment: StoreEnvironment(isRecording: isRecording), log: log)
+                }, log: log)
             store.accept("a", id: IntentID("1"))
             store.accept("b")
-            let records = log.commits.all.dropFirst().joined()
-            let first = try #require(records.first)
-            #expect(first.intentID.text == "1")
-            #expect(first.isViewChanged)
-            #expect(first.view.messages == ["a"])
-            #expect(first.labels == ["label"])
-            #expect(first.events.count == (isRecording ? 3 : 0))
+            let first = try #require(log.appends.dropFirst().first)
+            let change = try #require(first.stores.first)
+            #expect(change.viewIntent == "1")
+            #expect(change.view.map { String(decoding: $0, as: UTF8.self) } == #"{"messages":["a"]}"#)
+            #expect(first.labels.map(\.intent) == ["1"])
+            #expect(first.labels.map { String(decoding: $0.json, as: UTF8.self) } == [#""label""#])
+            #expect(log.batches.dropFirst().first?.map(\.labels) == (isRecording ? [["label"]] : []))
             store.dispose()
         }
     }

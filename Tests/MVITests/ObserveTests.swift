@@ -18,7 +18,7 @@ struct ObserveTests {
 
     func store(
         _ feed: Feed, _ lifetime: WorkLifetime, onThrow: @escaping @Sendable (Failure) -> String = { _ in "failed" }
-    ) -> Store<Script> {
+    ) -> HostedStore<Script> {
         let script = Script(
             onExecute: { intent, turn in
                 if intent == "stop" { return turn.cancel("feed") }
@@ -29,7 +29,7 @@ struct ObserveTests {
                     if element == "bad" { throw Broken() }
                 }
             }, onThrow: { failure, turn in turn.dispatch(onThrow(failure)) })
-        let store = Store(script, environment: StoreEnvironment(clock: clock, executor: executor))
+        let store = HostedStore(script, environment: StoreEnvironment(clock: clock, executor: executor))
         store.start()
         return store
     }

@@ -11,8 +11,8 @@ struct QueueTests {
 
     @Test("48: intents and steps alternate in a batch; many steps leave the intents their bound")
     func alternation() async {
-        let log = HeldLog<Script>()
-        let store = Store(
+        let log = AppendLog<Script>.held
+        let store = HostedStore(
             { intent, turn in
                 if intent != "go" { return turn.dispatch(intent) }
                 for _ in 0..<100 { turn.launch { await $0.dispatch("step") } }
@@ -43,7 +43,7 @@ struct QueueTests {
     @Test("48: a thread hands the queue on after 512 jobs at the latest")
     func handedOn() async {
         executor.pause()
-        let store = Store({ _, turn in turn.dispatch("x") }, environment: StoreEnvironment(executor: executor))
+        let store = HostedStore({ _, turn in turn.dispatch("x") }, environment: StoreEnvironment(executor: executor))
         let told = Collected<Int>()
         // Each answer sends the next intent.
         @Sendable func next(_ count: Int) {
@@ -84,12 +84,12 @@ struct QueueTests {
     func blockingObservers() async throws {
         let gate = BlockingGate()
         let watched = (0..<3).map { _ in
-            Store(Script(own: .observing { if case .started = $0.event { gate.wait() } }))
+            HostedStore(Script(own: .observing { if case .started = $0.event { gate.wait() } }))
         }
         for store in watched { store.start() }
         await gate.isReached()
         let handler: Script.Handler = { _, turn in turn.launch { await $0.dispatch("worked") } }
-        for store in [Store(handler), Store(handler), watched[0]] {
+        for store in [HostedStore(handler), HostedStore(handler), watched[0]] {
             try await store.settled(store.send("go").id)
             #expect(store.messages.last == (store === watched[0] ? "go" : "worked"))
             store.dispose()
@@ -101,19 +101,20 @@ struct QueueTests {
         }
     }
 
-    @Test("8, 49: a bootstrap that threw is not run again when its failure's turn could not be committed")
+    @Test("8, 49: a bootstrap that threw is run again until that is committed, and is reported once")
     func thrownBootstrap() async {
-        let log = PreparedLog<Script>([.unavailable, .unavailable])
+        let log = AppendLog<Script>([.unavailable, .unavailable])
         let ran = Collected<StartReason>()
         let script = Script(
             onBootstrap: { reason, _ in
                 ran.append(reason)
                 throw Broken()
             }, onThrow: { _, turn in turn.dispatch("failed") })
-        let store = Store(script, environment: StoreEnvironment(clock: clock, executor: executor), log: log)
+        let store = HostedStore(
+            script, state: Script.State(), environment: StoreEnvironment(clock: clock, executor: executor), log: log)
         store.start()
         await clock.advance(by: .seconds(1), running: executor)
-        #expect(ran.all == [.new])
+        #expect(ran.all == [.restored, .restored, .restored])
         #expect(store.diagnostics.failures == 1)
         #expect(store.messages == ["failed"])
         store.dispose()
@@ -121,11 +122,11 @@ struct QueueTests {
 
     @Test("31: a store whose bootstrap was tried again is released with its last holder")
     func released() async {
-        weak var released: Store<Script>?
+        weak var released: HostedStore<Script>?
         do {
-            let store = Store(
+            let store = HostedStore(
                 Script(), environment: StoreEnvironment(clock: clock, executor: executor),
-                log: PreparedLog<Script>([.unavailable, .unavailable, .conflict(newer: Script.State())]))
+                log: AppendLog<Script>([.unavailable, .unavailable, .conflict(newer: Script.State())]))
             store.start()
             store.accept("a")
             await clock.advance(by: .milliseconds(250), running: executor)

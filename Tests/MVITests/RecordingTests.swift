@@ -7,7 +7,7 @@ import WireJSON
 struct RecordingTests {
     @Test("54, 55: a turn's recording has its intent, actions, messages, state and labels")
     func recording() async throws {
-        let log = PreparedLog<Script>([])
+        let log = AppendLog<Script>([])
         let script = Script(
             own: .intercepting { intent, _ in intent + "!" },
             onExecute: { intent, turn in
@@ -17,17 +17,18 @@ struct RecordingTests {
                 turn.launch { await $0.dispatch("worked") }
             })
         let executor = TestExecutor()
-        let store = Store(script, environment: StoreEnvironment(executor: executor, isRecording: true), log: log)
+        let store = HostedStore(script, environment: StoreEnvironment(executor: executor), log: log)
         store.start()
         try await store.send("go", id: IntentID("id"))
         await executor.idle()
-        let recordings = try log.commits.all.joined().map {
-            String(decoding: try WireJSON.encode($0.recording), as: UTF8.self)
+        let recordings = try log.appends.flatMap(\.recordings).map { turn in
+            let recording = try WireJSON.decode(TurnRecording<Script>.self, from: turn.recording)
+            return String(decoding: try WireJSON.encode(recording), as: UTF8.self)
         }
         #expect(
             recordings == [
                 #"{"intent":"‹bootstrap›","actions":[],"messages":[],"state":{"messages":[]},"labels":[]}"#,
-                #"{"intent":"id","cause":"go!","actions":["act"],"messages":["go!","act"],"#
+                #"{"intent":"id","cause":{"type":"say","text":"go!"},"actions":["act"],"messages":["go!","act"],"#
                     + #""state":{"messages":["go!","act"]},"labels":["label"]}"#,
                 #"{"intent":"id","actions":[],"messages":["worked"],"#
                     + #""state":{"messages":["go!","act","worked"]},"labels":[]}"#,

@@ -24,9 +24,9 @@ struct RetryTests {
     /// Waits are as long as the back-off says, unless a test gives a jitter.
     func store(
         jitter: @escaping @Sendable (Duration) -> Duration = { $0 }, _ onExecute: @escaping Script.Handler
-    ) -> Store<Script> {
+    ) -> HostedStore<Script> {
         let script = Script(onExecute: onExecute, onThrow: { failure, turn in turn.dispatch("\(failure.error)") })
-        let store = Store(
+        let store = HostedStore(
             script, environment: StoreEnvironment(clock: clock, executor: executor, jitter: jitter))
         store.start()
         return store

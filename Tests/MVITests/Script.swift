@@ -1,18 +1,34 @@
 import MVI
 import MVITesting
 
-/// A feature whose handlers a test writes: the state is the list of the messages, everything is a text.
+/// A feature whose handlers a test writes: the state is the list of the messages, and everything is a text.
 struct Script: Feature {
     struct State: Codable, Equatable, Sendable {
         var messages: [String] = []
     }
-    typealias Intent = String
+    /// A text as clients send it.
+    enum Intent: Codable, Equatable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
+        case say(text: String)
+
+        init(_ text: String) { self = .say(text: text) }
+        init(stringLiteral text: String) { self.init(text) }
+
+        var text: String {
+            switch self {
+            case .say(let text): text
+            }
+        }
+
+        var description: String { text }
+
+        static func + (intent: Intent, suffix: String) -> Intent { Intent(intent.text + suffix) }
+    }
     typealias Message = String
     typealias Action = String
     typealias Label = String
     typealias Handler = @Sendable (String, inout Turn<Script>) throws -> Void
 
-    static let examples = ["go"]
+    static let examples: [Intent] = ["go"]
     let initialState = State()
     var own = Middleware<Script>()
     var onBootstrap: @Sendable (StartReason, inout Turn<Script>) throws -> Void = { _, _ in }
@@ -23,46 +39,60 @@ struct Script: Feature {
     var middleware: Middleware<Script> { own }
 
     func bootstrap(_ life: StartReason, _ turn: inout Turn<Script>) throws { try onBootstrap(life, &turn) }
-    func execute(_ intent: String, _ turn: inout Turn<Script>) throws { try onExecute(intent, &turn) }
+    func execute(_ intent: Intent, _ turn: inout Turn<Script>) throws { try onExecute(intent.text, &turn) }
     func perform(_ action: String, _ turn: inout Turn<Script>) throws { try onPerform(action, &turn) }
     func reduce(_ state: inout State, _ message: String) { state.messages.append(message) }
     func onFailure(_ failure: Failure, _ turn: inout Turn<Script>) { onThrow(failure, &turn) }
 }
 
-extension Store where F == Script {
+extension HostedStore where F == Script {
     /// A started store of a script.
     convenience init(
         _ onExecute: @escaping Script.Handler, environment: StoreEnvironment = StoreEnvironment(),
-        middleware: [any CommonMiddleware] = [], log: (any TurnLog<Script>)? = nil
+        middleware: [any CommonMiddleware] = [], log: AppendLog<Script>? = nil
     ) {
         self.init(Script(onExecute: onExecute), environment: environment, middleware: middleware, log: log)
         start()
     }
 
     var messages: [String] { state.messages }
-}
 
-/// A turn log that notes what it commits: `a,b` for a changed view state, `!a` for a label.
-final class SeenLog: TurnLog {
-    let seen = Collected<String>()
-    private let then: @Sendable (String) -> Void
+    func accept(
+        _ text: String, id: IntentID? = nil, principal: Principal? = nil,
+        ifMatch: (@Sendable (_ version: UInt64) -> Bool)? = nil,
+        completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void = { _ in }
+    ) {
+        accept(Script.Intent(text), id: id, principal: principal, ifMatch: ifMatch, completion: completion)
+    }
 
-    init(then: @escaping @Sendable (String) -> Void = { _ in }) { self.then = then }
-
-    func commit(
-        _ turns: [TurnRecord<Script>], done: @escaping @Sendable (CommitResult<Script>) -> Void
-    ) -> CommitResult<Script>? {
-        for text in turns.flatMap(\.texts) {
-            seen.append(text)
-            then(text)
-        }
-        return .committed
+    @discardableResult
+    func send(
+        _ text: String, id: IntentID? = nil, principal: Principal? = nil
+    ) async throws(StoreError) -> IntentOutcome {
+        try await send(Script.Intent(text), id: id, principal: principal)
     }
 }
 
-extension TurnRecord where F == Script {
-    /// What was to be seen of it: its view state if it changed that, then its labels.
+extension AppendLog.Turn where F == Script {
+    /// What was to be seen of it: its state if it changed that, such as `a,b`, then its labels, such as `!a`.
     var texts: [String] {
-        (isViewChanged ? [view.messages.joined(separator: ",")] : []) + labels.map { "!" + $0 }
+        (messages > 0 ? [state.messages.joined(separator: ",")] : []) + labels.map { "!" + $0 }
+    }
+}
+
+/// The texts of the turns that are committed.
+final class SeenTurns: Sendable {
+    let texts: Collected<String>
+    let log: AppendLog<Script>
+
+    init(then: @escaping @Sendable (String) -> Void = { _ in }) {
+        let texts = Collected<String>()
+        self.texts = texts
+        log = AppendLog { turn in
+            for text in turn.texts {
+                texts.append(text)
+                then(text)
+            }
+        }
     }
 }

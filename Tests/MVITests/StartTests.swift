@@ -7,7 +7,7 @@ struct StartTests {
     @Test("1: the state is the initial one before and right after the start, and the first execute reads it")
     func initialState() {
         let seen = Collected<[String]>()
-        let store = Store(
+        let store = HostedStore(
             Script(onExecute: { _, turn in seen.append(turn.state.messages) }), state: Script.State(messages: ["old"]))
         #expect(store.messages == ["old"])
         store.start()
@@ -17,14 +17,12 @@ struct StartTests {
         store.dispose()
     }
 
-    @Test("2, 5: bootstrap comes first, then what was accepted before the start; a second start does nothing")
+    @Test("2: bootstrap comes before the intent that makes the store; a second start does nothing")
     func order() {
-        let store = Store(Script(onBootstrap: { _, turn in turn.dispatch("bootstrap") }))
+        let store = HostedStore(Script(onBootstrap: { _, turn in turn.dispatch("bootstrap") }))
         let outcomes = Collected<Bool>()
         store.accept("first", completion: { outcomes.append((try? $0.get()) != nil) })
         store.accept("second")
-        #expect(store.messages.isEmpty)
-        store.start()
         #expect(store.messages == ["bootstrap", "first", "second"])
         store.start()
         #expect(store.messages == ["bootstrap", "first", "second"])
@@ -32,21 +30,10 @@ struct StartTests {
         store.dispose()
     }
 
-    @Test("2: a store that never starts keeps what it accepted until it is disposed of, which refuses it")
-    func neverStarted() {
-        let outcomes = Collected<String>()
-        let store = Store(Script())
-        store.accept("a", completion: { outcomes.append($0.text) })
-        #expect(outcomes.all.isEmpty)
-        store.dispose()
-        #expect(outcomes.all == ["disposed"])
-        #expect(store.messages.isEmpty)
-    }
-
     @Test("2: of many threads that start a store at once, bootstrap runs once")
     func startedByMany() async {
         let bootstraps = Collected<StartReason>()
-        let store = Store(Script(onBootstrap: { life, _ in bootstraps.append(life) }))
+        let store = HostedStore(Script(onBootstrap: { life, _ in bootstraps.append(life) }))
         await concurrently(16) { _ in store.start() }
         await store.observersCaughtUp()
         #expect(bootstraps.all == [.new])
@@ -55,7 +42,7 @@ struct StartTests {
 
     @Test("3: actions that bootstrap sends are performed in order before start returns")
     func actions() {
-        let store = Store(
+        let store = HostedStore(
             Script(
                 onBootstrap: { _, turn in
                     turn.send("a")
@@ -75,17 +62,17 @@ struct StartTests {
     func life() {
         let seen = Collected<String>()
         let script = Script(onBootstrap: { life, turn in seen.append("\(life) \(turn.state.messages)") })
-        Store(script).start()
-        Store(script, state: Script.State(messages: ["old"])).start()
+        HostedStore(script).start()
+        HostedStore(script, state: Script.State(messages: ["old"])).start()
         #expect(seen.all == ["new []", "restored [\"old\"]"])
     }
 
     @Test("6, 27: a label published in bootstrap reaches the log with the first turn")
     func labelInBootstrap() {
-        let log = SeenLog()
-        let store = Store(Script(onBootstrap: { _, turn in turn.publish("hello") }), log: log)
+        let turns = SeenTurns()
+        let store = HostedStore(Script(onBootstrap: { _, turn in turn.publish("hello") }), log: turns.log)
         store.start()
-        #expect(log.seen.all == ["!hello"])
+        #expect(turns.texts.all == ["!hello"])
         store.dispose()
     }
 
@@ -94,7 +81,7 @@ struct StartTests {
         let reports = Collected<Failure>()
         let environment = StoreEnvironment(report: { if case .failure(let failure, _) = $0 { reports.append(failure) } }
         )
-        let store = Store(
+        let store = HostedStore(
             Script(
                 onBootstrap: { _, turn in
                     turn.dispatch("half")
@@ -111,7 +98,7 @@ struct StartTests {
 
     @Test("9: a store works without a log")
     func nobody() async throws {
-        let store = Store({ intent, turn in
+        let store = HostedStore({ intent, turn in
             turn.dispatch(intent)
             turn.publish(intent)
         })

@@ -39,26 +39,12 @@ final class BlockingGate: Sendable {
     func open() { semaphore.signal() }
 }
 
-extension StoreError {
-    /// What a precondition says that does not hold.
-    static let otherVersion = StoreError(.preconditionFailed, "The store has another version.")
-}
-
 extension Result where Success == IntentOutcome, Failure == StoreError {
     /// `committed`, or the error's code.
     var text: String {
         switch self {
         case .success: "committed"
         case .failure(let error): error.code.name
-        }
-    }
-}
-
-extension Store {
-    /// Returns when no work that the intent launched is running.
-    func settled(_ intentID: IntentID) async {
-        await withCheckedContinuation { continuation in
-            if !whenSettled(intentID, id: 0, { continuation.resume() }) { continuation.resume() }
         }
     }
 }

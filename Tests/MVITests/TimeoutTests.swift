@@ -8,7 +8,7 @@ struct TimeoutTests {
     let executor = TestExecutor()
 
     /// Runs `operation` with five seconds; a message says how that ended.
-    func store(_ operation: @escaping @Sendable (Work<Script>) async throws -> String) -> Store<Script> {
+    func store(_ operation: @escaping @Sendable (Work<Script>) async throws -> String) -> HostedStore<Script> {
         let script = Script(
             onExecute: { intent, turn in
                 if intent == "stop" { return turn.cancel("load") }
@@ -16,7 +16,7 @@ struct TimeoutTests {
                     await work.dispatch(try await work.timeout(after: .seconds(5)) { try await operation(work) })
                 }
             }, onThrow: { failure, turn in turn.dispatch("\(failure.error)") })
-        let store = Store(script, environment: StoreEnvironment(clock: clock, executor: executor))
+        let store = HostedStore(script, environment: StoreEnvironment(clock: clock, executor: executor))
         store.start()
         return store
     }

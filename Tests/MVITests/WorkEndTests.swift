@@ -8,8 +8,8 @@ struct WorkEndTests {
     let executor = TestExecutor()
 
     /// A started store whose work runs on the test's executor and clock.
-    func store(_ onExecute: @escaping Script.Handler) -> Store<Script> {
-        Store(onExecute, environment: StoreEnvironment(clock: clock, executor: executor))
+    func store(_ onExecute: @escaping Script.Handler) -> HostedStore<Script> {
+        HostedStore(onExecute, environment: StoreEnvironment(clock: clock, executor: executor))
     }
 
     @Test("35, 41: work that throws is reported and handed to onFailure, and its siblings go on")
@@ -26,7 +26,7 @@ struct WorkEndTests {
             }, onThrow: { failure, turn in turn.dispatch("failed \(failure.stage)") })
         let environment = StoreEnvironment(
             executor: executor, report: { if case .failure(let failure, _) = $0 { reports.append(failure) } })
-        let store = Store(script, environment: environment)
+        let store = HostedStore(script, environment: environment)
         store.start()
         let outcome = try await store.send("go")
         await executor.idle()
@@ -43,7 +43,7 @@ struct WorkEndTests {
     func cancellationIsNoFailure() async throws {
         let reports = Collected<Bool>()
         let gate = Gate()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 guard intent == "go" else { return turn.cancel("load") }
                 turn.launch(id: "load") { _ in
@@ -67,7 +67,7 @@ struct WorkEndTests {
         let script = Script(
             onExecute: { _, turn in turn.launch(id: "load") { _ in throw CancellationError() } },
             onThrow: { failure, turn in turn.dispatch("failed \(failure.stage)") })
-        let store = Store(script, environment: StoreEnvironment(executor: executor))
+        let store = HostedStore(script, environment: StoreEnvironment(executor: executor))
         store.start()
         try await store.send("go")
         await executor.idle()
@@ -78,9 +78,9 @@ struct WorkEndTests {
 
     @Test("33, 36: a step that waits behind the turn that cancels its work is dropped, also in the same batch")
     func cancelledInBatch() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let reached = Gate()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 switch intent {
                 case "load":
@@ -109,7 +109,7 @@ struct WorkEndTests {
 
     @Test("33: what fails in work that is cancelled before its failure's turn is not handed to onFailure")
     func failureOfCancelled() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let gate = Gate()
         let script = Script(
             onExecute: { intent, turn in
@@ -119,7 +119,7 @@ struct WorkEndTests {
                     throw Broken()
                 }
             }, onThrow: { _, turn in turn.dispatch("failed") })
-        let store = Store(script, environment: StoreEnvironment(executor: executor), log: log)
+        let store = HostedStore(script, environment: StoreEnvironment(executor: executor), log: log)
         store.start()
         log.end()
         store.accept("load")
@@ -156,7 +156,7 @@ struct WorkEndTests {
             }, onPerform: { _, _ in throw Broken() }, onThrow: { _, turn in turn.dispatch("failed") })
         let environment = StoreEnvironment(
             executor: executor, report: { if case .failure(let failure, _) = $0 { reports.append(failure) } })
-        let store = Store(script, environment: environment)
+        let store = HostedStore(script, environment: environment)
         store.start()
         let outcome = try await store.send("go")
         await store.settled(outcome.id)

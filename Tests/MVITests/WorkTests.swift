@@ -8,8 +8,8 @@ struct WorkTests {
     let executor = TestExecutor()
 
     /// A started store whose work runs on the test's executor and clock.
-    func store(_ onExecute: @escaping Script.Handler) -> Store<Script> {
-        Store(onExecute, environment: StoreEnvironment(clock: clock, executor: executor))
+    func store(_ onExecute: @escaping Script.Handler) -> HostedStore<Script> {
+        HostedStore(onExecute, environment: StoreEnvironment(clock: clock, executor: executor))
     }
 
     @Test("13: in launched work the state is live, not a snapshot")
@@ -51,9 +51,9 @@ struct WorkTests {
 
     @Test("34: each step of work is a turn, and returns when that is committed")
     func steps() async throws {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let seen = Collected<[String]>()
-        let store = Store(
+        let store = HostedStore(
             { _, turn in
                 turn.launch { work in
                     await work.dispatch("a")
@@ -133,7 +133,7 @@ struct WorkTests {
             (.parallel, ["1 begins", "2 begins", "3 begins", "1 ends", "2 ends", "3 ends"]),
         ] {
             let clock = ManualClock()
-            let store = Store(
+            let store = HostedStore(
                 { intent, turn in
                     turn.launch(id: "load", policy: policy) { work in
                         await work.dispatch("\(intent) begins")
@@ -187,9 +187,9 @@ struct WorkTests {
 
     @Test("34: a turn is told whether work of an id runs, with what it and the batch's earlier turns asked for")
     func isRunning() async {
-        let log = HeldLog<Script>()
+        let log = AppendLog<Script>.held
         let gate = Gate()
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 for part in intent.split(separator: ",") {
                     switch part {
@@ -264,7 +264,7 @@ struct WorkTests {
 
     @Test("34: a thousand pieces of work under one id, and as many under others, end and leave nothing")
     func many() async throws {
-        let store = Store(
+        let store = HostedStore(
             { intent, turn in
                 turn.launch(id: WorkID(intent), policy: .parallel) { work in await work.dispatch(intent) }
             }, environment: StoreEnvironment(executor: executor, queueLimit: .max, workLimit: .max))

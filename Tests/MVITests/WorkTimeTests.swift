@@ -8,8 +8,8 @@ struct WorkTimeTests {
     let executor = TestExecutor()
 
     /// A started store whose work runs on the test's executor and clock.
-    func store(_ onExecute: @escaping Script.Handler) -> Store<Script> {
-        Store(onExecute, environment: StoreEnvironment(clock: clock, executor: executor))
+    func store(_ onExecute: @escaping Script.Handler) -> HostedStore<Script> {
+        HostedStore(onExecute, environment: StoreEnvironment(clock: clock, executor: executor))
     }
 
     @Test("38: debounce runs the last of several calls, once the interval has passed without another")
@@ -229,7 +229,7 @@ struct WorkTimeTests {
                     }
                 }
             }, onThrow: { _, turn in turn.dispatch("failed") })
-        let store = Store(script, environment: StoreEnvironment(executor: executor))
+        let store = HostedStore(script, environment: StoreEnvironment(executor: executor))
         store.start()
         let outcome = try await store.send("go")
         #expect(!outcome.isSettled)
@@ -261,7 +261,7 @@ struct WorkTimeTests {
                 }
             }, onThrow: { _, turn in turn.launch(id: "after a failure") { _ in try await gate.wait() } })
         for intent in ["launch", "watch", "timer"] {
-            let store = Store(script, environment: StoreEnvironment(clock: clock, executor: executor))
+            let store = HostedStore(script, environment: StoreEnvironment(clock: clock, executor: executor))
             store.start()
             store.beginWatching()
             let outcome = try await store.send(intent)

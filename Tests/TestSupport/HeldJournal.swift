@@ -28,13 +28,25 @@ public final class HeldJournal: Journal {
     }
 
     private let kept: MemoryJournal
+    private let answer: @Sendable (JournalBatch) -> AppendResult?
+    private let arrived: @Sendable (JournalBatch) -> Void
     private let state = Lock(State())
     private let arrival = Gate()
     private let loadArrival = Gate()
     private let changeArrival = Gate()
 
     /// A journal on top of one that may have other users.
-    public init(_ kept: MemoryJournal = MemoryJournal()) { self.kept = kept }
+    ///
+    /// - Parameters:
+    ///   - answer: asked for each append first; a result is the answer, and nothing is appended.
+    ///   - arrived: told of each append before it is answered; those that are held are by then.
+    public init(
+        _ kept: MemoryJournal = MemoryJournal(),
+        answer: @escaping @Sendable (JournalBatch) -> AppendResult? = { _ in nil },
+        arrived: @escaping @Sendable (JournalBatch) -> Void = { _ in }
+    ) {
+        (self.kept, self.answer, self.arrived) = (kept, answer, arrived)
+    }
 
     /// How many appends are held.
     public var waiting: Int { state.withLock { $0.held.count } }
@@ -146,20 +158,37 @@ public final class HeldJournal: Journal {
 
     /// Disposes of a store as another server on the same journal does.
     public func disposeElsewhere(_ feature: String, of session: String) {
+        changeElsewhere(session) { head, stores in
+            guard let feature = FeatureID(feature),
+                let store = stores.first(where: { $0.summary.feature == feature })?.summary
+            else { return nil }
+            return StoreChange(
+                feature: feature, kind: .disposed, number: head, version: store.version, made: store.made)
+        }
+    }
+
+    /// Changes a store as another server on the same journal does, or makes it.
+    public func writeElsewhere(_ feature: FeatureID, of session: String, state: [UInt8], view: [UInt8]) {
+        changeElsewhere(session) { head, stores in
+            let store = stores.first { $0.summary.feature == feature }?.summary
+            return StoreChange(
+                feature: feature, kind: store == nil ? .made : .changed, number: head, version: head,
+                made: store?.made ?? head, schemaVersion: 1, state: state, view: view)
+        }
+    }
+
+    private func changeElsewhere(
+        _ session: String, _ change: @escaping @Sendable (_ head: UInt64, [StoredStore]) -> StoreChange?
+    ) {
         kept.export(session) { [kept] result in
-            guard case .success(let export?) = result, let feature = FeatureID(feature),
-                let store = export.stores.first(where: { $0.summary.feature == feature })?.summary
-            else { return }
+            guard case .success(let export?) = result else { return }
             let head = export.session.head
             let next = SessionHead(number: head.number + 1, nonce: .random(in: .min ... .max))
+            guard let change = change(next.number, export.stores) else { return }
             let batch = JournalBatch(
                 session: export.session.key, expecting: head, head: next, time: export.session.record.lastSeen,
-                stores: [
-                    StoreChange(
-                        feature: feature, kind: .disposed, number: next.number, version: store.version, made: store.made
-                    )
-                ])
-            guard case .committed? = kept.append(batch, done: { _ in }) else { preconditionFailure("not disposed") }
+                stores: [change])
+            guard case .committed? = kept.append(batch, done: { _ in }) else { preconditionFailure("not changed") }
         }
     }
 
@@ -173,12 +202,17 @@ public final class HeldJournal: Journal {
     public var trouble: StoreError? { state.withLock { $0.failure } }
 
     public func append(_ append: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        if let result = answer(append) {
+            arrived(append)
+            return result
+        }
         let (failure, isHeld) = state.withLock { state -> (StoreError?, Bool) in
             state.appended += 1
             if let failure = state.failure { return (failure, false) }
             if state.isHolding { state.held.append(Held(append: append, done: done)) }
             return (nil, state.isHolding)
         }
+        arrived(append)
         if let failure { return .failed(failure) }
         guard isHeld else { return commit(append) }
         arrival.open()

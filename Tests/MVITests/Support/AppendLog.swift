@@ -1,0 +1,169 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import TestSupport
+import WireJSON
+
+/// The journal of a hosted store: it records each turn, and a test decides how appends end.
+final class AppendLog<F: Feature>: Sendable {
+    /// How an append ends.
+    enum End: Sendable {
+        case committed
+        /// Another writer was first, and led the store to that state.
+        indirect case conflict(newer: F.State)
+        case failed(StoreError)
+
+        static var unavailable: End { .failed(StoreError(.unavailable, "The disk is gone.")) }
+    }
+
+    /// A turn as its batch records it.
+    struct Turn: Sendable {
+        let intentID: String
+        let state: F.State
+        let messages: Int
+        /// Those that are texts.
+        let labels: [String]
+    }
+
+    static var token: TokenHash { TokenHash([UInt8](repeating: 7, count: 32)) }
+
+    let journal: HeldJournal
+    let isRecording: Bool
+    private let appended: Appended
+    private let place = Lock<(session: String, feature: FeatureID, view: @Sendable (F.State) -> F.ViewState)?>(nil)
+
+    /// What came, and how the next ones end.
+    private final class Appended: Sendable {
+        let batches = Collected<JournalBatch>()
+        let ends: Lock<[End]>
+        let log = Lock<Weak?>(nil)
+        let isBegun = Lock(false)
+        init(_ ends: [End]) { self.ends = Lock(ends) }
+    }
+
+    private struct Weak: Sendable { weak let log: AppendLog? }
+
+    /// - Parameters:
+    ///   - ends: how the first appends end, at once; the others are committed.
+    ///   - isHolding: holds each append until `end`.
+    ///   - then: told of each turn before its append is answered.
+    init(
+        _ ends: [End] = [], isHolding: Bool = false, isRecording: Bool = true,
+        then: @escaping @Sendable (Turn) -> Void = { _ in }
+    ) {
+        let appended = Appended(ends)
+        self.appended = appended
+        self.isRecording = isRecording
+        journal = HeldJournal { _ in
+            guard appended.isBegun.withLock({ $0 }) else { return nil }
+            let end = appended.ends.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
+            switch end {
+            case .committed: return nil
+            case .failed(let error): return .failed(error)
+            case .conflict(let newer):
+                // The append finds another head.
+                appended.log.withLock { $0 }?.log?.write(newer)
+                return nil
+            }
+        } arrived: { batch in
+            guard appended.isBegun.withLock({ $0 }) else { return }
+            appended.batches.append(batch)
+            for turn in Self.turns(of: batch) { then(turn) }
+        }
+        appended.log.withLock { $0 = Weak(log: self) }
+        if isHolding { journal.hold() }
+    }
+
+    /// One that holds each append until the test ends it.
+    static var held: AppendLog { AppendLog(isHolding: true) }
+
+    /// What comes next, at once.
+    func next(_ ends: End...) { appended.ends.withLock { $0 = ends } }
+
+    // MARK: What came
+
+    /// The turns of each append that came, held and failed ones too.
+    var batches: [[Turn]] { appended.batches.all.map(Self.turns) }
+
+    /// All appends that came.
+    var appends: [JournalBatch] { appended.batches.all }
+
+    /// Returns when that many appends in all have come.
+    func batches(atLeast count: Int) async { await appended.batches.atLeast(count) }
+
+    private static func turns(of batch: JournalBatch) -> [Turn] {
+        batch.recordings.map { turn in
+            do {
+                let recorded = try WireJSON.decode(Recorded.self, from: turn.recording)
+                return Turn(
+                    intentID: recorded.intent, state: recorded.state, messages: recorded.messages.count,
+                    labels: recorded.labels.compactMap(\.text))
+            } catch {
+                preconditionFailure("the recording is none of the feature's: \(error)")
+            }
+        }
+    }
+
+    private struct Recorded: Decodable {
+        let intent: String
+        let state: F.State
+        let messages: [Value]
+        let labels: [Value]
+    }
+
+    /// Any JSON.
+    private struct Value: Decodable {
+        let text: String?
+        init(from decoder: any Decoder) throws { text = try? decoder.singleValueContainer().decode(String.self) }
+    }
+
+    // MARK: Ends
+
+    /// Ends the append that is held longest.
+    func end(_ end: End = .committed) {
+        switch end {
+        case .committed: journal.releaseOne()
+        case .failed(let error): journal.releaseOne(.failed(error))
+        case .conflict(let newer):
+            write(newer)
+            journal.releaseOne()
+        }
+    }
+
+    private func write(_ state: F.State) {
+        guard let place = place.withLock({ $0 }) else { return }
+        do {
+            journal.writeElsewhere(
+                place.feature, of: place.session, state: try WireJSON.encodeStored(state).bytes,
+                view: try WireJSON.encode(place.view(state)))
+        } catch {
+            preconditionFailure("the state is no JSON: \(error)")
+        }
+    }
+
+    // MARK: The session
+
+    /// Keeps the session, with the store if it has a state.
+    func keepSession(
+        _ session: String, _ feature: FeatureID, _ state: F.State?, at time: Duration,
+        view: @escaping @Sendable (F.State) -> F.ViewState
+    ) throws {
+        let record = SessionRecord(
+            id: session, tokenHash: Self.token, epoch: "test", credential: .bearer, created: time, lastSeen: time)
+        _ = try now { journal.create(record, credential: nil, done: $0) }
+        place.withLock { $0 = (session, feature, view) }
+        if let state { write(state) }
+        appended.isBegun.withLock { $0 = true }
+    }
+
+    /// What a journal in memory answers at once.
+    func now<Value: Sendable>(_ body: (@escaping Done<Value>) -> Void) throws(StoreError) -> Value {
+        let box = Lock<Result<Value, StoreError>?>(nil)
+        body { result in box.withLock { $0 = result } }
+        guard let result = box.withLock({ $0 }) else {
+            preconditionFailure("a journal in memory answers before the call returns")
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,159 @@
+import Locking
+import MVI
+import MVITesting
+import SessionJournal
+import Sessions
+import WireJSON
+
+/// The one store of a session, on a journal in memory.
+final class HostedStore<F: Feature>: Sendable {
+    let session: Session
+    private let feature: FeatureID
+    /// Before the store is in memory.
+    private let initial: (state: F.State, view: F.ViewState)
+    /// The store that was found last: it is gone from its session once that has ended.
+    private let found = Lock<(any StoreHost)?>(nil)
+    private let streams = Lock<[SessionStream]>([])
+
+    /// A store that has not started.
+    ///
+    /// - Parameters:
+    ///   - state: the state of an earlier life; nil for a store that is not kept yet.
+    ///   - log: decides the appends, and keeps the turns; nil where each append is committed at once.
+    init(
+        _ feature: F, state: F.State? = nil, environment: StoreEnvironment = StoreEnvironment(),
+        middleware: [any CommonMiddleware] = [], log: AppendLog<F>? = nil
+    ) {
+        let log = log ?? AppendLog(isRecording: environment.isRecording)
+        var limits = SessionLimits()
+        limits.queuedIntents = environment.queueLimit
+        limits.recordedTurns = log.isRecording ? 100_000 : 0
+        let clock = environment.clock as? ManualClock
+        let now = environment.now
+        let time = TimeSource(
+            monotonic: { clock?.now.offset ?? TimeSource.system.monotonic() }, sinceEpoch: { now().sinceEpoch })
+        do {
+            let id = FeatureID(name: F.name, key: nil)
+            let sessions = SessionEnvironment(
+                features: try FeatureRegistry([FeatureDefinition(feature)]), limits: limits, journal: log.journal,
+                time: time, clock: environment.clock, executor: environment.executor, middleware: middleware,
+                report: environment.report
+            ) { stores in
+                stores.uuid = environment.uuid
+                stores.jitter = environment.jitter
+                stores.workLimit = environment.workLimit
+                stores.slowTurn = environment.slowTurn
+            }
+            let name = environment.session.id.isEmpty ? "session" : environment.session.id
+            try log.keepSession(name, id, state, at: now().sinceEpoch, view: feature.view)
+            let token = AppendLog<F>.token
+            guard case .found(let stored) = try log.now({ log.journal.load(token, now: .zero, done: $0) }) else {
+                preconditionFailure("the journal has the session")
+            }
+            session = Session(stored, lastSeen: time.monotonic(), environment: sessions)
+            self.feature = id
+        } catch {
+            preconditionFailure("the store cannot be served: \(error)")
+        }
+        let first = state ?? feature.initialState
+        initial = (first, feature.view(first))
+    }
+
+    /// Has the store made or loaded.
+    func start() { session.state(of: feature) { _ in } }
+
+    // MARK: What it shows
+
+    var host: (any StoreHost)? {
+        guard let host = session.store(inMemory: feature) else { return found.withLock { $0 } }
+        found.withLock { $0 = host }
+        return host
+    }
+
+    private var runner: TurnRunner<F>? { host?.runner as? TurnRunner<F> }
+
+    /// The committed state.
+    var state: F.State { runner?.state ?? initial.state }
+    /// What clients see of it.
+    var view: F.ViewState { runner?.view ?? initial.view }
+
+    /// Of a store that is in memory.
+    var scope: StoreScope {
+        guard let host else { preconditionFailure("the store has not started") }
+        return host.scope
+    }
+
+    var workInProgress: [String] { scope.workInProgress }
+    var queue: TurnQueue { session.queue }
+
+    var diagnostics: StoreDiagnostics {
+        var diagnostics = host?.scope.diagnostics ?? StoreDiagnostics()
+        host?.runner.addObserverCounts(to: &diagnostics)
+        return diagnostics
+    }
+
+    func observersCaughtUp() async { await host?.runner.observersCaughtUp() }
+
+    // MARK: Intents
+
+    /// Sends an intent as a client does.
+    ///
+    /// - Parameter id: nil for one that the session makes.
+    func accept(
+        _ intent: F.Intent, id: IntentID? = nil, principal: Principal? = nil,
+        ifMatch: (@Sendable (_ version: UInt64) -> Bool)? = nil,
+        completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void = { _ in }
+    ) {
+        do {
+            let request = IntentRequest(
+                body: try WireJSON.encode(intent), name: id.map { .key($0.text) }, ifMatch: ifMatch, wantsState: false,
+                client: SessionClient(principal: principal))
+            session.send(request, to: feature, completion: completion)
+        } catch {
+            preconditionFailure("the intent is no JSON: \(error)")
+        }
+    }
+
+    /// `accept`, and waits for the outcome.
+    @discardableResult
+    func send(
+        _ intent: F.Intent, id: IntentID? = nil, principal: Principal? = nil
+    ) async throws(StoreError) -> IntentOutcome {
+        let result: Result<IntentOutcome, StoreError> = await withCheckedContinuation { continuation in
+            accept(intent, id: id, principal: principal, completion: { continuation.resume(returning: $0) })
+        }
+        return try result.get()
+    }
+
+    /// See `TurnQueue.whenSettled`.
+    func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
+        queue.whenSettled(intentID, id: id, action)
+    }
+
+    func stopWaiting(for intentID: IntentID, id: UInt64) { queue.stopWaiting(for: intentID, id: id) }
+
+    /// Returns when no work that the intent launched is running.
+    func settled(_ intentID: IntentID) async {
+        await withCheckedContinuation { continuation in
+            if !whenSettled(intentID, id: 0, { continuation.resume() }) { continuation.resume() }
+        }
+    }
+
+    // MARK: Watchers and the end
+
+    /// One more stream shows the store.
+    func beginWatching() {
+        session.openStream(.features([feature]), from: .unspecified) { [streams] result in
+            if case .success(let stream) = result { streams.withLock { $0.append(stream) } }
+        }
+    }
+
+    /// The stream that was opened last is closed.
+    func endWatching() { streams.withLock { $0.popLast() }?.closed() }
+
+    /// Ends the session.
+    func dispose() {
+        _ = host
+        session.end(.ended)
+    }
+}
