@@ -162,7 +162,9 @@ struct FailedCommitTests {
         #expect(log.batches.count == 3)
     }
 
-    @Test("2, 49: a restored store's bootstrap that could not be committed is run again, before an intent and without one")
+    @Test(
+        "2, 49: a restored store's bootstrap that could not be committed is run again, before an intent and without one"
+    )
     func bootstrapRetried() async {
         let log = AppendLog<Script>([.unavailable, .unavailable, .unavailable])
         let told = Collected<Bool>()

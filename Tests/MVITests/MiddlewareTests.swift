@@ -66,7 +66,8 @@ struct MiddlewareTests {
         await store.observersCaughtUp()
         #expect(
             seen.all == [
-                "script ‹bootstrap› started new", "script 1 intent bad", "script 1 failed execute", "script 1 message Broken() 0→1",
+                "script ‹bootstrap› started new", "script 1 intent bad", "script 1 failed execute",
+                "script 1 message Broken() 0→1",
                 "script end ended",
             ])
         #expect(turns.texts.all == ["Broken()"])
@@ -163,7 +164,10 @@ struct MiddlewareTests {
         store.dispose()
         log.end()
         await store.observersCaughtUp()
-        #expect(seen.all == ["script ‹bootstrap› started new", "script 1 intent a", "script 1 message a 0→1", "script end ended"])
+        #expect(
+            seen.all == [
+                "script ‹bootstrap› started new", "script 1 intent a", "script 1 message a 0→1", "script end ended",
+            ])
     }
 
     @Test("45: interceptors run in order of installation, may rewrite, and see the state on which the intent would run")
@@ -221,7 +225,11 @@ struct MiddlewareTests {
         await store.observersCaughtUp()
         #expect(ran.all == ["yes"])
         #expect(store.messages == ["yes"])
-        #expect(seen.all == ["script ‹bootstrap› started new", "script 1 refused no", "script 2 intent yes", "script 2 message yes 0→1"])
+        #expect(
+            seen.all == [
+                "script ‹bootstrap› started new", "script 1 refused no", "script 2 intent yes",
+                "script 2 message yes 0→1",
+            ])
         store.dispose()
     }
 
@@ -259,7 +267,11 @@ struct MiddlewareTests {
         store.accept("a", id: IntentID("1"))
         store.accept("bad", id: IntentID("2"))
         await store.observersCaughtUp()
-        #expect(seen.all == ["script ‹bootstrap› started new", "script 1 intent a!", "script 2 intent bad!", "script 2 failed execute"])
+        #expect(
+            seen.all == [
+                "script ‹bootstrap› started new", "script 1 intent a!", "script 2 intent bad!",
+                "script 2 failed execute",
+            ])
         store.dispose()
     }
 
