@@ -281,7 +281,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "MVI", "SessionJournal", "Locking", "MVITesting", logging,
+                "MVI", "SessionJournal", "Sessions", "Locking", "MVITesting", "WireJSON", logging,
             ],
             path: "Tests/TestSupport", swiftSettings: settings),
 

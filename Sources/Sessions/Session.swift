@@ -23,7 +23,7 @@ package final class Session: Sendable {
     let tokenHash: TokenHash
     let shared: SessionEnvironment
     let core: Lock<SessionCore>
-    package let queue = TurnQueue(isStarted: true)
+    package let queue = TurnQueue()
 
     private init(
         _ record: SessionRecord, _ environment: SessionEnvironment, _ core: SessionCore, fault: StoreError? = nil

@@ -2,6 +2,7 @@ import Locking
 import Logging
 import MVI
 import MVITesting
+import TestSupport
 import Testing
 
 @testable import MVIServer
@@ -45,9 +46,8 @@ struct LoggingTests {
         let lines = Lock<[Recorder.Line]>([])
         var logger = Logger(label: "test", factory: { _ in Recorder(lines: lines) })
         logger.logLevel = level
-        let store = Store(
-            Probe(gate: Gate()), environment: StoreEnvironment(instance: "probe"),
-            middleware: [LoggingMiddleware(logger: logger, valueLength: valueLength)])
+        let store = HostedStore(
+            Probe(gate: Gate()), middleware: [LoggingMiddleware(logger: logger, valueLength: valueLength)])
         store.start()
         for (index, intent) in intents.enumerated() { _ = try? await store.send(intent, id: IntentID("i\(index)")) }
         store.dispose()
@@ -96,7 +96,7 @@ struct LoggingTests {
         let lines = Lock<[Recorder.Line]>([])
         var logger = Logger(label: "test", factory: { _ in Recorder(lines: lines) })
         logger.logLevel = .trace
-        let store = Store(Loader(), middleware: [LoggingMiddleware(logger: logger)])
+        let store = HostedStore(Loader(), middleware: [LoggingMiddleware(logger: logger)])
         store.start()
         try await store.send(.load)
         await store.observersCaughtUp()

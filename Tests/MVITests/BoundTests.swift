@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import MVITesting
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10)))

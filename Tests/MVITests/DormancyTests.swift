@@ -1,4 +1,5 @@
 import MVITesting
+import TestSupport
 import Testing
 
 @testable import MVI

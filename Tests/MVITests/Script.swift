@@ -1,5 +1,6 @@
 import MVI
 import MVITesting
+import TestSupport
 
 /// A feature whose handlers a test writes: the state is the list of the messages, and everything is a text.
 struct Script: Feature {

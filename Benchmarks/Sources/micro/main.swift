@@ -26,6 +26,17 @@ struct Card: Codable, Equatable, Sendable {
     var rows = (1...3).map { Row(id: $0, title: "Court \($0)", price: $0 == 2 ? nil : 12, isSelected: $0 == 1) }
 }
 
+/// What a turn's store lies in, without a session.
+final class Alone: Siblings {
+    var scope: StoreScope { StoreScope(StoreEnvironment(), TurnQueue(), siblings: self) }
+
+    func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
+        throw StoreIsAbsent(instance: instance)
+    }
+
+    func check(_ reminders: [EncodedReminder], of instance: String) throws {}
+}
+
 /// Keeps the optimiser from leaving out what has no effect.
 @inline(never)
 func use<T>(_ value: T) {}
@@ -71,11 +82,22 @@ let pieces = [
         use(output)
     },
     Piece(name: "store-turn") { times in
-        let store = Store(Tally())
-        store.start()
+        let scope = Alone().scope
+        let runner = TurnRunner(
+            Tally(), state: Tally.State(), environment: StoreEnvironment(), middleware: []
+        ) { (turn, _, isViewChanged) throws(StoreError) in
+            var output = TurnOutput()
+            output.isStateChanged = turn.hasMessages
+            output.isViewChanged = isViewChanged
+            return output
+        }
         let id = IntentID("a5a5rt2y6gyfq")
-        for _ in 0..<times { store.accept(.add(amount: 1), id: id) }
-        use(store.state)
+        for _ in 0..<times {
+            let turn = runner.execute(.add(amount: 1))(TurnContext(id, scope, earlier: []))
+            guard case .ran = turn.outcome else { fatalError("a turn was refused") }
+            runner.commit()
+        }
+        use(runner.state)
     },
     Piece(name: "session") { times in
         let looped = try Looped(sessions: 1)

@@ -11,7 +11,6 @@ extension Turn where F.Action: Codable {
 
     /// The same at a time on the wall clock; at once if that is over.
     public mutating func remind(id: String, at time: Timestamp, _ action: F.Action) {
-        guard runner.keepsReminders else { return remindInMemory(id, at: time, action) }
         makeRare().reminders.append(.set(id: id, due: time, action))
     }
 }
@@ -19,23 +18,8 @@ extension Turn where F.Action: Codable {
 extension Turn {
     /// Forgets a reminder; nothing happens if there is none.
     public mutating func cancelReminder(_ id: String) {
-        guard runner.keepsReminders else { return cancel(.reminder(id)) }
         makeRare().reminders.append(.cancel(id: id))
     }
-
-    /// A store on its own keeps nothing: it sleeps on its clock.
-    private mutating func remindInMemory(_ id: String, at time: Timestamp, _ action: F.Action) {
-        let wait = max(.zero, time - now)
-        let operation: Operation = { work in
-            try await work.sleep(for: wait)
-            try await work.send(action)
-        }
-        effects.append(.launch(request(.reminder(id), .cancelPrevious, isCounted: false, operation)))
-    }
-}
-
-extension WorkID {
-    fileprivate static func reminder(_ id: String) -> WorkID { WorkID("reminder \(id)") }
 }
 
 /// What a turn asks for of its reminders.

@@ -43,9 +43,8 @@ extension Turn {
 
     private mutating func sibling<Other: Feature>(_ feature: Other.Type, _ key: String?) throws -> any StoreRunner {
         let instance = Other.instance(key)
-        guard let siblings = context.siblings else { throw StoreError.notServed(instance) }
         do {
-            return try siblings.runner(of: instance, for: principal)
+            return try context.siblings.runner(of: instance, for: principal)
         } catch let absent as StoreIsAbsent {
             // Also where the handler catches it.
             let rare = makeRare()

@@ -46,12 +46,6 @@ struct JobLanes {
         return nil
     }
 
-    /// Adds a job as the first of all.
-    mutating func prependIntent(_ job: any QueueJob) {
-        intents.prepend(job)
-        count += 1
-    }
-
     /// Adds jobs as the first of the steps.
     mutating func prependSteps(_ jobs: [any QueueJob]) {
         for job in jobs.reversed() { steps.prepend(job) }

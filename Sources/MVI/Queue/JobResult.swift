@@ -262,8 +262,8 @@ package struct TurnContext: Sendable {
     /// Who sent the intent that led to the turn.
     @inlinable var principal: Principal? { extras?.principal }
 
-    /// The other stores of the session; nil for a store on its own.
-    @usableFromInline var siblings: (any Siblings)? { extras?.siblings ?? scope.siblings }
+    /// The other stores of the session.
+    @usableFromInline var siblings: any Siblings { extras?.siblings ?? scope.siblings }
 }
 
 /// What hardly any turn runs in. A class, so that other turns have one empty reference to pass on.

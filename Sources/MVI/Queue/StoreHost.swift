@@ -1,6 +1,6 @@
 import Tracing
 
-/// Where a store lives: a session's place for it, or the store on its own.
+/// Where a store lives: its session's place for it.
 package protocol StoreHost: AnyObject, Sendable {
     var scope: StoreScope { get }
     var runner: any StoreRunner { get }

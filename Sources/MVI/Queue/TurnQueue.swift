@@ -80,7 +80,6 @@ package final class TurnQueue: Sendable {
     static let failureLimit = 64
 
     struct State {
-        var isStarted: Bool
         /// Why it takes nothing any more.
         var closed: StoreError?
         /// Whether some thread runs it, or something is in flight whose end goes on with it.
@@ -110,14 +109,12 @@ package final class TurnQueue: Sendable {
     /// How often in a row a try failed of what is tried again. Only the runner changes it.
     private let failures = Atomic(0)
 
-    /// A queue that keeps what comes until `start`, unless it is started already.
-    @usableFromInline
-    package init(isStarted: Bool) { state = Lock(State(isStarted: isStarted)) }
+    package init() { state = Lock(State()) }
 
     /// Whether the queue was idle: the caller is its runner now, and runs a job of its own first.
     func enterIdle() -> Bool {
         state.withLock { state in
-            guard state.isStarted, !state.isRunning, state.closed == nil else { return false }
+            guard !state.isRunning, state.closed == nil else { return false }
             state.isRunning = true
             return true
         }
@@ -128,22 +125,11 @@ package final class TurnQueue: Sendable {
         state.withLock { state in
             if let closed = state.closed { return .refused(closed) }
             // Not running: nothing waits.
-            if state.isStarted, !state.isRunning {
+            if !state.isRunning {
                 state.isRunning = true
                 return .alone
             }
             return state.lanes.append(job, limit: limit).map { .refused($0) } ?? .queued
-        }
-    }
-
-    /// Lets a queue run that kept what came; true if the caller is its runner now. `first` runs before all that came.
-    func start(with first: any QueueJob) -> Bool {
-        state.withLock { state in
-            guard !state.isStarted, state.closed == nil else { return false }
-            state.isStarted = true
-            state.isRunning = true
-            state.lanes.prependIntent(first)
-            return true
         }
     }
 
@@ -246,7 +232,7 @@ package final class TurnQueue: Sendable {
             guard state.closed == nil else { return ([], nil, !state.isRunning) }
             let jobs = state.again.reversed().flatMap(\.jobs) + state.lanes.all + state.parked
             let (timer, isRunning, settling) = (state.timer, state.isRunning, state.settling)
-            state = State(isStarted: true)
+            state = State()
             (state.closed, state.settling) = (error, settling)
             state.isRunning = isRunning
             if isRunning, let last { state.again = [JobBatch(first: last)] }

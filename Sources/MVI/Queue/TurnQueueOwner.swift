@@ -28,7 +28,7 @@ package struct StoreEffects: Sendable {
     }
 }
 
-/// Whose queue it is: a session, or a store on its own. It keeps the working copies of the batch that runs.
+/// Whose queue it is: a session. It keeps the working copies of the batch that runs.
 package protocol TurnQueueOwner: AnyObject, Sendable {
     var queue: TurnQueue { get }
     /// Its clock, its executor and its bounds.

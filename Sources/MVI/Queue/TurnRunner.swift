@@ -26,8 +26,6 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline let slowTurnNanoseconds: UInt64
     @usableFromInline let meter: (any StoreMeter)?
     @usableFromInline let tracer: StoreTracer?
-    /// Whether its host keeps reminders.
-    @usableFromInline let keepsReminders: Bool
     @usableFromInline let copies: Lock<Copies>
 
     /// The committed values, and those with the turns of the batch that runs.
@@ -52,14 +50,12 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     /// - Parameters:
     ///   - middleware: what is installed for all features; the feature's own comes after it.
-    ///   - keepsReminders: whether the output's reminders are kept; if not, they are work that sleeps.
     ///   - output: see `Output`.
     @inlinable
     package init(
         _ feature: F, state: F.State, environment: StoreEnvironment, middleware: [any CommonMiddleware],
-        keepsReminders: Bool = false, output: @escaping Output
+        output: @escaping Output
     ) {
-        self.keepsReminders = keepsReminders
         self.feature = feature
         self.environment = environment
         self.output = output
@@ -200,7 +196,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         }
         checkDuration(since: start, context)
         if let rare = turn.rare {
-            if let error = fault(of: rare, output.reminders, context) {
+            if let error = fault(of: output.reminders, context) {
                 return threw(error, context, stage: stage, cause: cause, intent: intent, rare: rare, judged: judged)
             }
             if !rare.sends.isEmpty { beginChain() }
@@ -304,16 +300,12 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         TurnResult(.needsStore(missing), judged: judged, sequel: TurnSequel(inputs: rare.inputs))
     }
 
-    /// Why a turn that ran cannot be kept with what it asks for.
+    /// Why a turn that ran cannot be kept with the reminders that it asks for.
     @usableFromInline
-    func fault(
-        of rare: RareRequests<F>, _ reminders: [EncodedReminder]?, _ context: TurnContext
-    ) -> (any Error)? {
-        let siblings = context.siblings
-        if let first = rare.sends.first, siblings == nil { return StoreError.notServed(first.instance) }
+    func fault(of reminders: [EncodedReminder]?, _ context: TurnContext) -> (any Error)? {
         guard let reminders else { return nil }
         do {
-            try siblings?.check(reminders, of: environment.instance)
+            try context.siblings.check(reminders, of: environment.instance)
             return nil
         } catch {
             return error

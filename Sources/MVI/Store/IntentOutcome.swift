@@ -1,6 +1,3 @@
-/// Asked with a store's version when an intent is about to run; an error refuses the intent.
-public typealias IntentPrecondition = @Sendable (_ version: UInt64) -> StoreError?
-
 /// An intent whose turn is committed.
 public struct IntentOutcome: Sendable {
     /// The intent's id.

@@ -103,7 +103,7 @@ public enum StoreReport: Sendable {
 public struct StorePlace: Sendable, Hashable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     public let instance: String
-    /// The session's public id, which is not its token; empty for a store on its own.
+    /// The session's public id, which is not its token.
     public let session: String
 
     public init(instance: String, session: String = "") { (self.instance, self.session) = (instance, session) }

@@ -79,7 +79,7 @@ extension StoreError: CustomStringConvertible {
     public var description: String { detail }
 }
 
-/// What a journal, or the log of a store on its own, may say.
+/// What a journal may say.
 extension StoreError.Code {
     /// It cannot be read or written now.
     public static let unavailable = Self("unavailable")

@@ -24,13 +24,12 @@ package final class StoreScope: Sendable {
     @usableFromInline package let environment: StoreEnvironment
     private let state = Lock(State())
 
-    /// The other stores of the session; nil for a store on its own.
-    let siblings: (any Siblings)?
+    /// The other stores of the session.
+    let siblings: any Siblings
     /// The queue of the store's turns, which counts the work of each intent.
     private let queue: TurnQueue
 
-    @usableFromInline
-    package init(_ environment: StoreEnvironment, _ queue: TurnQueue, siblings: (any Siblings)? = nil) {
+    package init(_ environment: StoreEnvironment, _ queue: TurnQueue, siblings: any Siblings) {
         (self.environment, self.queue, self.siblings) = (environment, queue, siblings)
     }
 

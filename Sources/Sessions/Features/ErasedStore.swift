@@ -62,7 +62,7 @@ struct ErasedStore: Sendable {
             }
         }
         let runner = TurnRunner(
-            feature, state: state, environment: seed.environment, middleware: seed.middleware, keepsReminders: true,
+            feature, state: state, environment: seed.environment, middleware: seed.middleware,
             output: Self.output(of: feature, seed))
         self.runner = runner
         self.setsAside = setsAside

@@ -90,7 +90,7 @@ struct FaultQueueTests {
         let hooks = Probe.Hooks(
             intercept: { _ in .fail(text: "rewritten") },
             observe: { if case .intent(let intent) = $0.event { seen.append(intent.text) } })
-        let store = Store(Probe(hooks: hooks))
+        let store = HostedStore(Probe(hooks: hooks))
         store.start()
         await #expect(throws: StoreError.self) { try await store.send(.fail(text: "sent")) }
         await store.observersCaughtUp()
@@ -105,7 +105,7 @@ struct FaultQueueTests {
         let hooks = Probe.Hooks(
             intercept: { _ in throw Probe.Broken() },
             observe: { if case .failed(let failure) = $0.event { failures.append("\(type(of: failure.error))") } })
-        let store = Store(Probe(hooks: hooks))
+        let store = HostedStore(Probe(hooks: hooks))
         store.start()
         await #expect(throws: StoreError.self) { try await store.send(.put(text: "a")) }
         await store.observersCaughtUp()
@@ -199,7 +199,7 @@ struct FaultQueueTests {
                 running.withLock { $0.now -= 1 }
             }, policy: .cancelPrevious)
         let executor = TestExecutor()
-        let store = Store(
+        let store = HostedStore(
             Probe(hooks: hooks), environment: StoreEnvironment(executor: executor, workLimit: 3))
         store.start()
         var refused = 0

@@ -6,8 +6,8 @@ import Sessions
 import WireJSON
 
 /// The one store of a session, on a journal in memory.
-final class HostedStore<F: Feature>: Sendable {
-    let session: Session
+package final class HostedStore<F: Feature>: Sendable {
+    package let session: Session
     private let feature: FeatureID
     /// Before the store is in memory.
     private let initial: (state: F.State, view: F.ViewState)
@@ -20,7 +20,7 @@ final class HostedStore<F: Feature>: Sendable {
     /// - Parameters:
     ///   - state: the state of an earlier life; nil for a store that is not kept yet.
     ///   - log: decides the appends, and keeps the turns; nil where each append is committed at once.
-    init(
+    package init(
         _ feature: F, state: F.State? = nil, environment: StoreEnvironment = StoreEnvironment(),
         middleware: [any CommonMiddleware] = [], log: AppendLog<F>? = nil
     ) {
@@ -60,11 +60,11 @@ final class HostedStore<F: Feature>: Sendable {
     }
 
     /// Has the store made or loaded.
-    func start() { session.state(of: feature) { _ in } }
+    package func start() { session.state(of: feature) { _ in } }
 
     // MARK: What it shows
 
-    var host: (any StoreHost)? {
+    package var host: (any StoreHost)? {
         guard let host = session.store(inMemory: feature) else { return found.withLock { $0 } }
         found.withLock { $0 = host }
         return host
@@ -73,33 +73,33 @@ final class HostedStore<F: Feature>: Sendable {
     private var runner: TurnRunner<F>? { host?.runner as? TurnRunner<F> }
 
     /// The committed state.
-    var state: F.State { runner?.state ?? initial.state }
+    package var state: F.State { runner?.state ?? initial.state }
     /// What clients see of it.
-    var view: F.ViewState { runner?.view ?? initial.view }
+    package var view: F.ViewState { runner?.view ?? initial.view }
 
     /// Of a store that is in memory.
-    var scope: StoreScope {
+    package var scope: StoreScope {
         guard let host else { preconditionFailure("the store has not started") }
         return host.scope
     }
 
-    var workInProgress: [String] { scope.workInProgress }
-    var queue: TurnQueue { session.queue }
+    package var workInProgress: [String] { scope.workInProgress }
+    package var queue: TurnQueue { session.queue }
 
-    var diagnostics: StoreDiagnostics {
+    package var diagnostics: StoreDiagnostics {
         var diagnostics = host?.scope.diagnostics ?? StoreDiagnostics()
         host?.runner.addObserverCounts(to: &diagnostics)
         return diagnostics
     }
 
-    func observersCaughtUp() async { await host?.runner.observersCaughtUp() }
+    package func observersCaughtUp() async { await host?.runner.observersCaughtUp() }
 
     // MARK: Intents
 
     /// Sends an intent as a client does.
     ///
     /// - Parameter id: nil for one that the session makes.
-    func accept(
+    package func accept(
         _ intent: F.Intent, id: IntentID? = nil, principal: Principal? = nil,
         ifMatch: (@Sendable (_ version: UInt64) -> Bool)? = nil,
         completion: @escaping @Sendable (Result<IntentOutcome, StoreError>) -> Void = { _ in }
@@ -116,7 +116,7 @@ final class HostedStore<F: Feature>: Sendable {
 
     /// `accept`, and waits for the outcome.
     @discardableResult
-    func send(
+    package func send(
         _ intent: F.Intent, id: IntentID? = nil, principal: Principal? = nil
     ) async throws(StoreError) -> IntentOutcome {
         let result: Result<IntentOutcome, StoreError> = await withCheckedContinuation { continuation in
@@ -126,14 +126,14 @@ final class HostedStore<F: Feature>: Sendable {
     }
 
     /// See `TurnQueue.whenSettled`.
-    func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
+    package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
         queue.whenSettled(intentID, id: id, action)
     }
 
-    func stopWaiting(for intentID: IntentID, id: UInt64) { queue.stopWaiting(for: intentID, id: id) }
+    package func stopWaiting(for intentID: IntentID, id: UInt64) { queue.stopWaiting(for: intentID, id: id) }
 
     /// Returns when no work that the intent launched is running.
-    func settled(_ intentID: IntentID) async {
+    package func settled(_ intentID: IntentID) async {
         await withCheckedContinuation { continuation in
             if !whenSettled(intentID, id: 0, { continuation.resume() }) { continuation.resume() }
         }
@@ -142,17 +142,17 @@ final class HostedStore<F: Feature>: Sendable {
     // MARK: Watchers and the end
 
     /// One more stream shows the store.
-    func beginWatching() {
+    package func beginWatching() {
         session.openStream(.features([feature]), from: .unspecified) { [streams] result in
             if case .success(let stream) = result { streams.withLock { $0.append(stream) } }
         }
     }
 
     /// The stream that was opened last is closed.
-    func endWatching() { streams.withLock { $0.popLast() }?.closed() }
+    package func endWatching() { streams.withLock { $0.popLast() }?.closed() }
 
     /// Ends the session.
-    func dispose() {
+    package func dispose() {
         _ = host
         session.end(.ended)
     }

@@ -2,34 +2,33 @@ import Locking
 import MVI
 import MVITesting
 import SessionJournal
-import TestSupport
 import WireJSON
 
 /// The journal of a hosted store: it records each turn, and a test decides how appends end.
-final class AppendLog<F: Feature>: Sendable {
+package final class AppendLog<F: Feature>: Sendable {
     /// How an append ends.
-    enum End: Sendable {
+    package enum End: Sendable {
         case committed
         /// Another writer was first, and led the store to that state.
         indirect case conflict(newer: F.State)
         case failed(StoreError)
 
-        static var unavailable: End { .failed(StoreError(.unavailable, "The disk is gone.")) }
+        package static var unavailable: End { .failed(StoreError(.unavailable, "The disk is gone.")) }
     }
 
     /// A turn as its batch records it.
-    struct Turn: Sendable {
-        let intentID: String
-        let state: F.State
-        let messages: Int
+    package struct Turn: Sendable {
+        package let intentID: String
+        package let state: F.State
+        package let messages: Int
         /// Those that are texts.
-        let labels: [String]
+        package let labels: [String]
     }
 
-    static var token: TokenHash { TokenHash([UInt8](repeating: 7, count: 32)) }
+    package static var token: TokenHash { TokenHash([UInt8](repeating: 7, count: 32)) }
 
-    let journal: HeldJournal
-    let isRecording: Bool
+    package let journal: HeldJournal
+    package let isRecording: Bool
     private let appended: Appended
     private let place = Lock<(session: String, feature: FeatureID, view: @Sendable (F.State) -> F.ViewState)?>(nil)
 
@@ -48,7 +47,7 @@ final class AppendLog<F: Feature>: Sendable {
     ///   - ends: how the first appends end, at once; the others are committed.
     ///   - isHolding: holds each append until `end`.
     ///   - then: told of each turn before its append is answered.
-    init(
+    package init(
         _ ends: [End] = [], isHolding: Bool = false, isRecording: Bool = true,
         then: @escaping @Sendable (Turn) -> Void = { _ in }
     ) {
@@ -76,21 +75,21 @@ final class AppendLog<F: Feature>: Sendable {
     }
 
     /// One that holds each append until the test ends it.
-    static var held: AppendLog { AppendLog(isHolding: true) }
+    package static var held: AppendLog { AppendLog(isHolding: true) }
 
     /// What comes next, at once.
-    func next(_ ends: End...) { appended.ends.withLock { $0 = ends } }
+    package func next(_ ends: End...) { appended.ends.withLock { $0 = ends } }
 
     // MARK: What came
 
     /// The turns of each append that came, held and failed ones too.
-    var batches: [[Turn]] { appended.batches.all.map(Self.turns) }
+    package var batches: [[Turn]] { appended.batches.all.map(Self.turns) }
 
     /// All appends that came.
-    var appends: [JournalBatch] { appended.batches.all }
+    package var appends: [JournalBatch] { appended.batches.all }
 
     /// Returns when that many appends in all have come.
-    func batches(atLeast count: Int) async { await appended.batches.atLeast(count) }
+    package func batches(atLeast count: Int) async { await appended.batches.atLeast(count) }
 
     private static func turns(of batch: JournalBatch) -> [Turn] {
         batch.recordings.map { turn in
@@ -121,7 +120,7 @@ final class AppendLog<F: Feature>: Sendable {
     // MARK: Ends
 
     /// Ends the append that is held longest.
-    func end(_ end: End = .committed) {
+    package func end(_ end: End = .committed) {
         switch end {
         case .committed: journal.releaseOne()
         case .failed(let error): journal.releaseOne(.failed(error))
@@ -145,7 +144,7 @@ final class AppendLog<F: Feature>: Sendable {
     // MARK: The session
 
     /// Keeps the session, with the store if it has a state.
-    func keepSession(
+    package func keepSession(
         _ session: String, _ feature: FeatureID, _ state: F.State?, at time: Duration,
         view: @escaping @Sendable (F.State) -> F.ViewState
     ) throws {
@@ -158,7 +157,7 @@ final class AppendLog<F: Feature>: Sendable {
     }
 
     /// What a journal in memory answers at once.
-    func now<Value: Sendable>(_ body: (@escaping Done<Value>) -> Void) throws(StoreError) -> Value {
+    package func now<Value: Sendable>(_ body: (@escaping Done<Value>) -> Void) throws(StoreError) -> Value {
         let box = Lock<Result<Value, StoreError>?>(nil)
         body { result in box.withLock { $0 = result } }
         guard let result = box.withLock({ $0 }) else {
