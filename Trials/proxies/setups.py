@@ -104,7 +104,7 @@ SETUPS = [
     Setup("apache", "timeout 2 s, heartbeat 5 s", {"silence": "wrong"},
           ((r"^( *)Timeout 75", r"\1Timeout 2"), (r"timeout=75 ", "timeout=2 ")), heartbeat="5s"),
     Setup("apache", "no HTTP/2", {"http/2": "wrong"}, ((r"Protocols h2 http/1.1", "Protocols http/1.1"),)),
-    Setup("apache", "no ProxyPreserveHost, no --public-url", {"host": "refused"},
+    Setup("apache", "no ProxyPreserveHost, no --public-url", {"origin": "wrong", "cookie": "wrong"},
           ((r"^ *ProxyPreserveHost On\n", ""),), has_public_url=False),
     # It does not count bodies that it passes on.
     Setup("apache", "LimitRequestBody of 64 KiB", {}, ((_HOST, r'\1<Location "/">\n\1    LimitRequestBody 65536\n\1</Location>\n\g<0>'),)),
