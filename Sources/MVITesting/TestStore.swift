@@ -90,7 +90,7 @@ public final class TestStore<F: Feature>: Sendable {
         /// Who sends the intents that say no other sender.
         var principal: Principal?
         /// The store as it was in memory last.
-        var store: (any StoreHost)?
+        var store: SessionStore?
     }
 
     /// The feature that the store runs.
@@ -217,7 +217,7 @@ public final class TestStore<F: Feature>: Sendable {
     private var runner: TurnRunner<F>? { host?.runner as? TurnRunner<F> }
 
     /// The store in memory; after the end of the test the one that was there last.
-    private var host: (any StoreHost)? {
+    private var host: SessionStore? {
         let found = world?.session.store(inMemory: id)
         return condition.withLock { condition in
             if found != nil { condition.store = found }

@@ -30,6 +30,8 @@ package struct SessionLimits: Sendable {
     package var longestWait: Duration = .seconds(10)
     /// Intents of one session that may wait for their turn.
     package var queuedIntents = 1_024
+    /// After how long a thread that runs a session's queue hands it on.
+    package var runnerTime: Duration = .milliseconds(5)
     /// How often a session may send intents; nil for as often as it likes.
     package var intentRate = Rate(perSecond: 100, burstSeconds: 5)
     /// Reminders a session.

@@ -1,8 +1,8 @@
+import MVI
 import MVITesting
+import Sessions
 import TestSupport
 import Testing
-
-@testable import MVI
 
 @Suite(.timeLimit(.minutes(10)))
 struct DormancyTests {

@@ -61,29 +61,6 @@ struct QueueTests {
         store.dispose()
     }
 
-    @Test("49: a job that waits is not lost when what ran before it conflicts; it keeps its place, or ends in it")
-    func waitingAndEnd() async {
-        for ends in [false, true] {
-            let owner = Owner([.committed, .conflict], clock)
-            let resume = Lock<(@Sendable () -> Void)?>(nil)
-            // They come while it runs, so that they are one batch.
-            owner.enqueue(
-                Job("opener", on: owner) {
-                    owner.enqueue(Job("first", on: owner))
-                    owner.enqueue(Job("second", on: owner, waitsFor: resume))
-                    owner.enqueue(Job("third", on: owner))
-                })
-            #expect(owner.told.all == ["opener", "first"])
-            if ends {
-                for job in owner.queue.close(.disposed).jobs { job.end(.disposed) }
-                #expect(owner.told.all == ["opener", "first", "second disposed", "third disposed"])
-            }
-            resume.withLock { $0 }?()
-            if !ends { #expect(owner.told.all == ["opener", "first", "second", "third"]) }
-            #expect(owner.told.all.count == 4)
-        }
-    }
-
     @Test("43, 44: observers that block stop neither a store nor launched work, of no store")
     func blockingObservers() async throws {
         let gate = BlockingGate()
@@ -139,70 +116,4 @@ struct QueueTests {
         }
         #expect(released == nil)
     }
-}
-
-/// The owner of a queue without stores: it keeps the names of jobs.
-private final class Owner: TurnQueueOwner {
-    let queue = TurnQueue()
-    let environment: StoreEnvironment
-    let told = Collected<String>()
-    private let outcomes: Lock<[CommitOutcome]>
-    private let results = Lock<ShortList<JobResult>>([])
-
-    init(_ outcomes: [CommitOutcome], _ clock: ManualClock) {
-        environment = StoreEnvironment(clock: clock)
-        self.outcomes = Lock(outcomes)
-    }
-
-    func add(_ job: any QueueJob) {
-        results.withLock { $0.append(JobResult(job, .ran, isKept: true)) }
-    }
-
-    func commit() -> CommitEnd? {
-        let outcome = outcomes.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
-        return results.withLock { results in
-            defer { results = [] }
-            return (outcome, results, [])
-        }
-    }
-}
-
-private final class Job: QueueJob {
-    let name: String
-    let owner: Owner
-    /// Where it puts what lets it go on; nil if it does not wait.
-    let resume: Lock<(@Sendable () -> Void)?>?
-    let isReady: Lock<Bool>
-    let onRun: @Sendable () -> Void
-
-    init(
-        _ name: String, on owner: Owner, waitsFor resume: Lock<(@Sendable () -> Void)?>? = nil,
-        onRun: @escaping @Sendable () -> Void = {}
-    ) {
-        self.name = name
-        self.onRun = onRun
-        self.owner = owner
-        self.resume = resume
-        isReady = Lock(resume == nil)
-    }
-
-    func run() -> (any QueueJob)? {
-        guard isReady.withLock({ $0 }) else { return self }
-        onRun()
-        owner.add(self)
-        return nil
-    }
-
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool {
-        self.resume?.withLock {
-            $0 = { [self] in
-                isReady.withLock { $0 = true }
-                resume()
-            }
-        }
-        return true
-    }
-
-    func finished(_ result: JobResult, isSettled: Bool) { owner.told.append(name) }
-    func end(_ error: StoreError) { owner.told.append("\(name) \(error.code)") }
 }

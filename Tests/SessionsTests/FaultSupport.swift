@@ -132,7 +132,7 @@ struct Cluster {
         limits change: (inout SessionLimits) -> Void = { _ in },
         report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) throws -> SessionTable {
-        var limits = SessionLimits()
+        var limits = SessionLimits.patient
         change(&limits)
         return try SessionTable(
             environment: SessionEnvironment(

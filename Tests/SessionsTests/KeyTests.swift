@@ -14,7 +14,7 @@ struct KeyTests {
 
     /// A process with the same journal.
     private func process(life: Duration = life) throws -> SessionTable {
-        var limits = SessionLimits()
+        var limits = SessionLimits.patient
         limits.sessionLife = life
         return SessionTable(
             environment: SessionEnvironment(

@@ -31,7 +31,7 @@ struct RecordingTests {
 
     /// A table of the loader and the tally, with so many recorded turns for each session.
     private func table(recordedTurns: Int) throws -> SessionTable {
-        var limits = SessionLimits()
+        var limits = SessionLimits.patient
         limits.recordedTurns = recordedTurns
         return try SessionTable(
             environment: SessionEnvironment(

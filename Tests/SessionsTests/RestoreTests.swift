@@ -86,7 +86,7 @@ private struct Lives {
     let clock = ManualClock()
     let reports = Lock<[String]>([])
 
-    func table(_ features: FeatureDefinition..., limits: SessionLimits = SessionLimits()) throws -> SessionTable {
+    func table(_ features: FeatureDefinition..., limits: SessionLimits = .patient) throws -> SessionTable {
         try SessionTable(
             environment: SessionEnvironment(
                 features: FeatureRegistry(features), limits: limits, journal: journal, time: time.source, clock: clock,

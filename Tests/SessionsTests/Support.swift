@@ -87,6 +87,15 @@ struct Tally: Feature {
     }
 }
 
+extension SessionLimits {
+    /// The defaults, but for the time: what is to come at once comes at once on a slow machine, too.
+    static var patient: SessionLimits {
+        var limits = SessionLimits()
+        limits.runnerTime = .seconds(600)
+        return limits
+    }
+}
+
 /// A time that a test moves.
 final class ManualTime: Sendable {
     private let now = Lock(Duration.seconds(1_000))
@@ -117,7 +126,7 @@ struct Fixture {
         journal: any Journal = MemoryJournal(), gate: Gate = Gate(),
         _ change: (inout SessionLimits) -> Void = { _ in }
     ) throws {
-        var limits = SessionLimits()
+        var limits = SessionLimits.patient
         change(&limits)
         time = ManualTime()
         clock = ManualClock()

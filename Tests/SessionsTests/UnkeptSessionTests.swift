@@ -16,7 +16,7 @@ struct UnkeptSessionTests {
 
     /// A process with the same journal.
     private func process(_ journal: (any Journal)? = nil, life: Duration = .seconds(1_000)) throws -> SessionTable {
-        var limits = SessionLimits()
+        var limits = SessionLimits.patient
         limits.sessionLife = life
         return SessionTable(
             environment: SessionEnvironment(

@@ -20,6 +20,7 @@ public final class HeldJournal: Journal {
         var loadFailure: StoreError?
         var losesAnswers = false
         var isHoldingLoads = false
+        var isHoldingStores = false
         var isHoldingAnswers = false
         var heldLoads: [@Sendable () -> Void] = []
         var isHoldingChanges = false
@@ -74,6 +75,9 @@ public final class HeldJournal: Journal {
     /// Holds every load of a session or a store from now on.
     public func holdLoads() { state.withLock { $0.isHoldingLoads = true } }
 
+    /// Holds every load of stores from now on, and no load of a session.
+    public func holdStores() { state.withLock { $0.isHoldingStores = true } }
+
     /// Makes every load at once from now on, and holds its answer.
     public func holdLoadAnswers() { state.withLock { $0.isHoldingAnswers = true } }
 
@@ -87,7 +91,7 @@ public final class HeldJournal: Journal {
     public func releaseLoads() {
         let held = state.withLock { state in
             defer { state.heldLoads = [] }
-            (state.isHoldingLoads, state.isHoldingAnswers) = (false, false)
+            (state.isHoldingLoads, state.isHoldingStores, state.isHoldingAnswers) = (false, false, false)
             return state.heldLoads
         }
         for load in held { load() }
@@ -114,13 +118,14 @@ public final class HeldJournal: Journal {
 
     /// Does a load now, or when it is let through.
     private func load<Value: Sendable>(
-        _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void,
+        isOfStores: Bool = false, _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void,
         _ action: @escaping @Sendable (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
     ) {
         let (failure, isHeld, holdsAnswer) = state.withLock { state -> (StoreError?, Bool, Bool) in
             if let failure = state.loadFailure { return (failure, false, false) }
-            if state.isHoldingLoads { state.heldLoads.append { action(done) } }
-            return (nil, state.isHoldingLoads, state.isHoldingAnswers)
+            let isHeld = state.isHoldingLoads || isOfStores && state.isHoldingStores
+            if isHeld { state.heldLoads.append { action(done) } }
+            return (nil, isHeld, state.isHoldingAnswers)
         }
         if let failure { return done(.failure(failure)) }
         if holdsAnswer {
@@ -316,7 +321,7 @@ public final class HeldJournal: Journal {
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash,
         done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
-        load(done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
+        load(isOfStores: true, done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
     }
 
     public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {

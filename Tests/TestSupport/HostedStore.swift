@@ -12,7 +12,7 @@ package final class HostedStore<F: Feature>: Sendable {
     /// Before the store is in memory.
     private let initial: (state: F.State, view: F.ViewState)
     /// The store that was found last: it is gone from its session once that has ended.
-    private let found = Lock<(any StoreHost)?>(nil)
+    private let found = Lock<SessionStore?>(nil)
     private let streams = Lock<[SessionStream]>([])
 
     /// A store that has not started.
@@ -27,6 +27,8 @@ package final class HostedStore<F: Feature>: Sendable {
         let log = log ?? AppendLog(isRecording: environment.isRecording)
         var limits = SessionLimits()
         limits.queuedIntents = environment.queueLimit
+        // What is to come at once comes at once on a slow machine, too.
+        limits.runnerTime = .seconds(600)
         limits.recordedTurns = log.isRecording ? 100_000 : 0
         let clock = environment.clock as? ManualClock
         let now = environment.now
@@ -64,7 +66,7 @@ package final class HostedStore<F: Feature>: Sendable {
 
     // MARK: What it shows
 
-    package var host: (any StoreHost)? {
+    package var host: SessionStore? {
         guard let host = session.store(inMemory: feature) else { return found.withLock { $0 } }
         found.withLock { $0 = host }
         return host

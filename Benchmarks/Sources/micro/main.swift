@@ -27,14 +27,16 @@ struct Card: Codable, Equatable, Sendable {
 }
 
 /// What a turn's store lies in, without a session.
-final class Alone: Siblings {
-    var scope: StoreScope { StoreScope(StoreEnvironment(), TurnQueue(), siblings: self) }
+final class Alone: TurnHost {
+    func check(_ effects: [Effect], after earlier: [Effect]) throws {}
+    func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool { false }
+    func check(_ reminders: [EncodedReminder]) throws {}
+    func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {}
+    func noteGonePart() {}
 
     func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
         throw StoreIsAbsent(instance: instance)
     }
-
-    func check(_ reminders: [EncodedReminder], of instance: String) throws {}
 }
 
 /// Keeps the optimiser from leaving out what has no effect.
@@ -82,7 +84,7 @@ let pieces = [
         use(output)
     },
     Piece(name: "store-turn") { times in
-        let scope = Alone().scope
+        let host = Alone()
         let runner = TurnRunner(
             Tally(), state: Tally.State(), environment: StoreEnvironment(), middleware: []
         ) { (turn, _, isViewChanged) throws(StoreError) in
@@ -93,7 +95,7 @@ let pieces = [
         }
         let id = IntentID("a5a5rt2y6gyfq")
         for _ in 0..<times {
-            let turn = runner.execute(.add(amount: 1))(TurnContext(id, scope, earlier: []))
+            let turn = runner.execute(.add(amount: 1))(TurnContext(id, host, earlier: []))
             guard case .ran = turn.outcome else { fatalError("a turn was refused") }
             runner.commit()
         }

@@ -42,9 +42,9 @@ package struct PendingCheck: Sendable {
 package struct CheckCall: Sendable {
     @usableFromInline let intentID: IntentID
     @usableFromInline let principal: Principal?
-    @usableFromInline let scope: StoreScope
+    @usableFromInline let host: any TurnHost
 
-    package init(_ intentID: IntentID, _ principal: Principal?, _ scope: StoreScope) {
-        (self.intentID, self.principal, self.scope) = (intentID, principal, scope)
+    package init(_ intentID: IntentID, _ principal: Principal?, _ host: any TurnHost) {
+        (self.intentID, self.principal, self.host) = (intentID, principal, host)
     }
 }

@@ -43,8 +43,9 @@ extension Turn {
 
     private mutating func sibling<Other: Feature>(_ feature: Other.Type, _ key: String?) throws -> any StoreRunner {
         let instance = Other.instance(key)
+        if let failure = context.extras?.failures[instance] { throw failure }
         do {
-            return try context.siblings.runner(of: instance, for: principal)
+            return try context.host.runner(of: instance, for: principal)
         } catch let absent as StoreIsAbsent {
             // Also where the handler catches it.
             let rare = makeRare()
@@ -72,18 +73,6 @@ package struct SiblingIntent: Sendable {
     init(instance: String, run: @escaping @Sendable (any StoreRunner) -> RunTurn?) {
         (self.instance, self.run) = (instance, run)
     }
-}
-
-/// The other stores of a session, as turns use them.
-@usableFromInline
-package protocol Siblings: AnyObject, Sendable {
-    /// The runner of a feature instance's store. Called while a turn runs, by the thread that runs it.
-    ///
-    /// Throws `StoreIsAbsent` if the store has to be made, loaded or started first; a `Refusal` if the principal may not
-    /// use it; a `StoreError` if there is none to be had.
-    func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner
-    /// Throws if the session would have too many reminders after these changes of a feature instance's.
-    func check(_ reminders: [EncodedReminder], of instance: String) throws
 }
 
 /// A store that a turn needs is not in memory yet, or has something to do before.

@@ -44,7 +44,7 @@ extension Turn {
     ///
     /// Work ends on its own: what runs now may have ended when the turn is committed. Where exactly one piece must run,
     /// launch with a policy instead of asking.
-    public func isRunning(_ id: WorkID) -> Bool { context.scope.isRunning(id, after: context.earlier, effects) }
+    public func isRunning(_ id: WorkID) -> Bool { context.host.isRunning(id, after: context.earlier, effects) }
 
     /// Runs `operation` when `interval` has passed without another call for the same id.
     public mutating func debounce(id: WorkID, for interval: Duration, _ operation: @escaping Operation) {

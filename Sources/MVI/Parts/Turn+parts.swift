@@ -60,5 +60,5 @@ extension Turn {
     }
 
     /// Counts something that was meant for a part that is gone.
-    func noteGonePart() { context.scope.note { $0.droppedForGoneParts += 1 } }
+    func noteGonePart() { context.host.noteGonePart() }
 }

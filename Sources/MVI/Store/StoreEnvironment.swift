@@ -64,7 +64,7 @@ public struct StoreEnvironment: Sendable {
     }
 
     /// Where reports say that the store is.
-    var place: StorePlace { StorePlace(instance: instance, session: session.id) }
+    package var place: StorePlace { StorePlace(instance: instance, session: session.id) }
 
     /// One of the settings.
     public subscript<Value>(dynamicMember setting: WritableKeyPath<Settings, Value>) -> Value {

@@ -35,7 +35,7 @@ package final class StoreTracer: Sendable {
     }
 
     /// Runs launched work in a span of its own, which is the current one meanwhile.
-    func trace(
+    package func trace(
         _ origin: WorkOrigin, _ id: WorkID?, in environment: StoreEnvironment, _ work: () async throws -> Void
     ) async throws {
         let span = tracer.startAnySpan("work \(environment.feature)", context: origin.trace ?? .topLevel)

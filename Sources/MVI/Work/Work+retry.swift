@@ -34,7 +34,7 @@ extension WorkContext {
                 failed += 1
                 if failed >= attempts || Task.isCancelled || !isRetried(error) { throw error }
             }
-            try await sleep(for: host.scope.environment.jitter(backoff.delay(afterAttempts: failed)))
+            try await sleep(for: host.environment.jitter(backoff.delay(afterAttempts: failed)))
         }
     }
 }

@@ -1,15 +1,23 @@
-import Tracing
-
 /// Launched work's way back to its store.
 @usableFromInline
 package struct WorkContext: Sendable {
-    let host: any StoreHost
-    let token: WorkToken
-    let origin: WorkOrigin
+    package let host: any WorkHost
+    package let token: WorkToken
+    package let origin: WorkOrigin
 
-    func sleep(for duration: Duration) async throws {
-        try await host.scope.environment.clock.sleep(for: duration)
+    package init(host: any WorkHost, token: WorkToken, origin: WorkOrigin) {
+        (self.host, self.token, self.origin) = (host, token, origin)
     }
+
+    package func sleep(for duration: Duration) async throws { try await host.environment.clock.sleep(for: duration) }
+}
+
+/// Names one piece of launched work, inside its store.
+@usableFromInline
+package struct WorkToken: Hashable, Sendable {
+    package let number: UInt64
+
+    package init(number: UInt64) { self.number = number }
 }
 
 /// What launched work holds: each step that it takes is a turn of its own, and returns when that is committed.
@@ -54,7 +62,7 @@ public struct Work<F: Feature>: Sendable {
     public func turn(_ body: @escaping @Sendable (inout Turn<F>) -> Void) async {
         // The body cannot throw, but an action that it sends can; nothing else reports it.
         if let error = await step(body) {
-            context.host.scope.workFailed(context, error: error)
+            context.host.failed(context, error)
         }
     }
 
@@ -70,13 +78,8 @@ public struct Work<F: Feature>: Sendable {
 
     /// Runs a step in its turn; returns what it threw, nil when it is committed or dropped.
     private func step(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async -> (any Error)? {
-        // Cancelled work does not wait for its turn to be told so.
-        guard context.host.scope.acceptsStep(of: context.token) else { return nil }
-        // As the work's own code has it now.
-        let trace = context.host.scope.environment.tracer == nil ? nil : ServiceContext.current
-        let run: RunTurn = { [runner, origin = context.origin] in runner.run($0, stage: nil, origin: origin, body) }
-        return await withCheckedContinuation { continuation in
-            context.host.enqueue(StepJob(context, runTurn: run, trace: trace) { continuation.resume(returning: $0) })
+        await context.host.step(of: context) { [runner, origin = context.origin] turn in
+            runner.run(turn, stage: nil, origin: origin, body)
         }
     }
 }

@@ -3,15 +3,15 @@ import Tracing
 /// Where launched work comes from. What the work leads to, further work included, has the same origin.
 @usableFromInline
 package final class WorkOrigin: Sendable {
-    @usableFromInline let intentID: IntentID
+    @usableFromInline package let intentID: IntentID
     /// The intent as it was executed; nil if none led to the work.
-    let intent: (any Sendable)?
+    package let intent: (any Sendable)?
     /// Who sent the intent; nil for somebody who is not signed in.
-    let principal: Principal?
+    package let principal: Principal?
     /// The span of the turn that launched it; nil where nothing is traced.
-    let trace: ServiceContext?
+    package let trace: ServiceContext?
     /// Whether an intent is settled only after this work. Once false, it is false for all that follows.
-    let isCounted: Bool
+    package let isCounted: Bool
 
     init(
         _ intentID: IntentID, _ intent: (any Sendable)?, _ principal: Principal?, isCounted: Bool,
@@ -25,5 +25,5 @@ package final class WorkOrigin: Sendable {
     }
 
     /// The same for work that is not counted.
-    var uncounted: WorkOrigin { WorkOrigin(intentID, intent, principal, isCounted: false, trace: trace) }
+    package var uncounted: WorkOrigin { WorkOrigin(intentID, intent, principal, isCounted: false, trace: trace) }
 }

@@ -39,10 +39,14 @@ package typealias WorkOperation = @Sendable (WorkContext) async throws -> Void
 /// Work that a turn asked for.
 @usableFromInline
 package struct WorkRequest: Sendable {
-    let origin: WorkOrigin
-    let id: WorkID?
-    let policy: WorkPolicy
-    let operation: WorkOperation
+    package let origin: WorkOrigin
+    package let id: WorkID?
+    package let policy: WorkPolicy
+    package let operation: WorkOperation
+
+    package init(origin: WorkOrigin, id: WorkID?, policy: WorkPolicy, operation: @escaping WorkOperation) {
+        (self.origin, self.id, self.policy, self.operation) = (origin, id, policy, operation)
+    }
 }
 
 /// What a turn asks its store to do after its commit, in order.
@@ -54,7 +58,7 @@ package enum Effect: Sendable {
     case cancel(WorkID)
 
     /// The id whose running work it cancels.
-    var cancelledID: WorkID? {
+    package var cancelledID: WorkID? {
         switch self {
         case .cancel(let id): id
         case .launch(let request): request.policy == .cancelPrevious ? request.id : nil
@@ -75,7 +79,7 @@ package enum Effect: Sendable {
     package var watches: Bool { if case .whileWatched = self { true } else { false } }
 
     /// The id of the work that it is about.
-    var id: WorkID? {
+    package var id: WorkID? {
         switch self {
         case .cancel(let id): id
         case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request.id
@@ -83,25 +87,12 @@ package enum Effect: Sendable {
     }
 }
 
-/// What follows from a change of a store's work, after the lock under which it was made.
-struct WorkChange: Sendable {
-    var started: [WorkStart] = []
-    var cancelled: [Task<Void, Never>] = []
-    /// An author's values: they may do anything when they die.
-    var released: [any Sendable] = []
-    /// Of the intents that led to the work.
-    var counts: [WorkCount] = []
-
-    mutating func count(_ request: WorkRequest, _ difference: Int) {
-        let origin = request.origin
-        if origin.isCounted { counts.append(WorkCount(intentID: origin.intentID, difference: difference)) }
-    }
-}
-
 /// Why a turn failed that asked for more work than its store may have.
 public struct WorkLimitExceeded: Error, Sendable, Equatable, CustomStringConvertible {
     /// How many pieces it may have: `StoreEnvironment.workLimit`.
     public let limit: Int
+
+    package init(limit: Int) { self.limit = limit }
 
     /// What happened and what to do.
     public var description: String {

@@ -13,7 +13,7 @@ extension Session {
         }
         guard isBegun else { return job.end(isEnded ? .sessionEnded : .tooManyChecks) }
         let principal = job.request.client.principal
-        let call = CheckCall(job.intentID, principal, store.scope)
+        let call = CheckCall(job.intentID, principal, store)
         let judgement = Lock<JudgedTurn?>(nil)
         let wait = Wait(number: 0) { [self] came in
             let judged = came ? judgement.withLock { $0 } : nil

@@ -5,10 +5,10 @@ import SessionJournal
 /// A session in this process as a test of its features sees and drives it.
 extension Session {
     /// A store that is in memory; nil if it is not.
-    package func store(inMemory feature: FeatureID) -> (any StoreHost)? { core.withLock { $0.stores[feature]?.store } }
+    package func store(inMemory feature: FeatureID) -> SessionStore? { core.withLock { $0.stores[feature]?.store } }
 
     /// The stores that are in memory, in the order of their names.
-    package var storesInMemory: [any StoreHost] {
+    package var storesInMemory: [SessionStore] {
         core.withLock { core in
             core.stores.sorted { $0.feature.text < $1.feature.text }.compactMap { $0.store }
         }

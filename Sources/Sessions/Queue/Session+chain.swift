@@ -9,15 +9,9 @@ struct ChainLink {
 }
 
 /// The other stores of a session, as its turns use them. Only the queue's runner is here.
-extension Session: Siblings {
-    package func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
-        try runner(of: instance, for: principal, failures: [:])
-    }
-
-    fileprivate func runner(
-        of instance: String, for principal: Principal?, failures: [String: StoreError]
-    ) throws -> any StoreRunner {
-        if let failure = failures[instance] { throw failure }
+extension Session {
+    /// See `TurnHost`.
+    func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
         let feature = try checked(instance, principal, .read)
         guard let store = core.withLock({ $0.startedStore(feature, limits: shared.limits) }) else {
             throw StoreIsAbsent(instance: instance)
@@ -34,8 +28,8 @@ extension Session: Siblings {
         return feature
     }
 
-    package func check(_ reminders: [EncodedReminder], of instance: String) throws {
-        guard let feature = FeatureID(instance) else { return }
+    /// See `TurnHost`.
+    func check(_ reminders: [EncodedReminder], of feature: FeatureID) throws {
         let now = shared.time.sinceEpoch()
         let count = core.withLock { $0.reminderCount(after: reminders, of: feature) }
         if count > shared.limits.reminders {
@@ -69,7 +63,7 @@ extension Session: Siblings {
             case .waits: return nil
             case .none(let error, _): failures[instance] = error
             }
-            turn = call.run(call.context(after: effects, SiblingsWithFailures(self, failures)))
+            turn = call.run(call.context(after: effects, failures: failures))
         }
         guard case .needsStore = turn.outcome else { return turn }
         return turn.undone(call.failed(StoreError(.failed, "The turn needs too many other stores.")))
@@ -195,22 +189,6 @@ extension TurnCall {
         case .unavailable(let error), .elsewhere(let error): .unavailable(error)
         case .needsStore, .dropped, .replayed: .unavailable(.storeDisposed)
         }
-    }
-}
-
-/// The other stores of a session for a turn that runs again, with those that cannot be had.
-private final class SiblingsWithFailures: Siblings {
-    private let session: Session
-    private let failures: [String: StoreError]
-
-    init(_ session: Session, _ failures: [String: StoreError]) { (self.session, self.failures) = (session, failures) }
-
-    func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
-        try session.runner(of: instance, for: principal, failures: failures)
-    }
-
-    func check(_ reminders: [EncodedReminder], of instance: String) throws {
-        try session.check(reminders, of: instance)
     }
 }
 

@@ -2,13 +2,14 @@ import Locking
 import MVI
 import SessionJournal
 
-extension Session: TurnQueueOwner {
-    package var environment: StoreEnvironment { shared.stores }
-    package var hasOtherWriters: Bool { shared.lease != nil }
-
+extension Session {
     /// Makes the batch's turns permanent, then visible: head, versions, outbox, receipts and the streams' sets of
-    /// features to show change in one step under the lock; streams are written to after it.
-    package func commit() -> CommitEnd? {
+    /// features to show change in one step under the lock; streams are written to after it. Called by the queue's runner,
+    /// under no lock.
+    ///
+    /// Returns the end if it is at hand; else returns nil and calls `ended` later, once, from any thread that may run
+    /// handlers.
+    func commit() -> CommitEnd? {
         let now = shared.time.sinceEpoch()
         let node = shared.lease?.holder
         let (pending, needs) = core.withLock { $0.takeBatch(self, now: now, node: node) }
@@ -117,7 +118,7 @@ extension Session: TurnQueueOwner {
         }
     }
 
-    package func loadNewer(_ done: @escaping @Sendable () -> Void) {
+    func loadNewer(_ done: @escaping @Sendable () -> Void) {
         guard shared.lease != nil else { return done() }
         readNews { _ in done() }
     }

@@ -50,11 +50,11 @@ struct TurnCall {
     var start: StoreSlot.Start? { if case .start(let start) = kind { start } else { nil } }
     var isOfReminder: Bool { if case .reminder = kind { true } else { false } }
 
-    /// - Parameter siblings: others than the session's stores as they are; nil for these.
-    func context(after effects: [Effect], _ siblings: (any Siblings)? = nil) -> TurnContext {
+    /// - Parameter failures: why other stores cannot be had, by instance.
+    func context(after effects: [Effect], failures: [String: StoreError] = [:]) -> TurnContext {
         TurnContext(
-            intentID, store.scope, earlier: effects, principal: principal, inputs: progress.inputs,
-            siblings: siblings, trace: trace, isSent: isSent)
+            intentID, store, earlier: effects, principal: principal, inputs: progress.inputs, failures: failures,
+            trace: trace, isSent: isSent)
     }
 
     /// Keeps what a run got of time, chance and judgement for the next one.

@@ -1,5 +1,6 @@
 import MVI
 import SessionJournal
+import Tracing
 
 /// A session's stores, in no order. Few, mostly one or two: looking through them takes less time and room than hashing.
 struct StoreTable: Sequence {
@@ -181,30 +182,63 @@ struct StateWaiter {
 }
 
 /// A store in memory: the place where its turns run.
-final class SessionStore: StoreHost {
+package final class SessionStore: Sendable {
     let session: Session
-    let feature: FeatureID
+    package let feature: FeatureID
     let erased: ErasedStore
-    let scope: StoreScope
+    package let scope: StoreScope
 
     init(_ session: Session, _ feature: FeatureID, _ erased: ErasedStore, _ environment: StoreEnvironment) {
         self.session = session
         self.feature = feature
         self.erased = erased
-        scope = StoreScope(environment, session.queue, siblings: session)
+        scope = StoreScope(environment, session.queue)
         session.shared.metrics.stores.wrappingAdd(1, ordering: .relaxed)
     }
 
     deinit { session.shared.metrics.stores.wrappingSubtract(1, ordering: .relaxed) }
 
-    var runner: any StoreRunner { erased.runner }
-
-    func enqueue(_ job: any TurnJob) { session.enqueue(job as any QueueJob) }
-
-    func run(_ job: any TurnJob) -> (any QueueJob)? { session.run(job, on: self) }
-
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([], resume) }
+    package var runner: any StoreRunner { erased.runner }
 
     /// The store's end: its work is cancelled, observers are told. A second call does nothing.
     func end() { if scope.end() { runner.observeEnd() } }
+}
+
+/// What its turns ask for.
+extension SessionStore: TurnHost {
+    package func check(_ effects: [Effect], after earlier: [Effect]) throws {
+        try scope.check(effects, after: earlier)
+    }
+
+    package func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool {
+        scope.isRunning(id, after: earlier, effects)
+    }
+
+    package func check(_ reminders: [EncodedReminder]) throws { try session.check(reminders, of: feature) }
+
+    package func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
+        try session.runner(of: instance, for: principal)
+    }
+
+    package func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) { scope.tookLong(nanoseconds, intentID) }
+
+    package func noteGonePart() { scope.note { $0.droppedForGoneParts += 1 } }
+}
+
+/// What its launched work asks for.
+extension SessionStore: WorkHost {
+    package var environment: StoreEnvironment { scope.environment }
+
+    package func step(of work: WorkContext, _ turn: @escaping RunTurn) async -> (any Error)? {
+        // Cancelled work does not wait for its turn to be told so.
+        guard scope.acceptsStep(of: work.token) else { return nil }
+        // As the work's own code has it now.
+        let trace = environment.tracer == nil ? nil : ServiceContext.current
+        return await withCheckedContinuation { continuation in
+            session.enqueue(
+                StepJob(work, on: self, runTurn: turn, trace: trace) { continuation.resume(returning: $0) })
+        }
+    }
+
+    package func failed(_ work: WorkContext, _ error: any Error) { scope.workFailed(work, on: self, error: error) }
 }

@@ -6,6 +6,7 @@ import SessionJournal
 import Sessions
 import TestSupport
 import Testing
+import WireJSON
 
 /// Faults that were found in how jobs of a store are run, judged and committed together.
 @Suite("Faults of the queue", .timeLimit(.minutes(10)))
@@ -113,6 +114,45 @@ struct FaultQueueTests {
             #expect(failures.all == ["Broken"])
         }
         #expect(store.state.entries == [])
+    }
+
+    @Test(
+        "49: a job that waits for its store is not lost when what ran before it conflicts: it keeps its place, or ends")
+    func waitingAndConflict() throws {
+        for ends in [false, true] {
+            let cluster = Cluster()
+            let journal = HeldJournal(cluster.kept)
+            let session = try cluster.node(Probe.definition(), journal: journal).made(.bearer).session
+            let probes = try Probes()
+            for probe in [probes.first, probes.second] { try session.told(.put(text: "old"), to: probe) }
+            #expect(session.passivate(probes.second) == [])
+            journal.holdStores()
+            journal.hold()
+            let opener = try session.send(.put(text: "opener"), to: probes.first)
+            // They wait for its append, and are one batch then.
+            let first = try session.send(.put(text: "first"), to: probes.first)
+            let second = try session.send(.put(text: "second"), to: probes.second)
+            let third = try session.send(.put(text: "third"), to: probes.first)
+            journal.releaseOne()
+            #expect(opener.told == "ran")
+            let theirs = try WireJSON.encode(Probe.State(entries: ["theirs"]))
+            journal.writeElsewhere(probes.first, of: session.id, state: theirs, view: theirs)
+            journal.releaseOne()
+            #expect(first.told == "nothing")
+            journal.letPass()
+            journal.releaseOne()
+            #expect(first.told == "ran")
+            #expect([second.told, third.told] == ["nothing", "nothing"])
+            if ends {
+                session.end(.ended)
+                #expect([second.told, third.told] == ["gone", "gone"])
+            }
+            journal.releaseLoads()
+            guard !ends else { continue }
+            #expect([second.told, third.told] == ["ran", "ran"])
+            #expect(try session.entries(of: probes.first) == ["theirs", "first", "third"])
+            #expect(try session.entries(of: probes.second) == ["old", "second"])
+        }
     }
 
     @Test("2: no intent overtakes a bootstrap that is owed after failed commits")

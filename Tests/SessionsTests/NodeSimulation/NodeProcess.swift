@@ -67,7 +67,7 @@ final class NodeProcess {
     ) {
         (self.address, self.build, self.way, self.clocks, self.network) = (address, build, way, clocks, network)
         life = way.life
-        var limits = SessionLimits()
+        var limits = SessionLimits.patient
         limits.sessionLife = .seconds(1_000_000)
         if isForgetful { (limits.passivateAfter, limits.evictAfter) = (.seconds(4), .seconds(6)) }
         table = SessionTable(

@@ -47,7 +47,7 @@ final class ErrandNodes {
             ? try FeatureDefinition(keyed: { _, _ in Errand(runs: runs) })
             : try FeatureDefinition(keyed: { _, _ in NewerErrand(runs: runs) })
         let (journal, time, clock) = (NodeJournal(kept, cluster), ManualTime(), ManualClock())
-        var limits = SessionLimits()
+        var limits = SessionLimits.patient
         (limits.passivateAfter, limits.evictAfter) = (.seconds(20), .seconds(30))
         let table = SessionTable(
             environment: SessionEnvironment(

@@ -194,7 +194,7 @@ struct ProductFixture {
         time: ManualTime = ManualTime(), _ change: (inout SessionLimits) -> Void = { _ in },
         executor: (any TaskExecutor)? = nil, report: @escaping @Sendable (StoreReport) -> Void = { _ in }
     ) throws {
-        var limits = SessionLimits()
+        var limits = SessionLimits.patient
         change(&limits)
         (journal, clock, self.time) = (HeldJournal(kept), ManualClock(), time)
         table = SessionTable(

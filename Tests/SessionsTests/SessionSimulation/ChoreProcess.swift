@@ -15,7 +15,7 @@ final class ChoreProcess {
     private let reminders: Task<Void, Never>
 
     static var limits: SessionLimits {
-        var limits = SessionLimits()
+        var limits = SessionLimits.patient
         limits.sessionLife = .seconds(100_000)
         (limits.stateBytes, limits.outboxLabels, limits.reminders) = (4_000, 8, 6)
         (limits.queuedIntents, limits.streamsPerSession) = (8, 2)

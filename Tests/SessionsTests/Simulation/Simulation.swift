@@ -39,7 +39,7 @@ final class Simulation {
         ) {
             self.build = build
             journal = SimulatedJournal(kept, seed: seed, trouble: trouble)
-            var limits = SessionLimits()
+            var limits = SessionLimits.patient
             limits.sessionLife = .seconds(1_000_000)
             table = SessionTable(
                 environment: SessionEnvironment(

@@ -1,3 +1,5 @@
+import MVI
+
 /// Who watches a store is only counted; what runs meanwhile is registered here.
 struct Watching {
     private var registered: [WorkID: (grace: Duration, request: WorkRequest, isOfBootstrap: Bool)] = [:]

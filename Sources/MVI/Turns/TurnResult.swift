@@ -1,60 +1,5 @@
 import Tracing
 
-/// A finished job. A class, since it is handed on several times.
-package final class JobResult: Sendable {
-    package let job: any QueueJob
-    /// The store that it was about; nil if it was about none that is in memory.
-    package let host: (any StoreHost)?
-    package let intentID: IntentID
-    package let outcome: TurnOutcome
-    /// What running a handler led to; nil if none was run.
-    package let turn: TurnResult?
-    /// Whether there is something to commit.
-    package let isKept: Bool
-    /// The store's version and view state after it, as far as its host keeps them.
-    package let state: StateSnapshot
-    /// Whether other writers know the store: it was not made by the batch.
-    package let isOfKeptStore: Bool
-    /// Whether it is the turn of a failure of the result before it.
-    package let followsPrevious: Bool
-    package let isBootstrap: Bool
-
-    /// The result of a turn.
-    package init(
-        _ job: any QueueJob, on host: (any StoreHost)?, _ intentID: IntentID, _ turn: TurnResult, isKept: Bool,
-        state: StateSnapshot, isOfKeptStore: Bool = false, followsPrevious: Bool = false, isBootstrap: Bool = false
-    ) {
-        (self.job, self.host, self.intentID, self.turn) = (job, host, intentID, turn)
-        (self.isKept, self.state, self.isOfKeptStore) = (isKept, state, isOfKeptStore)
-        (self.followsPrevious, self.isBootstrap) = (followsPrevious, isBootstrap)
-        outcome = turn.outcome
-    }
-
-    /// The result of a job for which no handler was run.
-    package init(_ job: any QueueJob, _ outcome: TurnOutcome, isKept: Bool) {
-        (self.job, self.outcome, self.isKept) = (job, outcome, isKept)
-        (host, intentID, turn, state) = (nil, .bootstrap, nil, StateSnapshot(version: 0, view: []))
-        (isOfKeptStore, followsPrevious, isBootstrap) = (false, false, false)
-    }
-
-    /// What the job takes along when it runs again.
-    var progress: TurnProgress {
-        TurnProgress(inputs: turn?.inputs, judged: turn?.judged, wasOnKeptStore: isOfKeptStore)
-    }
-
-    /// Counts a permanent turn.
-    func measure() {
-        guard isKept, case .ran = outcome, turn != nil else { return }
-        host?.scope.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
-    }
-
-    /// Tells observers and the log.
-    func tell() {
-        turn?.observe?()
-        if let failure = outcome.reported { host?.scope.report(failure) }
-    }
-}
-
 /// The outcome of a turn: one from the handler's run to the answer.
 @usableFromInline
 package enum TurnOutcome: Sendable {
@@ -95,7 +40,7 @@ package enum TurnOutcome: Sendable {
     }
 
     /// The throw to report; nil if there is none, or if the job reports it.
-    var reported: Failure? {
+    package var reported: Failure? {
         switch self {
         case .failed(let failure): failure.failure
         case .unjudged(_, let failure): failure
@@ -123,20 +68,6 @@ package final class TurnFailure: Sendable {
     @usableFromInline
     package init(error: StoreError, thrown: any Error, failure: Failure?) {
         (self.error, self.thrown, self.failure) = (error, thrown, failure)
-    }
-}
-
-/// What a job that runs again takes along from its last run.
-package struct TurnProgress: Sendable {
-    /// Time and chance as the turn got them; nil if it asked for none.
-    package var inputs: TurnInputs?
-    /// The intent as interceptors left it; nil if there are none.
-    package var judged: JudgedTurn?
-    /// Whether it ran on a store that other writers know.
-    package var wasOnKeptStore = false
-
-    package init(inputs: TurnInputs?, judged: JudgedTurn?, wasOnKeptStore: Bool = false) {
-        (self.inputs, self.judged, self.wasOnKeptStore) = (inputs, judged, wasOnKeptStore)
     }
 }
 
@@ -229,28 +160,29 @@ package typealias EncodedLabel = (json: [UInt8], timeToLive: Duration)
 @usableFromInline
 package struct TurnContext: Sendable {
     @usableFromInline let intentID: IntentID
-    @usableFromInline let scope: StoreScope
+    @usableFromInline let host: any TurnHost
     /// What the batch's earlier turns of the store ask for.
     @usableFromInline let earlier: [Effect]
     /// What hardly any turn has.
     @usableFromInline let extras: TurnExtras?
 
     package init(
-        _ intentID: IntentID, _ scope: StoreScope, earlier: [Effect], principal: Principal? = nil,
-        inputs: TurnInputs? = nil, siblings: (any Siblings)? = nil, trace: ServiceContext? = nil, isSent: Bool = false
+        _ intentID: IntentID, _ host: any TurnHost, earlier: [Effect], principal: Principal? = nil,
+        inputs: TurnInputs? = nil, failures: [String: StoreError] = [:], trace: ServiceContext? = nil,
+        isSent: Bool = false
     ) {
         self.intentID = intentID
-        self.scope = scope
+        self.host = host
         self.earlier = earlier
-        let isPlain = principal == nil && inputs == nil && siblings == nil && trace == nil && !isSent
-        extras = isPlain ? nil : TurnExtras(principal, inputs, siblings, trace, isSent)
+        let isPlain = principal == nil && inputs == nil && failures.isEmpty && trace == nil && !isSent
+        extras = isPlain ? nil : TurnExtras(principal, inputs, failures, trace, isSent)
     }
 
     /// The same in a span of its own.
     func with(trace: ServiceContext) -> TurnContext {
         TurnContext(
-            intentID, scope, earlier: earlier, principal: principal, inputs: extras?.inputs,
-            siblings: extras?.siblings, trace: trace, isSent: isSent)
+            intentID, host, earlier: earlier, principal: principal, inputs: extras?.inputs,
+            failures: extras?.failures ?? [:], trace: trace, isSent: isSent)
     }
 
     /// The span that the turn runs in; nil where nothing is traced.
@@ -261,9 +193,6 @@ package struct TurnContext: Sendable {
 
     /// Who sent the intent that led to the turn.
     @inlinable var principal: Principal? { extras?.principal }
-
-    /// The other stores of the session.
-    @usableFromInline var siblings: any Siblings { extras?.siblings ?? scope.siblings }
 }
 
 /// What hardly any turn runs in. A class, so that other turns have one empty reference to pass on.
@@ -272,17 +201,17 @@ package final class TurnExtras: Sendable {
     @usableFromInline let principal: Principal?
     /// What the turn got of time and chance when it ran before; nil if it did not.
     let inputs: TurnInputs?
-    /// The other stores of the session, where they are others than the store's scope says.
-    let siblings: (any Siblings)?
+    /// Why other stores of the session cannot be had, by instance: a turn that runs again is told.
+    let failures: [String: StoreError]
     let trace: ServiceContext?
     /// Whether another store's turn led to it.
     let isSent: Bool
 
     init(
-        _ principal: Principal?, _ inputs: TurnInputs?, _ siblings: (any Siblings)?, _ trace: ServiceContext?,
+        _ principal: Principal?, _ inputs: TurnInputs?, _ failures: [String: StoreError], _ trace: ServiceContext?,
         _ isSent: Bool
     ) {
-        (self.principal, self.inputs, self.siblings, self.trace) = (principal, inputs, siblings, trace)
+        (self.principal, self.inputs, self.failures, self.trace) = (principal, inputs, failures, trace)
         self.isSent = isSent
     }
 }

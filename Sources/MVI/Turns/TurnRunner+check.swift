@@ -13,7 +13,7 @@ extension TurnRunner {
     /// Interceptors come before the check: an intent that they refuse is not checked.
     private func judge(_ intent: F.Intent, _ call: CheckCall) async -> JudgedTurn {
         var intent = intent
-        let context = TurnContext(call.intentID, call.scope, earlier: [], principal: call.principal)
+        let context = TurnContext(call.intentID, call.host, earlier: [], principal: call.principal)
         if !middleware.interceptors.isEmpty, let refused = intercept(&intent, context, isInTurn: false) {
             return Self.standing(refused)
         }

@@ -1,8 +1,8 @@
 import Locking
+import MVI
 
 /// How a batch ended.
-@usableFromInline
-package enum CommitOutcome: Sendable {
+enum CommitOutcome: Sendable {
     /// It is permanent, and applied.
     case committed
     /// Another writer was first. Nothing of the batch is kept, and the owner is at the newer head.
@@ -14,45 +14,29 @@ package enum CommitOutcome: Sendable {
 }
 
 /// A batch that is over, with the results of its jobs in order, and what its turns ask of the stores that are alive after it.
-package typealias CommitEnd = (outcome: CommitOutcome, results: ShortList<JobResult>, effects: [StoreEffects])
+typealias CommitEnd = (outcome: CommitOutcome, results: ShortList<JobResult>, effects: [StoreEffects])
 
 /// What a committed batch asks of a store, in order; the first of it is of its bootstrap.
-package struct StoreEffects: Sendable {
-    package let host: any StoreHost
-    package var effects: [Effect]
+struct StoreEffects: Sendable {
+    let store: SessionStore
+    var effects: [Effect]
     /// How many of them its bootstrap asked for.
-    package var ofBootstrap: Int
+    var ofBootstrap: Int
 
-    package init(_ host: any StoreHost, _ effects: [Effect], ofBootstrap: Int) {
-        (self.host, self.effects, self.ofBootstrap) = (host, effects, ofBootstrap)
+    init(_ store: SessionStore, _ effects: [Effect], ofBootstrap: Int) {
+        (self.store, self.effects, self.ofBootstrap) = (store, effects, ofBootstrap)
     }
 }
 
-/// Whose queue it is: a session. It keeps the working copies of the batch that runs.
-package protocol TurnQueueOwner: AnyObject, Sendable {
-    var queue: TurnQueue { get }
-    /// Its clock, its executor and its bounds.
-    var environment: StoreEnvironment { get }
+/// How a session's queue is run: by the thread that finds it idle.
+extension Session {
+    var environment: StoreEnvironment { shared.stores }
     /// Whether other processes append to the same log. What the batch decided may then be out of date when its commit fails,
     /// and is not answered.
-    var hasOtherWriters: Bool { get }
-    /// Commits what the batch's jobs left. Called by the queue's runner, under no lock.
-    ///
-    /// Returns the end if it is at hand; else returns nil and calls `ended` later, once, from any thread that may run
-    /// handlers.
-    func commit() -> CommitEnd?
-    /// Loads the appends of other writers, then calls `done`. Called after the wait that follows a conflict: a batch that ran
-    /// on the state of before the wait would conflict again with a writer that does not wait.
-    func loadNewer(_ done: @escaping @Sendable () -> Void)
-}
-
-extension TurnQueueOwner {
-    package var hasOtherWriters: Bool { false }
-
-    package func loadNewer(_ done: @escaping @Sendable () -> Void) { done() }
+    private var hasOtherWriters: Bool { shared.lease != nil }
 
     /// Takes a job. If the queue is idle this thread runs it, and what comes meanwhile.
-    package func enqueue(_ job: any QueueJob) {
+    func enqueue(_ job: any QueueJob) {
         if queue.enterIdle() { return drive(JobBatch(first: job)) }
         switch queue.enter(job, limit: environment.queueLimit) {
         case .alone: drive(JobBatch(first: job))
@@ -61,13 +45,12 @@ extension TurnQueueOwner {
         }
     }
 
-    /// After how many jobs, and after how many nanoseconds, a thread hands the queue on: it has a job of its own to do.
+    /// After how many jobs a thread hands the queue on: it has a job of its own to do.
     private var jobLimit: Int { 512 }
-    private var timeLimit: UInt64 { 5_000_000 }
 
     /// Runs batch after batch until nothing waits, or until something is in flight whose end goes on here. Only the
     /// queue's runner is here.
-    package func drive(_ first: JobBatch? = nil) {
+    func drive(_ first: JobBatch? = nil) {
         var next = first ?? queue.next()
         var count = 0
         var deadline: UInt64?
@@ -75,7 +58,7 @@ extension TurnQueueOwner {
             // Mostly there is one batch, and no clock is read.
             if count > 0 {
                 let now = monotonicNanoseconds()
-                let end = deadline ?? now + timeLimit
+                let end = deadline ?? now + UInt64(clamping: shared.limits.runnerTime.nanoseconds)
                 if count >= jobLimit || now >= end {
                     Task(executorPreference: environment.executor) { [self] in drive(batch) }
                     return
@@ -106,7 +89,7 @@ extension TurnQueueOwner {
     }
 
     /// The end of a batch that was in flight.
-    package func ended(_ end: CommitEnd) {
+    func ended(_ end: CommitEnd) {
         if finish(end) { drive() }
     }
 
@@ -133,13 +116,13 @@ extension TurnQueueOwner {
     /// Launches, tells observers, reports, answers, in that order. Mostly it is one result without effects.
     private func committed(_ end: CommitEnd) {
         if queue.isFailing, end.results.contains(where: \.isKept) { queue.noteSuccess() }
-        var launches: [(host: any StoreHost, work: [WorkStart])] = []
-        for store in end.effects { launches.append((store.host, store.host.scope.apply(store))) }
+        var launches: [(store: SessionStore, work: [WorkStart])] = []
+        for effects in end.effects { launches.append((effects.store, effects.store.scope.apply(effects))) }
         for result in end.results {
             result.measure()
             result.tell()
         }
-        for launch in launches { launch.host.scope.begin(launch.work, on: launch.host) }
+        for launch in launches { launch.store.scope.begin(launch.work, on: launch.store) }
         let (isDone, settled) = queue.takeSettled()
         for result in end.results {
             result.job.finished(result, isSettled: isDone || queue.isSettled(result.intentID))
@@ -196,7 +179,7 @@ extension TurnQueueOwner {
         // What is only tried again was reported when it failed first.
         let isKnown = queue.isFailing && over.allSatisfy { !$0.result.isKept }
         if !isKnown, let first = results.first(where: { $0.isKept }) {
-            let place = first.host?.scope.environment.place ?? StorePlace(instance: "")
+            let place = first.store?.environment.place ?? StorePlace(instance: "")
             environment.report(.commitFailed(error, in: place))
         }
         park(parked)

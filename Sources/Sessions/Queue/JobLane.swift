@@ -1,8 +1,9 @@
 import DequeModule
+import MVI
 
 /// Which jobs wait behind each other. The lanes of a queue take turns, and each has a bound of its own, so that none
 /// crowds another out.
-package enum JobLane: Sendable {
+enum JobLane: Sendable {
     /// Intents, and what is ordered with them, such as disposals. One more than their bound is refused as busy.
     case intents
     /// Steps of launched work, turns of failures, bootstraps: what cannot be committed is run again later. Each suspends

@@ -1,13 +1,24 @@
-/// Names one piece of launched work, inside its store.
-@usableFromInline
-package struct WorkToken: Hashable, Sendable {
-    let number: UInt64
-}
+import MVI
 
 /// Work to be started.
 struct WorkStart: Sendable {
     let token: WorkToken
     let request: WorkRequest
+}
+
+/// What follows from a change of a store's work, after the lock under which it was made.
+struct WorkChange: Sendable {
+    var started: [WorkStart] = []
+    var cancelled: [Task<Void, Never>] = []
+    /// An author's values: they may do anything when they die.
+    var released: [any Sendable] = []
+    /// Of the intents that led to the work.
+    var counts: [WorkCount] = []
+
+    mutating func count(_ request: WorkRequest, _ difference: Int) {
+        let origin = request.origin
+        if origin.isCounted { counts.append(WorkCount(intentID: origin.intentID, difference: difference)) }
+    }
 }
 
 /// Which work runs, waits or is registered, and for which intent. A pure state machine: it says what to start and to

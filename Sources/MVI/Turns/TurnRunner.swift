@@ -4,7 +4,7 @@ import Tracing
 /// Runs the turns of one store on a working copy of its state. It alone knows the feature's type; all that leads here
 /// from a feature's definition is `@inlinable`, so that the type is known in the module of the feature's author, too.
 ///
-/// The queue of the store's host lets one thread at a time run turns, commit and roll back; `state` and `view` may be
+/// The queue of the store's session lets one thread at a time run turns, commit and roll back; `state` and `view` may be
 /// read from any thread.
 @usableFromInline
 package final class TurnRunner<F: Feature>: StoreRunner {
@@ -173,7 +173,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         do {
             try body(&turn)
             if turn.hasActions { try turn.performActions() }
-            if !turn.effects.isEmpty { try context.scope.check(turn.effects, after: context.earlier) }
+            if !turn.effects.isEmpty { try context.host.check(turn.effects, after: context.earlier) }
         } catch {
             checkDuration(since: start, context)
             return threw(error, context, stage: stage, cause: cause, intent: intent, rare: turn.rare, judged: judged)
@@ -305,7 +305,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     func fault(of reminders: [EncodedReminder]?, _ context: TurnContext) -> (any Error)? {
         guard let reminders else { return nil }
         do {
-            try context.siblings.check(reminders, of: environment.instance)
+            try context.host.check(reminders)
             return nil
         } catch {
             return error
@@ -350,7 +350,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     func checkDuration(since start: UInt64, _ context: TurnContext) {
         let duration = monotonicNanoseconds() &- start
         meter?.turnTook(duration)
-        if duration > slowTurnNanoseconds { context.scope.tookLong(duration, context.intentID) }
+        if duration > slowTurnNanoseconds { context.host.tookLong(duration, context.intentID) }
     }
 
     @inlinable

@@ -1,4 +1,5 @@
 import Locking
+import MVI
 
 /// The counts of the work that runs or waits for each intent, over all stores of a queue, and the requests that wait until
 /// an intent has none.

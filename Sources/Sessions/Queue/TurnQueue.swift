@@ -1,8 +1,9 @@
 import Locking
+import MVI
 import Synchronization
 
 /// What a queue runs.
-package protocol QueueJob: AnyObject, Sendable {
+protocol QueueJob: AnyObject, Sendable {
     var lane: JobLane { get }
     /// Whether it is a call of `onFailure`: of those a bounded number waits to be run again.
     var isFailureTurn: Bool { get }
@@ -25,23 +26,23 @@ package protocol QueueJob: AnyObject, Sendable {
 
 /// What most jobs do.
 extension QueueJob {
-    package var lane: JobLane { .intents }
-    package var isFailureTurn: Bool { false }
-    package var kind: TurnKind { .other }
-    package func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
-    package func finished(_ result: JobResult, isSettled: Bool) {}
-    package func again(with progress: TurnProgress) -> any QueueJob { self }
-    package func end(_ error: StoreError) {}
+    var lane: JobLane { .intents }
+    var isFailureTurn: Bool { false }
+    var kind: TurnKind { .other }
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
+    func finished(_ result: JobResult, isSettled: Bool) {}
+    func again(with progress: TurnProgress) -> any QueueJob { self }
+    func end(_ error: StoreError) {}
 }
 
 /// A job that is a function, which adds its result to the batch itself.
-package final class FunctionJob: QueueJob {
-    package let lane: JobLane
+final class FunctionJob: QueueJob {
+    let lane: JobLane
     private let body: @Sendable (FunctionJob) -> Void
     private let completion: @Sendable (Result<JobResult, StoreError>) -> Void
 
     /// - Parameter completion: called once, when the job is finished or has ended.
-    package init(
+    init(
         _ lane: JobLane, completion: @escaping @Sendable (Result<JobResult, StoreError>) -> Void = { _ in },
         _ body: @escaping @Sendable (FunctionJob) -> Void
     ) {
@@ -50,17 +51,17 @@ package final class FunctionJob: QueueJob {
         self.completion = completion
     }
 
-    package func run() -> (any QueueJob)? {
+    func run() -> (any QueueJob)? {
         body(self)
         return nil
     }
 
-    package func finished(_ result: JobResult, isSettled: Bool) { completion(.success(result)) }
-    package func end(_ error: StoreError) { completion(.failure(error)) }
+    func finished(_ result: JobResult, isSettled: Bool) { completion(.success(result)) }
+    func end(_ error: StoreError) { completion(.failure(error)) }
 }
 
 /// Jobs that are run and committed together.
-package struct JobBatch {
+struct JobBatch {
     /// The first, and those after it: mostly there is one.
     var first: any QueueJob
     var others: ArraySlice<any QueueJob> = []
@@ -70,8 +71,7 @@ package struct JobBatch {
 
 /// A serial queue of jobs, and who runs it: the thread that finds it idle. Every other enqueues and goes on.
 ///
-/// Plain data under a lock; nothing here calls out. `TurnQueueOwner` drives it.
-@usableFromInline
+/// Plain data under a lock; nothing here calls out. the session drives it.
 package final class TurnQueue: Sendable {
     /// How many jobs are run and committed together at most, so that the first of them is not kept waiting.
     static let batchLimit = 64
@@ -227,7 +227,7 @@ package final class TurnQueue: Sendable {
 
     /// Takes nothing any more, and gives up what waits: returns it, to be ended with the error. What is in flight goes on,
     /// then `last` is run, if it is not nil; `isIdle` says that nothing is, and `last` is not run.
-    package func close(_ error: StoreError, last: (any QueueJob)? = nil) -> (jobs: [any QueueJob], isIdle: Bool) {
+    func close(_ error: StoreError, last: (any QueueJob)? = nil) -> (jobs: [any QueueJob], isIdle: Bool) {
         let (jobs, timer, isIdle) = state.withLock { state -> ([any QueueJob], Task<Void, Never>?, Bool) in
             guard state.closed == nil else { return ([], nil, !state.isRunning) }
             let jobs = state.again.reversed().flatMap(\.jobs) + state.lanes.all + state.parked

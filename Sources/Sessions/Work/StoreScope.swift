@@ -1,8 +1,8 @@
 import Locking
+import MVI
 
 /// What launched work lives in: which of it runs, who waits for it, who watches the store; and the store's diagnostics.
 /// It knows nothing of the feature's type.
-@usableFromInline
 package final class StoreScope: Sendable {
     private struct State {
         var work = WorkTable()
@@ -21,17 +21,13 @@ package final class StoreScope: Sendable {
         var diagnostics = StoreDiagnostics()
     }
 
-    @usableFromInline package let environment: StoreEnvironment
+    package let environment: StoreEnvironment
     private let state = Lock(State())
 
-    /// The other stores of the session.
-    let siblings: any Siblings
     /// The queue of the store's turns, which counts the work of each intent.
     private let queue: TurnQueue
 
-    package init(_ environment: StoreEnvironment, _ queue: TurnQueue, siblings: any Siblings) {
-        (self.environment, self.queue, self.siblings) = (environment, queue, siblings)
-    }
+    init(_ environment: StoreEnvironment, _ queue: TurnQueue) { (self.environment, self.queue) = (environment, queue) }
 
     /// Changes the work under the lock, and does all that follows after it but to begin what was started.
     private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {
@@ -61,7 +57,6 @@ package final class StoreScope: Sendable {
     }
 
     /// Throws if the store would have too much work with these effects, after those of the batch's earlier turns.
-    @usableFromInline
     func check(_ effects: [Effect], after earlier: [Effect]) throws {
         let limit = environment.workLimit
         // One effect makes two pieces at most: work and what holds it back or keeps it registered.
@@ -77,16 +72,16 @@ package final class StoreScope: Sendable {
 
     // MARK: Launched work
 
-    func begin(_ starts: [WorkStart], on host: any StoreHost) {
-        for start in starts { begin(start, on: host) }
+    func begin(_ starts: [WorkStart], on store: SessionStore) {
+        for start in starts { begin(start, on: store) }
     }
 
-    private func begin(_ start: WorkStart, on host: any StoreHost) {
-        let context = WorkContext(host: host, token: start.token, origin: start.request.origin)
+    private func begin(_ start: WorkStart, on store: SessionStore) {
+        let context = WorkContext(host: store, token: start.token, origin: start.request.origin)
         let operation = start.request.operation
         let task = Task(executorPreference: environment.executor) { [self] in
             // Cancelled before it began: it must not begin.
-            guard isLive(start.token) else { return ended(context) }
+            guard isLive(start.token) else { return ended(context, on: store) }
             environment.meter?.workBegan()
             defer { environment.meter?.workEnded() }
             do {
@@ -98,9 +93,9 @@ package final class StoreScope: Sendable {
                     try await operation(context)
                 }
             } catch {
-                return workFailed(context, error: error) { [self] in ended(context) }
+                return workFailed(context, on: store, error: error) { [self] in ended(context, on: store) }
             }
-            ended(context)
+            ended(context, on: store)
         }
         // The work may have been cancelled, or have ended, before its task existed.
         let isKept = state.withLock { $0.work.attach(task, to: start.token) }
@@ -109,7 +104,9 @@ package final class StoreScope: Sendable {
 
     /// Reports a throw of launched work and runs `onFailure` in a turn of its own, then `then`: a request that waits for
     /// the intent to settle sees the state that the failure led to. A throw of cancelled work is not reported.
-    func workFailed(_ context: WorkContext, error: any Error, then: (@Sendable () -> Void)? = nil) {
+    func workFailed(
+        _ context: WorkContext, on store: SessionStore, error: any Error, then: (@Sendable () -> Void)? = nil
+    ) {
         let failure = state.withLock { state -> Failure? in
             guard state.work.isLive(context.token) else { return nil }
             return Failure(
@@ -120,13 +117,13 @@ package final class StoreScope: Sendable {
             then?()
             return
         }
-        report(failure, on: context.host)
-        context.host.enqueue(
-            FailureJob(failure, of: context, on: context.host, principal: context.origin.principal, then: then))
+        report(failure, on: store)
+        store.session.enqueue(
+            FailureJob(failure, of: context, on: store, principal: context.origin.principal, then: then))
     }
 
-    private func ended(_ context: WorkContext) {
-        begin(change { $0.work.ended(context.token, &$1) }.started, on: context.host)
+    private func ended(_ context: WorkContext, on store: SessionStore) {
+        begin(change { $0.work.ended(context.token, &$1) }.started, on: store)
     }
 
     /// Whether a step of the work is still taken, asked by the work itself: one that comes after the end is counted.
@@ -166,12 +163,12 @@ package final class StoreScope: Sendable {
 
     /// One more watcher: work that runs `whileWatched` starts with the first. False, and nothing happens, after the end.
     @discardableResult
-    package func beginWatching(on host: any StoreHost) -> Bool {
+    package func beginWatching(on store: SessionStore) -> Bool {
         let (isAlive, started) = change { state, change in
             if !state.isEnded { state.work.beginWatching(&change) }
             return !state.isEnded
         }
-        begin(started, on: host)
+        begin(started, on: store)
         return isAlive
     }
 
@@ -211,9 +208,9 @@ package final class StoreScope: Sendable {
     package func beginAnew() { _ = change { if $0.work.isPaused { $0.work.pause(&$1) } } }
 
     /// Lets work start, and starts what is registered for watchers if there are any.
-    package func resume(on host: any StoreHost) {
+    package func resume(on store: SessionStore) {
         let started = change { state, change in if !state.isEnded { state.work.resume(&change) } }.started
-        begin(started, on: host)
+        begin(started, on: store)
     }
 
     // MARK: Condition
@@ -230,9 +227,9 @@ package final class StoreScope: Sendable {
     package func note(_ change: (inout StoreDiagnostics) -> Void) { state.withLock { $0.note(change) } }
 
     /// Counts and reports a throw that observers are not told of with a turn.
-    func report(_ failure: Failure, on host: any StoreHost) {
+    func report(_ failure: Failure, on store: SessionStore) {
         report(failure)
-        host.runner.observe(failure: failure)
+        store.runner.observe(failure: failure)
     }
 
     /// Counts and reports a throw in an author's code.
@@ -244,7 +241,6 @@ package final class StoreScope: Sendable {
         environment.report(.failure(failure, in: environment.place))
     }
 
-    @usableFromInline
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {
         note { $0.slowTurns += 1 }
         environment.report(
