@@ -43,6 +43,45 @@ struct IntentTests {
         #expect(try fixture.stream("tally").read().said.isEmpty)
     }
 
+    @Test("an intent is decoded once: for a store that is there, that has to be made, and that has to be loaded")
+    func decodedOnce() throws {
+        let features = try FeatureRegistry([FeatureDefinition(Decoded())])
+        let table = SessionTable(environment: SessionEnvironment(features: features, limits: .patient))
+        let session = try table.made(.bearer).session
+        let decoded = try #require(FeatureID("decoded"))
+        for isPassive in [false, false, true] {
+            if isPassive { #expect(session.passivate(decoded) == []) }
+            let before = Decoded.Intent.count.withLock { $0 }
+            #expect(try session.told(#"{"type":"go"}"#, to: decoded) == "ran")
+            #expect(Decoded.Intent.count.withLock { $0 } == before + 1)
+        }
+    }
+
+    /// Counts how often an intent is read.
+    private struct Decoded: Feature {
+        enum Intent: Codable, Sendable {
+            case go
+
+            static let count = Lock(0)
+            private enum Keys: CodingKey { case type }
+
+            init(from decoder: any Decoder) throws {
+                Self.count.withLock { $0 += 1 }
+                _ = try decoder.container(keyedBy: Keys.self).decode(String.self, forKey: .type)
+                self = .go
+            }
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: Keys.self)
+                try container.encode("go", forKey: .type)
+            }
+        }
+        static let name = "decoded"
+        static let examples: [Intent] = [.go]
+        let initialState = 0
+        func reduce(_ state: inout Int, _ intent: Intent) { state += 1 }
+    }
+
     @Test("unknown members are ignored, null is taken for absent")
     func tolerance() throws {
         let fixture = try Fixture()

@@ -95,7 +95,7 @@ let pieces = [
         }
         let id = IntentID("a5a5rt2y6gyfq")
         for _ in 0..<times {
-            let turn = runner.execute(.add(amount: 1))(TurnContext(id, host, earlier: []))
+            let turn = TurnRunner<Tally>.execute(.add(amount: 1))(runner, TurnContext(id, host, earlier: []))
             guard case .ran = turn.outcome else { fatalError("a turn was refused") }
             runner.commit()
         }

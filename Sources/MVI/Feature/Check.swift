@@ -27,14 +27,14 @@ extension Feature {
     public typealias Check = @Sendable (CheckContext<Self>) async throws -> CheckResult<Self>
 }
 
-/// A check that is to run, without its feature's type.
+/// A check that is to run on a store of its feature, without the feature's type.
 @usableFromInline
 package struct PendingCheck: Sendable {
     /// Runs the check and returns the turn to enqueue, also for an intent that it refuses or fails at.
-    @usableFromInline package let run: @Sendable (CheckCall) async -> JudgedTurn
+    @usableFromInline package let run: @Sendable (any StoreRunner, CheckCall) async -> RunTurn
 
     @inlinable
-    init(run: @escaping @Sendable (CheckCall) async -> JudgedTurn) { self.run = run }
+    init(run: @escaping @Sendable (any StoreRunner, CheckCall) async -> RunTurn) { self.run = run }
 }
 
 /// What a check is called with.

@@ -24,9 +24,7 @@ extension Turn {
     @inlinable
     public mutating func send<Other: Feature>(_ intent: Other.Intent, to feature: Other.Type, key: String? = nil) {
         makeRare().sends.append(
-            SiblingIntent(instance: Other.instance(key)) { runner in
-                (runner as? TurnRunner<Other>)?.execute(intent)
-            })
+            SiblingIntent(instance: Other.instance(key), run: TurnRunner<Other>.execute(intent)))
     }
 
     /// Has another store of the session perform an action, as `send(_:to:key:)` has it execute an intent: for what no client
@@ -36,9 +34,7 @@ extension Turn {
         _ action: Other.Action, on feature: Other.Type, key: String? = nil
     ) {
         makeRare().sends.append(
-            SiblingIntent(instance: Other.instance(key)) { runner in
-                (runner as? TurnRunner<Other>)?.perform(action)
-            })
+            SiblingIntent(instance: Other.instance(key), run: TurnRunner<Other>.perform(action)))
     }
 
     private mutating func sibling<Other: Feature>(_ feature: Other.Type, _ key: String?) throws -> any StoreRunner {
@@ -66,11 +62,11 @@ extension Feature {
 package struct SiblingIntent: Sendable {
     /// The feature instance, such as `counter` or `order-detail:42`.
     @usableFromInline package let instance: String
-    /// Its turn on that feature's store; nil for another feature's store.
-    package let run: @Sendable (any StoreRunner) -> RunTurn?
+    /// Its turn on that feature's store.
+    package let run: RunTurn
 
     @usableFromInline
-    init(instance: String, run: @escaping @Sendable (any StoreRunner) -> RunTurn?) {
+    init(instance: String, run: @escaping RunTurn) {
         (self.instance, self.run) = (instance, run)
     }
 }

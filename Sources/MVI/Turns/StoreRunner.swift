@@ -2,11 +2,11 @@
 @usableFromInline
 package protocol StoreRunner: AnyObject, Sendable {
     /// The turn of `bootstrap`.
-    func bootstrap(_ reason: StartReason) -> RunTurn
+    func bootstrap(_ reason: StartReason, _ context: TurnContext) -> TurnResult
     /// The turn of `signedIn`.
-    func signedIn(_ principal: Principal) -> RunTurn
+    func signedIn(_ principal: Principal, _ context: TurnContext) -> TurnResult
     /// The turn of `onFailure`. `origin` is that of the launched work which failed; nil if none did.
-    func onFailure(_ failure: Failure, of origin: WorkOrigin?) -> RunTurn
+    func onFailure(_ failure: Failure, of origin: WorkOrigin?, _ context: TurnContext) -> TurnResult
     /// Takes the batch's working copy for the head.
     func commit()
     /// Forgets the batch's working copy.

@@ -81,14 +81,14 @@ package final class TurnResult: Sendable {
     /// Tells observers; nil if there are none, or nothing to tell.
     package let observe: (@Sendable () -> Void)?
     /// Runs the intent again as interceptors left it; nil if there are none.
-    package let judged: JudgedTurn?
+    package let judged: RunTurn?
     /// What follows from it besides; nil if nothing.
     package let sequel: TurnSequel?
 
     @usableFromInline
     init(
         _ outcome: TurnOutcome, output: consuming TurnOutput = TurnOutput(), effects: [Effect] = [],
-        observe: (@Sendable () -> Void)? = nil, judged: JudgedTurn? = nil, sequel: TurnSequel? = nil
+        observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil, sequel: TurnSequel? = nil
     ) {
         (self.outcome, self.output, self.effects) = (outcome, output, effects)
         (self.observe, self.judged) = (observe, judged)
@@ -98,6 +98,10 @@ package final class TurnResult: Sendable {
     /// The result of a handler that was not run.
     package convenience init(notRun outcome: TurnOutcome) { self.init(outcome) }
 
+    /// The result of a turn on a store of another feature: two features would have to have one name.
+    @usableFromInline static let ofAnotherFeature = TurnResult(
+        notRun: .unavailable(StoreError(.failed, "The store is another feature's.")))
+
     /// The same with what its chain got of time and chance.
     package func with(_ inputs: TurnInputs) -> TurnResult {
         TurnResult(
@@ -106,7 +110,7 @@ package final class TurnResult: Sendable {
     }
 
     /// The same with an intent that interceptors judged in an earlier run.
-    package func with(judged: JudgedTurn?) -> TurnResult {
+    package func with(judged: RunTurn?) -> TurnResult {
         guard self.judged == nil, judged != nil else { return self }
         return TurnResult(
             outcome, output: output, effects: effects, observe: observe, judged: judged, sequel: sequel)
@@ -121,14 +125,10 @@ package final class TurnResult: Sendable {
     }
 }
 
-/// Runs a handler on a store's working copy. Made where the feature's type is known.
+/// Runs a handler on the working copy of a store of its feature: after a conflict that may be another store than before.
+/// Made where the feature's type is known.
 @usableFromInline
-package typealias RunTurn = @Sendable (TurnContext) -> TurnResult
-
-/// The turn of an intent that interceptors have judged, on a store of the same feature: after a conflict that may be
-/// another one than before. Nil for another feature's store.
-@usableFromInline
-package typealias JudgedTurn = @Sendable (any StoreRunner) -> RunTurn?
+package typealias RunTurn = @Sendable (any StoreRunner, TurnContext) -> TurnResult
 
 /// What a turn made, as bytes where its store's host keeps bytes.
 @usableFromInline

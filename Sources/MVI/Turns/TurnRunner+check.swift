@@ -7,11 +7,14 @@ extension TurnRunner {
 
     @usableFromInline
     func pendingCheck(of intent: F.Intent) -> PendingCheck {
-        PendingCheck { [self] call in await judge(intent, call) }
+        PendingCheck { runner, call in
+            guard let runner = runner as? TurnRunner<F> else { return { _, _ in .ofAnotherFeature } }
+            return await runner.judge(intent, call)
+        }
     }
 
     /// Interceptors come before the check: an intent that they refuse is not checked.
-    private func judge(_ intent: F.Intent, _ call: CheckCall) async -> JudgedTurn {
+    private func judge(_ intent: F.Intent, _ call: CheckCall) async -> RunTurn {
         var intent = intent
         let context = TurnContext(call.intentID, call.host, earlier: [], principal: call.principal)
         if !middleware.interceptors.isEmpty, let refused = intercept(&intent, context, isInTurn: false) {
@@ -20,10 +23,11 @@ extension TurnRunner {
         do {
             switch try await feature.check(intent)?(checkContext(context)) {
             case .execute?, nil:
-                return judged { [intent] runner, context in runner.run(intent, context, isJudged: true) }
+                return Self.execute(intent, isJudged: true)
             case .perform(let action)?:
-                return judged { [intent] runner, context in
-                    runner.run(context, stage: .execute, cause: .intent(intent)) { $0.send(action) }
+                return { [intent] runner, context in
+                    guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
+                    return runner.run(context, stage: .execute, cause: .intent(intent)) { $0.send(action) }
                 }
             }
         } catch let refusal as Refusal {
@@ -46,15 +50,6 @@ extension TurnRunner {
             principal: context.principal, now: environment.now())
     }
 
-    private func judged(
-        _ run: @escaping @Sendable (TurnRunner<F>, TurnContext) -> TurnResult
-    ) -> JudgedTurn {
-        { runner in
-            guard let runner = runner as? TurnRunner<F> else { return nil }
-            return { context in run(runner, context) }
-        }
-    }
-
     /// A result that stands, however often the intent's batch is run.
-    private static func standing(_ result: TurnResult) -> JudgedTurn { { _ in { _ in result } } }
+    private static func standing(_ result: TurnResult) -> RunTurn { { _, _ in result } }
 }

@@ -83,17 +83,29 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// What clients see with the batch's turns so far.
     package var workingView: F.ViewState { copies.withLock { ($0.working ?? $0.head).view } }
 
-    /// The turn of an intent, as it can be run on the store of any host.
+    /// The turn of an intent, on any store of the feature.
     @inlinable
-    package func execute(_ intent: F.Intent) -> RunTurn {
-        { [self] context in run(intent, context, isJudged: false) }
+    package static func execute(_ intent: F.Intent, isJudged: Bool = false) -> RunTurn {
+        { runner, context in
+            guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
+            return runner.run(intent, context, isJudged: isJudged)
+        }
+    }
+
+    /// The turn of an action that a reminder, or code outside the features, has the store perform.
+    @inlinable
+    package static func perform(_ action: F.Action) -> RunTurn {
+        { runner, context in
+            guard let runner = runner as? TurnRunner<F> else { return .ofAnotherFeature }
+            return runner.run(context, stage: .execute) { $0.send(action) }
+        }
     }
 
     @inlinable
     func run(_ intent: F.Intent, _ context: TurnContext, isJudged: Bool) -> TurnResult {
         var intent = intent
         var start: UInt64?
-        var judged: JudgedTurn?
+        var judged: RunTurn?
         if !middleware.interceptors.isEmpty, !isJudged {
             let now = monotonicNanoseconds()
             if let refused = intercept(&intent, context) {
@@ -102,10 +114,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             }
             start = now
             // Interceptors judge an intent once, however often it has to be run.
-            judged = { [intent] runner in
-                guard let runner = runner as? TurnRunner<F> else { return nil }
-                return { context in runner.run(intent, context, isJudged: true) }
-            }
+            judged = Self.execute(intent, isJudged: true)
         }
         return run(
             context, stage: .execute, cause: .intent(intent), intent: intent, since: start, judged: judged
@@ -115,37 +124,26 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     }
 
     @usableFromInline
-    package func bootstrap(_ reason: StartReason) -> RunTurn {
-        { [self] context in
-            run(context, stage: .bootstrap, cause: .started(reason)) { try $0.runner.feature.bootstrap(reason, &$0) }
-        }
+    package func bootstrap(_ reason: StartReason, _ context: TurnContext) -> TurnResult {
+        run(context, stage: .bootstrap, cause: .started(reason)) { try $0.runner.feature.bootstrap(reason, &$0) }
     }
 
     @usableFromInline
-    package func signedIn(_ principal: Principal) -> RunTurn {
-        { [self] context in run(context, stage: .signIn) { try $0.runner.feature.signedIn(principal, &$0) } }
+    package func signedIn(_ principal: Principal, _ context: TurnContext) -> TurnResult {
+        run(context, stage: .signIn) { try $0.runner.feature.signedIn(principal, &$0) }
     }
 
     @usableFromInline
-    package func onFailure(_ failure: Failure, of origin: WorkOrigin?) -> RunTurn {
-        { [self] context in
-            let origin =
-                origin ?? WorkOrigin(failure.intentID, failure.intent, context.principal, isCounted: true)
-            return run(context, stage: nil, origin: origin) { $0.runner.feature.onFailure(failure, &$0) }
-        }
-    }
-
-    /// The turn of an action that a reminder, or code outside the features, has the store perform.
-    @inlinable
-    package func perform(_ action: F.Action) -> RunTurn {
-        { [self] context in run(context, stage: .execute) { $0.send(action) } }
+    package func onFailure(_ failure: Failure, of origin: WorkOrigin?, _ context: TurnContext) -> TurnResult {
+        let origin = origin ?? WorkOrigin(failure.intentID, failure.intent, context.principal, isCounted: true)
+        return run(context, stage: nil, origin: origin) { $0.runner.feature.onFailure(failure, &$0) }
     }
 
     /// One turn, in a span of its own where turns are traced; see `runUntraced`.
     @inlinable
     func run(
         _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event? = nil, intent: F.Intent? = nil,
-        since: UInt64? = nil, judged: JudgedTurn? = nil, origin: WorkOrigin? = nil,
+        since: UInt64? = nil, judged: RunTurn? = nil, origin: WorkOrigin? = nil,
         _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         guard let tracer else {
@@ -164,7 +162,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @inlinable
     func runUntraced(
         _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event?, intent: F.Intent?,
-        since: UInt64?, judged: JudgedTurn?, origin: WorkOrigin?, _ body: (inout Turn<F>) throws -> Void
+        since: UInt64?, judged: RunTurn?, origin: WorkOrigin?, _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
         let before = copies.withLock { $0.working ?? $0.head }
@@ -260,7 +258,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     func threw(
         _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event?,
-        intent: F.Intent?, rare: RareRequests<F>?, judged: JudgedTurn?
+        intent: F.Intent?, rare: RareRequests<F>?, judged: RunTurn?
     ) -> TurnResult {
         if let rare, let missing = rare.missing { return abandoned(rare, missing, judged) }
         if stage == .execute, let refusal = error as? Refusal {
@@ -284,7 +282,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @usableFromInline
     func failed(
         _ error: any Error, told: StoreError?, _ context: TurnContext, stage: Failure.Stage?,
-        cause: StoreObservation<F>.Event?, intent: F.Intent?, rare: RareRequests<F>?, judged: JudgedTurn?
+        cause: StoreObservation<F>.Event?, intent: F.Intent?, rare: RareRequests<F>?, judged: RunTurn?
     ) -> TurnResult {
         let failure = Failure(stage: stage ?? .execute, intentID: context.intentID, intent: intent, error: error)
         let reported = stage == nil ? nil : failure
@@ -296,7 +294,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
 
     /// The result of a turn that needs a store which is not in memory.
     @usableFromInline
-    func abandoned(_ rare: RareRequests<F>, _ missing: String, _ judged: JudgedTurn?) -> TurnResult {
+    func abandoned(_ rare: RareRequests<F>, _ missing: String, _ judged: RunTurn?) -> TurnResult {
         TurnResult(.needsStore(missing), judged: judged, sequel: TurnSequel(inputs: rare.inputs))
     }
 
@@ -343,7 +341,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext
     ) -> TurnResult {
         let result = TurnResult(outcome, observe: telling(events, context))
-        return TurnResult(outcome, observe: result.observe, judged: { _ in { _ in result } })
+        return TurnResult(outcome, observe: result.observe, judged: { _, _ in result })
     }
 
     @inlinable

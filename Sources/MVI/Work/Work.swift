@@ -78,7 +78,7 @@ public struct Work<F: Feature>: Sendable {
 
     /// Runs a step in its turn; returns what it threw, nil when it is committed or dropped.
     private func step(_ body: @escaping @Sendable (inout Turn<F>) throws -> Void) async -> (any Error)? {
-        await context.host.step(of: context) { [runner, origin = context.origin] turn in
+        await context.host.step(of: context) { [runner, origin = context.origin] _, turn in
             runner.run(turn, stage: nil, origin: origin, body)
         }
     }

@@ -119,9 +119,10 @@ struct SignIn: Codable {
         }
     }
 
-    func turn(on store: SessionStore) -> (RunTurn, Principal) {
+    /// Its turn, and whose it is.
+    var turn: (RunTurn, Principal) {
         let named = credential.map { principal.of(credential: $0) } ?? principal
-        return (store.runner.signedIn(named), named)
+        return ({ $0.signedIn(named, $1) }, named)
     }
 }
 

@@ -6,15 +6,6 @@ import WireJSON
 /// protocol `StoreRunner`.
 @usableFromInline
 struct ErasedStore: Sendable {
-    /// What a body is to the feature. No `Result`: a closure inside of one is wrapped and unwrapped by closures.
-    @usableFromInline
-    enum Decoded {
-        case intent(RunTurn)
-        /// It has to pass a check first.
-        case check(PendingCheck)
-        case fault(WireDecodingError)
-    }
-
     /// What a store is made with.
     @usableFromInline
     struct Seed: Sendable {
@@ -30,7 +21,6 @@ struct ErasedStore: Sendable {
     }
 
     @usableFromInline let runner: any StoreRunner
-    @usableFromInline let decode: @Sendable (_ body: [UInt8]) -> Decoded
     /// The turn of an action that was kept as JSON.
     @usableFromInline let action: @Sendable (_ json: [UInt8]) throws -> RunTurn
     /// Takes the working copy for the head. A closure, since a call over `StoreRunner` costs 1,000 instructions more.
@@ -72,16 +62,7 @@ struct ErasedStore: Sendable {
         // One array where the view state is the whole state: both are kept.
         self.view = view == self.state ? self.state : WireJSON.trimmed(view)
         schemaVersion = F.schemaVersion
-        decode = { body in
-            do throws(WireDecodingError) {
-                let intent = try WireJSON.decode(F.Intent.self, from: body)
-                if let check = runner.check(intent) { return .check(check) }
-                return .intent(runner.execute(intent))
-            } catch {
-                return .fault(error)
-            }
-        }
-        action = { json in runner.perform(try Self.action(of: F.self, json)) }
+        action = { json in TurnRunner<F>.perform(try Self.action(of: F.self, json)) }
         commit = { runner.commit() }
         adopt = { stored throws(StoreError) in
             switch KeptState.read(stored.state, version: stored.schemaVersion, of: F.self, initial: initial) {

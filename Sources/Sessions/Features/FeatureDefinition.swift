@@ -30,8 +30,8 @@ package final class FeatureDefinition: Sendable {
     package let rule: AccessRule?
 
     @usableFromInline let make: @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
-    /// Why a body is no intent of the feature; nil if it is one. For where there is no store to decode it.
-    @usableFromInline let intentFault: @Sendable (_ body: [UInt8]) -> WireDecodingError?
+    /// What a body is to the feature, and to the store whose runner it is.
+    @usableFromInline let decode: @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent
     /// The intent that a body is, to be delivered from outside the features.
     let delivery: @Sendable (_ body: [UInt8]) throws(WireDecodingError) -> Delivery
 
@@ -42,6 +42,7 @@ package final class FeatureDefinition: Sendable {
     package convenience init<F: Feature>(_ feature: F, rule: AccessRule? = nil) throws {
         try self.init(
             of: F.self, isKeyed: false, stateExample: { feature.view(feature.initialState) }, rule: rule,
+            decode: { DecodedIntent($0, of: F.self, for: $1) },
             make: { key, seed in key == nil ? try ErasedStore(feature, seed) : nil })
     }
 
@@ -56,6 +57,7 @@ package final class FeatureDefinition: Sendable {
     ) throws {
         try self.init(
             of: F.self, isKeyed: true, exampleKeys: examples.keys, stateExample: examples.viewState, rule: rule,
+            decode: { DecodedIntent($0, of: F.self, for: $1) },
             make: { key, seed in
                 let caller = InstanceContext(session: seed.environment.session, principal: seed.principal)
                 guard let key, let feature = try make(key, caller) else { return nil }
@@ -66,7 +68,7 @@ package final class FeatureDefinition: Sendable {
     @usableFromInline
     init<F: Feature>(
         of type: F.Type, isKeyed: Bool, exampleKeys: [String] = [], stateExample: () throws -> F.ViewState?,
-        rule: AccessRule?,
+        rule: AccessRule?, decode: @escaping @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent,
         make: @escaping @Sendable (_ key: String?, _ seed: ErasedStore.Seed) throws -> ErasedStore?
     ) throws {
         guard FeatureID.isName(F.name.utf8) else { throw FeatureDefinitionError.name(F.name) }
@@ -91,17 +93,9 @@ package final class FeatureDefinition: Sendable {
         } catch {
             throw FeatureDefinitionError.mapping(feature: F.name, error)
         }
-        self.make = make
+        (self.make, self.decode) = (make, decode)
         delivery = { body throws(WireDecodingError) in
             .intent(try WireJSON.decode(F.Intent.self, from: body), of: F.self)
-        }
-        intentFault = { body in
-            do throws(WireDecodingError) {
-                _ = try WireJSON.decode(F.Intent.self, from: body)
-                return nil
-            } catch {
-                return error
-            }
         }
     }
 

@@ -1,7 +1,6 @@
 import Locking
 import MVI
 import SessionJournal
-import WireJSON
 
 /// One request with an intent on its way through its session.
 final class IntentJob: QueueJob {
@@ -10,49 +9,56 @@ final class IntentJob: QueueJob {
     let feature: FeatureID
     let intentID: IntentID
     let receipt: ReceiptName?
-    /// The principal by which the intent was read, and judged by interceptors and its check: those judge it anew once it has
-    /// another.
-    private let judgedAs: Principal?
-    /// The intent, as the store that was in memory read it from the body.
-    private let decoded: (store: SessionStore, run: RunTurn)?
-    /// What it got of time and chance when it ran before.
-    let inputs: TurnInputs?
-    /// Whether it has passed its asynchronous check, or was refused by it.
-    let isChecked: Bool
+    private let intent: DecodedIntent
     private let record: (@Sendable (StoreError) -> RecordedRefusal?)?
     private let completion: @Sendable (IntentResult) -> Void
-    /// The intent as interceptors left it: they judge it once, however often it has to run.
-    private let judged: JudgedTurn?
-    /// Whether it ran on a store that the journal had, and lost against another writer.
-    private let hasLost: Bool
+    private let stage: Stage
+
+    /// How far it has come in earlier runs.
+    private struct Stage {
+        /// What it got of time and chance.
+        var inputs: TurnInputs?
+        /// The intent as interceptors and its check left it: they judge it once, however often it has to run.
+        var judged: RunTurn?
+        /// The principal by which they did: they judge it anew once it has another.
+        var judgedAs: Principal?
+        /// Whether it has passed its check, or was refused by it.
+        var isChecked = false
+        /// Whether it ran on a store that the journal had, and lost against another writer.
+        var hasLost = false
+    }
 
     init(
         _ session: Session, _ request: IntentRequest, _ feature: FeatureID, _ intentID: IntentID,
-        receipt: ReceiptName?, decoded: (store: SessionStore, run: RunTurn)?,
-        record: (@Sendable (StoreError) -> RecordedRefusal?)?,
-        completion: @escaping @Sendable (IntentResult) -> Void, judged: JudgedTurn? = nil, hasLost: Bool = false,
-        inputs: TurnInputs? = nil, isChecked: Bool = false, judgedAs: Principal?
+        receipt: ReceiptName?, _ intent: DecodedIntent, record: (@Sendable (StoreError) -> RecordedRefusal?)?,
+        completion: @escaping @Sendable (IntentResult) -> Void
     ) {
-        (self.inputs, self.isChecked, self.judgedAs) = (inputs, isChecked, judgedAs)
         (self.session, self.request, self.feature, self.intentID) = (session, request, feature, intentID)
-        (self.receipt, self.decoded, self.judged, self.hasLost) = (receipt, decoded, judged, hasLost)
-        (self.record, self.completion) = (record, completion)
+        (self.receipt, self.intent, self.record, self.completion) = (receipt, intent, record, completion)
+        stage = Stage(judgedAs: request.client.principal)
     }
 
+    private init(_ job: IntentJob, at stage: Stage) {
+        (session, request, feature, intentID) = (job.session, job.request, job.feature, job.intentID)
+        (receipt, intent, record, completion) = (job.receipt, job.intent, job.record, job.completion)
+        self.stage = stage
+    }
+
+    var isChecked: Bool { stage.isChecked }
+
     func again(with progress: TurnProgress) -> any QueueJob {
-        IntentJob(
-            session, request, feature, intentID, receipt: receipt, decoded: decoded, record: record,
-            completion: completion, judged: progress.judged ?? judged, hasLost: hasLost || progress.wasOnKeptStore,
-            inputs: progress.inputs ?? inputs, isChecked: isChecked, judgedAs: judgedAs)
+        var stage = stage
+        stage.inputs = progress.inputs ?? stage.inputs
+        stage.judged = progress.judged ?? stage.judged
+        stage.hasLost = stage.hasLost || progress.wasOnKeptStore
+        return IntentJob(self, at: stage)
     }
 
     /// The intent as its check left it.
     ///
     /// - Parameter principal: by which it judged.
-    func checked(_ judged: @escaping JudgedTurn, as principal: Principal?) -> IntentJob {
-        IntentJob(
-            session, request, feature, intentID, receipt: receipt, decoded: nil, record: record,
-            completion: completion, judged: judged, isChecked: true, judgedAs: principal)
+    func checked(_ judged: @escaping RunTurn, as principal: Principal?) -> IntentJob {
+        IntentJob(self, at: Stage(judged: judged, judgedAs: principal, isChecked: true))
     }
 
     var kind: TurnKind { .intent }
@@ -92,11 +98,9 @@ final class IntentJob: QueueJob {
             case .passive(nil): return self
             case .absent(let refusal, let wasDisposed):
                 // Another node disposed of the store that the intent ran on.
-                if !wasDisposed, hasLost { throw .storeDisposed }
+                if !wasDisposed, stage.hasLost { throw .storeDisposed }
                 // A body that is no intent makes no store.
-                if let fault = session.shared.features.definition(for: feature)?.intentFault(request.body) {
-                    try request.refuse(fault, version: session.version(of: feature))
-                }
+                if let fault = intent.fault { try request.refuse(fault, version: session.version(of: feature)) }
                 try request.check(version: session.core.withLock { $0.lastNumber } + 1)
                 if let refusal { throw refusal }
                 guard let store = try session.make(feature, for: principal) else { return self }
@@ -110,27 +114,30 @@ final class IntentJob: QueueJob {
     private func run(
         on store: SessionStore, as principal: Principal?, version: UInt64?, after effects: [Effect]?
     ) throws(StoreError) -> (any QueueJob)? {
-        let intent: RunTurn
-        if judgedAs == principal, let judged = judged?(store.runner) {
-            intent = judged
-        } else if judgedAs == principal, let decoded, decoded.store === store {
-            intent = decoded.run
+        let run: RunTurn
+        if stage.judgedAs == principal, let judged = stage.judged {
+            run = judged
         } else {
-            switch store.erased.decode(request.body) {
-            case .intent(let run): intent = run
-            case .check(let check):
-                session.drop(CheckStart(self, check, store))
-                return nil
+            switch intent {
             case .fault(let fault): try request.refuse(fault, version: version)
+            case .check(let check): return begin(check, on: store)
+            case .turn(let turn, let check):
+                if let check = check?(store.runner) { return begin(check, on: store) }
+                run = turn
             }
         }
         try request.check(version: version)
         return session.run(
             TurnCall(
                 job: self, store: store, intentID: intentID, principal: principal,
-                progress: TurnProgress(inputs: inputs, judged: nil), run: intent, receipt: receipt,
+                progress: TurnProgress(inputs: stage.inputs, judged: nil), run: run, receipt: receipt,
                 trace: request.trace),
             after: effects)
+    }
+
+    private func begin(_ check: PendingCheck, on store: SessionStore) -> (any QueueJob)? {
+        session.drop(CheckStart(self, check, store))
+        return nil
     }
 
     /// Waits for the check of an earlier number, if one runs: when it is over, the job is enqueued again.

@@ -14,15 +14,15 @@ extension Session {
         guard isBegun else { return job.end(isEnded ? .sessionEnded : .tooManyChecks) }
         let principal = job.request.client.principal
         let call = CheckCall(job.intentID, principal, store)
-        let judgement = Lock<JudgedTurn?>(nil)
+        let judgement = Lock<RunTurn?>(nil)
         let wait = Wait(number: 0) { [self] came in
             let judged = came ? judgement.withLock { $0 } : nil
-            let timeOut: JudgedTurn = { _ in { _ in TurnResult(notRun: .unavailable(.checkTimeOut)) } }
+            let timeOut: RunTurn = { _, _ in TurnResult(notRun: .unavailable(.checkTimeOut)) }
             enqueue(job.checked(judged ?? timeOut, as: principal))
         }
         let task = Task(executorPreference: shared.executor) { [self] in
             let trace = job.request.trace ?? .topLevel
-            let judged = await ServiceContext.$current.withValue(trace) { await check.run(call) }
+            let judged = await ServiceContext.$current.withValue(trace) { await check.run(store.runner, call) }
             judgement.withLock { $0 = judged }
             // Its intent may have been answered long ago: what does not listen to its cancellation keeps its place.
             core.withLock { $0.checks?.ended() }

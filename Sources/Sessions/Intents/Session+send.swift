@@ -31,20 +31,12 @@ extension Session {
             return (nil, index.flatMap { core.stores[$0].store }, index != nil, core.nonces.next())
         }
         if let keptOut { return completion(.failure(keptOut)) }
-        var decoded: (store: SessionStore, run: RunTurn)?
-        var fault: WireDecodingError?
-        var check: PendingCheck?
-        if let store {
-            switch store.erased.decode(request.body) {
-            case .intent(let run): decoded = (store, run)
-            case .check(let found): check = found
-            case .fault(let error): fault = error
-            }
-        } else {
-            guard let definition = shared.features.definition(for: feature) else {
-                return completion(.failure(.featureNotFound))
-            }
-            fault = definition.intentFault(request.body)
+        guard let definition = store?.definition ?? shared.features.definition(for: feature) else {
+            return completion(.failure(.featureNotFound))
+        }
+        let intent = definition.decode(request.body, store?.runner)
+        let fault = intent.fault
+        if store == nil {
             // Order of checks: whether the instance exists comes before what is wanted of it.
             if fault != nil, !isKept {
                 do throws(StoreError) { _ = try initialState(of: feature, for: principal) } catch {
@@ -62,9 +54,8 @@ extension Session {
             return fail(refusal(of: fault, request, feature), feature, completion)
         }
         let job = IntentJob(
-            self, request, feature, id, receipt: receipt, decoded: decoded, record: record, completion: completion,
-            judgedAs: principal)
-        if let check, let store { return self.check(job, check, on: store) }
+            self, request, feature, id, receipt: receipt, intent, record: record, completion: completion)
+        if case .check(let check) = intent, let store { return self.check(job, check, on: store) }
         enqueue(job)
     }
 

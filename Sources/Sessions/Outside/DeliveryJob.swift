@@ -13,12 +13,12 @@ final class DeliveryJob: QueueJob {
     private let receipt: ReceiptName?
     private let inputs: TurnInputs?
     /// The intent as interceptors left it: they judge it once, however often it has to run.
-    private let judged: JudgedTurn?
+    private let judged: RunTurn?
     private let completion: @Sendable (IntentResult) -> Void
 
     init(
         _ session: Session, _ delivery: Delivery, _ feature: FeatureID, makesStore: Bool, _ intentID: IntentID,
-        _ receipt: ReceiptName?, inputs: TurnInputs? = nil, judged: JudgedTurn? = nil,
+        _ receipt: ReceiptName?, inputs: TurnInputs? = nil, judged: RunTurn? = nil,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
         self.judged = judged
@@ -42,26 +42,25 @@ final class DeliveryJob: QueueJob {
         }
         do throws(StoreError) {
             switch found {
-            case .store(let store, _, _): return try run(on: store)
+            case .store(let store, _, _): return run(on: store)
             case .passive(let failure?): return end(as: .unavailable(failure))
             case .passive(nil): return self
             case .absent(let refusal, _):
                 guard makesStore else { throw .noStore(feature) }
                 if let refusal { throw refusal }
                 guard let store = try session.make(feature, for: nil) else { return self }
-                return try run(on: store)
+                return run(on: store)
             }
         } catch {
             return end(as: .refused(error))
         }
     }
 
-    private func run(on store: SessionStore) throws(StoreError) -> (any QueueJob)? {
-        guard let run = (judged ?? delivery.turn)(store.runner) else { throw .featureNotFound }
-        return session.run(
+    private func run(on store: SessionStore) -> (any QueueJob)? {
+        session.run(
             TurnCall(
                 job: self, store: store, intentID: intentID, principal: nil,
-                progress: TurnProgress(inputs: inputs, judged: nil), run: run, receipt: receipt))
+                progress: TurnProgress(inputs: inputs, judged: nil), run: judged ?? delivery.turn, receipt: receipt))
     }
 
     /// Ends without a turn.

@@ -60,11 +60,11 @@ struct TurnProgress: Sendable {
     /// Time and chance as the turn got them; nil if it asked for none.
     var inputs: TurnInputs?
     /// The intent as interceptors left it; nil if there are none.
-    var judged: JudgedTurn?
+    var judged: RunTurn?
     /// Whether it ran on a store that other writers know.
     var wasOnKeptStore = false
 
-    init(inputs: TurnInputs?, judged: JudgedTurn?, wasOnKeptStore: Bool = false) {
+    init(inputs: TurnInputs?, judged: RunTurn?, wasOnKeptStore: Bool = false) {
         (self.inputs, self.judged, self.wasOnKeptStore) = (inputs, judged, wasOnKeptStore)
     }
 }

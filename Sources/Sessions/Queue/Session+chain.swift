@@ -63,7 +63,7 @@ extension Session {
             case .waits: return nil
             case .none(let error, _): failures[instance] = error
             }
-            turn = call.run(call.context(after: effects, failures: failures))
+            turn = call.run(call.store.runner, call.context(after: effects, failures: failures))
         }
         guard case .needsStore = turn.outcome else { return turn }
         return turn.undone(call.failed(StoreError(.failed, "The turn needs too many other stores.")))
@@ -140,16 +140,15 @@ extension Session {
             }
             store.runner.beginChain()
             stores.append(store)
-            guard let run = next.run(store.runner) else { return (first.undone(.unavailable(.featureNotFound)), []) }
             let knownInputs =
                 known.count > links.count ? known[links.count] : first.inputs.map { TurnInputs(now: $0.now) }
             var link = TurnCall(
                 job: call.job, store: store, intentID: call.intentID, principal: call.principal,
-                progress: TurnProgress(inputs: knownInputs, judged: nil), run: run, isSent: true)
+                progress: TurnProgress(inputs: knownInputs, judged: nil), run: next.run, isSent: true)
             var earlier = core.withLock { core in core.work(on: store).map { core.batch.entries[$0].effects } ?? [] }
             if store === call.store { earlier += first.effects }
             for link in links where link.store === store { earlier += link.turn.effects }
-            var turn = run(link.context(after: earlier))
+            var turn = next.run(store.runner, link.context(after: earlier))
             if case .needsStore = turn.outcome {
                 guard let complete = runAgain(&link, after: earlier, turn) else { return nil }
                 turn = complete

@@ -62,7 +62,7 @@ struct TurnCall {
         progress.inputs = turn.inputs ?? progress.inputs
         guard let judged = turn.judged else { return }
         progress.judged = judged
-        if let judgedRun = judged(store.runner) { run = judgedRun }
+        run = judged
     }
 
     /// The job that is to run in the place of its own when what the turn waits for is there.
@@ -134,7 +134,7 @@ extension Session {
             // A step that no client's intent led to has no principal, and a failure is the store's own matter.
             let isRefused =
                 job.principal != nil && !job.isFailureTurn && !allows(job.principal, store.feature, .send)
-            let refused: RunTurn = { _ in TurnResult(notRun: .refused(.noAccess(isAnonymous: false))) }
+            let refused: RunTurn = { _, _ in TurnResult(notRun: .refused(.noAccess(isAnonymous: false))) }
             return run(
                 TurnCall(
                     job: job, store: store, intentID: job.intentID, principal: job.principal,
@@ -180,7 +180,7 @@ extension Session {
         let waiting = runReady(
             TurnCall(
                 job: BootstrapJob(self, store), store: store, intentID: .bootstrap, principal: nil,
-                progress: TurnProgress(inputs: inputs, judged: nil), run: store.runner.bootstrap(reason),
+                progress: TurnProgress(inputs: inputs, judged: nil), run: { $0.bootstrap(reason, $1) },
                 kind: .start(start), stage: .bootstrap),
             after: [])
         return waiting == nil
@@ -202,7 +202,7 @@ extension Session {
     /// Runs one turn with the intents that it sends to other stores, and that of its failure if it fails. Returns nil; or
     /// the job to put back, and nothing is kept of it, if it has to wait for another store.
     private func runReady(_ call: consuming TurnCall, after effects: [Effect]) -> (any QueueJob)? {
-        var turn = call.run(call.context(after: effects))
+        var turn = call.run(call.store.runner, call.context(after: effects))
         var chain: [ChainLink] = []
         if case .needsStore = turn.outcome {
             guard let complete = runAgain(&call, after: effects, turn) else { return call.waiting }

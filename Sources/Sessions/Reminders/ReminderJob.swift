@@ -58,7 +58,7 @@ final class ReminderJob: QueueJob {
                 job: self, store: store, intentID: .reminder(reminder.id), principal: nil, progress: progress,
                 run: try store.erased.action(reminder.action), kind: .reminder(reminder))
         }
-        let (run, principal) = try SignIn(reminder).turn(on: store)
+        let (run, principal) = try SignIn(reminder).turn
         return TurnCall(
             job: self, store: store, intentID: .signIn, principal: principal, progress: progress, run: run,
             kind: .reminder(reminder), stage: .signIn)

@@ -133,7 +133,7 @@ extension Session {
             guard let erased = try definition.make(feature.key, seed) else {
                 throw StoreError.noInstance(feature, of: definition)
             }
-            let store = SessionStore(self, feature, erased, environment)
+            let store = SessionStore(self, feature, definition, erased, environment)
             // Until the journal has this node for the session's owner.
             if shared.lease != nil { store.scope.pause() }
             return store

@@ -185,13 +185,15 @@ struct StateWaiter {
 package final class SessionStore: Sendable {
     let session: Session
     package let feature: FeatureID
+    let definition: FeatureDefinition
     let erased: ErasedStore
     package let scope: StoreScope
 
-    init(_ session: Session, _ feature: FeatureID, _ erased: ErasedStore, _ environment: StoreEnvironment) {
-        self.session = session
-        self.feature = feature
-        self.erased = erased
+    init(
+        _ session: Session, _ feature: FeatureID, _ definition: FeatureDefinition, _ erased: ErasedStore,
+        _ environment: StoreEnvironment
+    ) {
+        (self.session, self.feature, self.definition, self.erased) = (session, feature, definition, erased)
         scope = StoreScope(environment, session.queue)
         session.shared.metrics.stores.wrappingAdd(1, ordering: .relaxed)
     }

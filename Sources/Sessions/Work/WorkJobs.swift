@@ -91,7 +91,7 @@ final class FailureJob: TurnJob {
         self.failure = failure
         intentID = failure.intentID
         self.work = work
-        runTurn = store.runner.onFailure(failure, of: work?.origin)
+        runTurn = { [origin = work?.origin] in $0.onFailure(failure, of: origin, $1) }
         self.then = then
     }
 
