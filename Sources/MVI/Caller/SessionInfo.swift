@@ -33,3 +33,27 @@ public struct SessionInfo: Sendable {
     /// That of a store outside a server.
     public static let none = SessionInfo(id: "")
 }
+
+/// What the maker of a keyed feature knows beside the key.
+public struct InstanceContext: Sendable {
+    /// The session that names the key.
+    public let session: SessionInfo
+    /// Who names the key first; nil for somebody who is not signed in, and for a store that comes back from the journal.
+    public let principal: Principal?
+
+    /// A context of its parts.
+    @inlinable
+    public init(session: SessionInfo, principal: Principal?) {
+        (self.session, self.principal) = (session, principal)
+    }
+}
+
+/// A kind of use of a feature's store that an access rule is asked about.
+public enum Access: String, Sendable, Hashable, CaseIterable {
+    /// Reading the state, waiting for it, a stream, and a read by another store's turn.
+    case read
+    /// Sending an intent, also by another store's turn or by a step of launched work.
+    case send
+    /// Disposing of the store.
+    case dispose
+}

@@ -1,3 +1,5 @@
+import Tracing
+
 /// Names launched work inside one store. A string literal will do, also one with values in it: `"save \(id)"`.
 public struct WorkID: Hashable, Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
     /// The name, as the author gave it.
@@ -99,4 +101,40 @@ public struct WorkLimitExceeded: Error, Sendable, Equatable, CustomStringConvert
         "The turn would leave its store with more than \(limit) pieces of work that run, wait or are registered for "
             + "watchers. Give work an id and a policy, so that it takes the place of what runs already."
     }
+}
+
+/// How long `Turn.observe` observes a sequence.
+public enum WorkLifetime: Sendable, Equatable {
+    /// While a stream shows the store, and for the grace period after the last one left.
+    case whileWatched(grace: Duration = .seconds(5))
+    /// Until the store's end, watched or not. The store stays in memory meanwhile.
+    case store
+}
+
+/// Where launched work comes from. What the work leads to, further work included, has the same origin.
+@usableFromInline
+package final class WorkOrigin: Sendable {
+    @usableFromInline package let intentID: IntentID
+    /// The intent as it was executed; nil if none led to the work.
+    package let intent: (any Sendable)?
+    /// Who sent the intent; nil for somebody who is not signed in.
+    package let principal: Principal?
+    /// The span of the turn that launched it; nil where nothing is traced.
+    package let trace: ServiceContext?
+    /// Whether an intent is settled only after this work. Once false, it is false for all that follows.
+    package let isCounted: Bool
+
+    init(
+        _ intentID: IntentID, _ intent: (any Sendable)?, _ principal: Principal?, isCounted: Bool,
+        trace: ServiceContext? = nil
+    ) {
+        self.trace = trace
+        self.principal = principal
+        self.intentID = intentID
+        self.intent = intent
+        self.isCounted = isCounted
+    }
+
+    /// The same for work that is not counted.
+    package var uncounted: WorkOrigin { WorkOrigin(intentID, intent, principal, isCounted: false, trace: trace) }
 }

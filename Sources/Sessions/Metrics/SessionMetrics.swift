@@ -1,6 +1,9 @@
 import CoreMetrics
+import Locking
 import MVI
+import SessionJournal
 import Synchronization
+import Tracing
 
 /// What all sessions of a server count and measure, in the words of swift-metrics. `docs/observation.md` has their
 /// meaning.
@@ -107,6 +110,200 @@ package enum StreamEnding: Hashable, Sendable {
         case .left: "client-left"
         case .slow: "slow"
         case .cut: "cut"
+        }
+    }
+}
+
+/// What the stores of one feature count and measure.
+package final class FeatureMetrics: StoreMeter {
+    /// What became of an intent that was sent to a session.
+    package enum IntentEnding: String, CaseIterable, Sendable {
+        /// It ran, and what it did is kept.
+        case committed
+        /// It had run before: the answer is that of then.
+        case repeated
+        /// The feature said no.
+        case refused
+        /// Its body is no intent of the feature.
+        case invalid
+        /// Its condition, its number or its key does not fit.
+        case conflict
+        /// The server could not run or keep it, or had no room.
+        case failed
+    }
+
+    private let intents: [any CounterHandler]
+    private let turns: [any CounterHandler]
+    private let turnTime: any TimerHandler
+    private let running = Atomic<Int>(0)
+
+    init(_ feature: String, _ factory: any MetricsFactory) {
+        intents = IntentEnding.allCases.map {
+            factory.makeCounter(
+                label: "mvi_intents_total", dimensions: [("feature", feature), ("outcome", $0.rawValue)])
+        }
+        turns = TurnKind.allCases.map {
+            factory.makeCounter(label: "mvi_turns_total", dimensions: [("feature", feature), ("kind", $0.rawValue)])
+        }
+        turnTime = factory.makeTimer(label: "mvi_turn_duration_seconds", dimensions: [("feature", feature)])
+    }
+
+    /// Pieces of launched work that run now.
+    package var runningWork: Int { running.load(ordering: .relaxed) }
+
+    package func turnTook(_ nanoseconds: UInt64) { turnTime.recordNanoseconds(Int64(clamping: nanoseconds)) }
+    package func turnCommitted(_ kind: TurnKind) {
+        switch kind {
+        case .intent:
+            turns[0].increment()
+            count(.committed)
+        case .bootstrap: turns[1].increment()
+        case .work: turns[2].increment()
+        case .other: turns[3].increment()
+        }
+    }
+
+    package func workBegan() { running.wrappingAdd(1, ordering: .relaxed) }
+    package func workEnded() { running.wrappingSubtract(1, ordering: .relaxed) }
+
+    func count(_ ending: IntentEnding) {
+        switch ending {
+        case .committed: intents[0].increment()
+        case .repeated: intents[1].increment()
+        case .refused: intents[2].increment()
+        case .invalid: intents[3].increment()
+        case .conflict: intents[4].increment()
+        case .failed: intents[5].increment()
+        }
+    }
+}
+
+extension FeatureMetrics.IntentEnding {
+    /// Nil for an intent that another node runs and counts.
+    init?(_ result: IntentResult) {
+        switch result {
+        case .success(let outcome): self = outcome.isReplayed || outcome.refusal != nil ? .repeated : .committed
+        case .failure(let error):
+            switch error.code {
+            case .elsewhere: return nil
+            case .refused, .forbidden: self = .refused
+            case .malformed, .mismatch, .unknownIntent, .featureNotFound: self = .invalid
+            case .preconditionFailed, .receiptPending, .receiptConflict, .outOfSequence, .receiptExpired, .disposed,
+                .gone:
+                self = .conflict
+            default: self = .failed
+            }
+        }
+    }
+}
+
+extension CounterHandler {
+    /// One more. Handlers are used as they are: what swift-metrics has around them converts each number generically.
+    func increment() { increment(by: 1) }
+}
+
+/// What one step of a stream told its client, counted under the session's lock and added to the metrics after it.
+struct EventTally {
+    var states: UInt32 = 0
+    var patches: UInt32 = 0
+    var labels: UInt32 = 0
+    /// Labels among them that were told before.
+    var replayed: UInt32 = 0
+    var others: UInt32 = 0
+    /// States that a stream was not told, since newer ones took their place.
+    var conflated: UInt32 = 0
+    var reset: ResetReason?
+
+    var isEmpty: Bool { states | patches | labels | others | conflated == 0 }
+
+    /// All events.
+    var events: UInt64 { UInt64(states) + UInt64(patches) + UInt64(labels) + UInt64(others) }
+
+    /// The states and labels that were told since.
+    func told(since before: EventTally) -> EventTally {
+        var tally = EventTally()
+        tally.states = states - before.states
+        tally.patches = patches - before.patches
+        tally.labels = labels - before.labels
+        tally.replayed = replayed - before.replayed
+        return tally
+    }
+
+    mutating func add(_ other: EventTally) {
+        states += other.states
+        patches += other.patches
+        labels += other.labels
+        replayed += other.replayed
+    }
+}
+
+/// Events by their kind.
+struct EventCounters: Sendable {
+    private let states: any CounterHandler
+    private let patches: any CounterHandler
+    private let labels: any CounterHandler
+    private let others: any CounterHandler
+    let pings: any CounterHandler
+
+    init(_ factory: any MetricsFactory) {
+        func counter(_ type: String) -> any CounterHandler {
+            factory.makeCounter(label: "mvi_events_total", dimensions: [("type", type)])
+        }
+        (states, patches, labels) = (counter("state"), counter("patch"), counter("label"))
+        (others, pings) = (counter("control"), counter("ping"))
+    }
+
+    func count(_ tally: EventTally) {
+        if tally.states > 0 { states.increment(by: Int64(tally.states)) }
+        if tally.patches > 0 { patches.increment(by: Int64(tally.patches)) }
+        if tally.labels > 0 { labels.increment(by: Int64(tally.labels)) }
+        if tally.others > 0 { others.increment(by: Int64(tally.others)) }
+    }
+}
+
+/// How a session's intents and appends are counted: where their results are known, each once. Turns are counted by the
+/// store's meter, and with that of an intent the intent.
+extension Session {
+    /// An intent that was answered without a turn, or whose store is not at hand.
+    func count(_ result: IntentResult, _ feature: FeatureID) {
+        guard let ending = FeatureMetrics.IntentEnding(result) else { return }
+        shared.metrics.of(feature.name)?.count(ending)
+    }
+}
+
+/// The span of an append: a child of the first intent's in it; the others' are linked. A class, so that a batch that is
+/// not traced has one empty reference.
+final class AppendSpan: Sendable {
+    private let span: any Span
+
+    init(_ tracer: StoreTracer, _ session: Session, head: UInt64, _ results: ShortList<JobResult>) {
+        var traces: [ServiceContext] = []
+        for result in results {
+            let trace = (result.job as? IntentJob)?.request.trace ?? (result.job as? any TurnJob)?.trace
+            if let trace { traces.append(trace) }
+        }
+        span = tracer.append(traces)
+        span.attributes["mvi.session"] = session.id
+        span.attributes["mvi.head"] = Int64(clamping: head)
+        span.attributes["mvi.turns"] = Int64(results.count)
+    }
+
+    /// The journal has answered.
+    func end(_ ending: AppendEnding) {
+        span.attributes["mvi.append"] = ending.rawValue
+        if ending == .failed || ending == .unknown { span.setStatus(SpanStatus(code: .error)) }
+        span.end()
+    }
+}
+
+extension AppendEnding {
+    init(_ result: AppendResult) {
+        switch result {
+        case .committed: self = .committed
+        case .conflict: self = .conflict
+        case .duplicate: self = .duplicate
+        case .failed: self = .failed
+        case .unknown: self = .unknown
         }
     }
 }

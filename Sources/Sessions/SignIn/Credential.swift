@@ -1,3 +1,4 @@
+import Crypto
 import Locking
 import MVI
 import SessionJournal
@@ -247,4 +248,10 @@ extension Credential.State {
         history.trim(to: outbox)
         return history
     }
+}
+
+/// What a proof of an identity is known by, without being kept: its SHA-256.
+package enum ProofHash {
+    /// 32 bytes.
+    package static func of(_ proof: String) -> [UInt8] { Array(SHA256.hash(data: Array(proof.utf8))) }
 }
