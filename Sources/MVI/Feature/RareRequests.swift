@@ -16,7 +16,7 @@ package final class RareRequests<F: Feature> {
     init(_ inputs: TurnInputs?) { (now, uuids) = (inputs?.now, inputs?.uuids ?? []) }
 
     /// What the turn got of time and chance; nil if nothing.
-    var inputs: TurnInputs? { now == nil && uuids.isEmpty ? nil : TurnInputs(now: now, uuids: uuids) }
+    @usableFromInline var inputs: TurnInputs? { now == nil && uuids.isEmpty ? nil : TurnInputs(now: now, uuids: uuids) }
 }
 
 extension Turn {
@@ -27,21 +27,5 @@ extension Turn {
         let made = RareRequests<F>(context.extras?.inputs)
         rare = made
         return made
-    }
-}
-
-/// What follows from a turn beside its output and its effects.
-@usableFromInline
-package final class TurnSequel: Sendable {
-    /// Intents for other stores of the session, which run directly after it.
-    package let sends: [SiblingIntent]
-    /// What it got of time and chance; nil if nothing.
-    package let inputs: TurnInputs?
-
-    init(sends: [SiblingIntent] = [], inputs: TurnInputs?) { (self.sends, self.inputs) = (sends, inputs) }
-
-    @usableFromInline
-    convenience init<F: Feature>(_ rare: RareRequests<F>) {
-        self.init(sends: rare.sends, inputs: rare.inputs)
     }
 }

@@ -82,17 +82,20 @@ package final class TurnResult: Sendable {
     package let observe: (@Sendable () -> Void)?
     /// Runs the intent again as interceptors left it; nil if there are none.
     package let judged: RunTurn?
-    /// What follows from it besides; nil if nothing.
-    package let sequel: TurnSequel?
+    /// Intents for other stores of the session, which run directly after it.
+    package let sends: [SiblingIntent]
+    /// What it got of time and chance; nil if nothing.
+    package let inputs: TurnInputs?
 
     @usableFromInline
     init(
         _ outcome: TurnOutcome, output: consuming TurnOutput = TurnOutput(), effects: [Effect] = [],
-        observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil, sequel: TurnSequel? = nil
+        observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil, sends: [SiblingIntent] = [],
+        inputs: TurnInputs? = nil
     ) {
         (self.outcome, self.output, self.effects) = (outcome, output, effects)
         (self.observe, self.judged) = (observe, judged)
-        self.sequel = sequel
+        (self.sends, self.inputs) = (sends, inputs)
     }
 
     /// The result of a handler that was not run.
@@ -106,22 +109,19 @@ package final class TurnResult: Sendable {
     package func with(_ inputs: TurnInputs) -> TurnResult {
         TurnResult(
             outcome, output: output, effects: effects, observe: observe, judged: judged,
-            sequel: TurnSequel(sends: sequel?.sends ?? [], inputs: inputs))
+            sends: sends, inputs: inputs)
     }
 
     /// The same with an intent that interceptors judged in an earlier run.
     package func with(judged: RunTurn?) -> TurnResult {
         guard self.judged == nil, judged != nil else { return self }
         return TurnResult(
-            outcome, output: output, effects: effects, observe: observe, judged: judged, sequel: sequel)
+            outcome, output: output, effects: effects, observe: observe, judged: judged, sends: sends, inputs: inputs)
     }
-
-    /// What it got of time and chance; nil if nothing.
-    package var inputs: TurnInputs? { sequel?.inputs }
 
     /// The turn of a chain that did not run to its end: nothing of it is kept.
     package func undone(_ outcome: TurnOutcome) -> TurnResult {
-        TurnResult(outcome, judged: judged, sequel: TurnSequel(inputs: inputs))
+        TurnResult(outcome, judged: judged, inputs: inputs)
     }
 }
 

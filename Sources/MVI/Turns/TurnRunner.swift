@@ -202,7 +202,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         if turn.hasMessages { setWorking(after) }
         return TurnResult(
             .ran, output: consume output, effects: turn.effects, observe: telling(turn.observations, context),
-            judged: judged, sequel: turn.rare.map { TurnSequel($0) })
+            judged: judged, sends: turn.rare?.sends ?? [], inputs: turn.rare?.inputs)
     }
 
     @inlinable
@@ -266,11 +266,11 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             if case .intent(let intent)? = cause { events = [.refused(intent, refusal)] }
             return TurnResult(
                 .refused(StoreError(refusal)), observe: telling(events, context), judged: judged,
-                sequel: rare.map { TurnSequel(inputs: $0.inputs) })
+                inputs: rare?.inputs)
         }
         // Another store that cannot be had now: no fault of the feature's.
         if stage != nil, let error = error as? StoreError {
-            return TurnResult(.unavailable(error), judged: judged, sequel: rare.map { TurnSequel(inputs: $0.inputs) })
+            return TurnResult(.unavailable(error), judged: judged, inputs: rare?.inputs)
         }
         return failed(
             error, told: nil, context, stage: stage, cause: cause, intent: intent, rare: rare, judged: judged)
@@ -289,13 +289,13 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         let events = reported.map { (cause.map { [$0] } ?? []) + [.failed($0)] } ?? []
         return TurnResult(
             .failed(TurnFailure(error: told ?? StoreError(failure), thrown: error, failure: reported)),
-            observe: telling(events, context), judged: judged, sequel: rare.map { TurnSequel(inputs: $0.inputs) })
+            observe: telling(events, context), judged: judged, inputs: rare?.inputs)
     }
 
     /// The result of a turn that needs a store which is not in memory.
     @usableFromInline
     func abandoned(_ rare: RareRequests<F>, _ missing: String, _ judged: RunTurn?) -> TurnResult {
-        TurnResult(.needsStore(missing), judged: judged, sequel: TurnSequel(inputs: rare.inputs))
+        TurnResult(.needsStore(missing), judged: judged, inputs: rare.inputs)
     }
 
     /// Why a turn that ran cannot be kept with the reminders that it asks for.

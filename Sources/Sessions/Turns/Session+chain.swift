@@ -127,7 +127,7 @@ extension Session {
         var links: [ChainLink] = []
         var inputs: [TurnInputs?] = []
         let known = call.progress.inputs?.links ?? []
-        var waiting = first.sequel?.sends[...] ?? []
+        var waiting = first.sends[...]
         while let next = waiting.popFirst() {
             guard links.count < Self.chainLimit else {
                 return (first.undone(call.failed(.chainTooLong(Self.chainLimit))), [])
@@ -160,7 +160,7 @@ extension Session {
             }
             core.withLock { $0.noteChain(turn.output.reminders, of: store.feature) }
             inputs.append(turn.inputs)
-            waiting += turn.sequel?.sends ?? []
+            waiting += turn.sends
         }
         isKept = true
         let all = (first.inputs ?? TurnInputs(now: nil)).with(links: inputs)

@@ -209,7 +209,7 @@ extension Session {
             // It may lose against another writer, and runs again as it was judged.
             turn = complete.with(judged: call.progress.judged)
         }
-        if turn.sequel?.sends.isEmpty == false {
+        if !turn.sends.isEmpty {
             call.note(turn)
             guard let end = runChain(call, turn) else { return call.waiting }
             (turn, chain) = end
