@@ -33,17 +33,21 @@ final class Wait: Sendable {
 
     /// Ends it; the argument says whether what it waited for came. Only the first call counts.
     func end(_ came: Bool) {
-        let ended = state.withLock { state -> State? in
+        guard let (timer, cleanUp) = leave() else { return }
+        timer?.cancel()
+        if !came { cleanUp?() }
+        finish(came)
+    }
+
+    /// Nil if it is over. The place is free when this returns, before anybody is told.
+    private func leave() -> (timer: Task<Void, Never>?, cleanUp: (@Sendable () -> Void)?)? {
+        let old = state.withLock { state -> State? in
             guard !state.isOver else { return nil }
             let old = state
             state = State(isOver: true)
             return old
         }
-        guard var ended else { return }
-        ended.place = nil
-        ended.timer?.cancel()
-        if !came { ended.cleanUp?() }
-        finish(came)
+        return old.map { ($0.timer, $0.cleanUp) }
     }
 
     func start(_ timer: Task<Void, Never>) {
