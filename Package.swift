@@ -280,9 +280,7 @@ let package = Package(
         // What several test targets share.
         .target(
             name: "TestSupport",
-            dependencies: [
-                "MVI", "SessionJournal", "Sessions", "Locking", "MVITesting", "WireJSON", logging,
-            ],
+            dependencies: ["MVI", "SessionJournal", "Sessions", "Locking", "MVITesting", "WireJSON", logging],
             path: "Tests/TestSupport", swiftSettings: settings),
 
         // The Swift client as the conformance kit drives it.

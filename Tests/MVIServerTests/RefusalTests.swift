@@ -37,7 +37,8 @@ struct RefusalTests {
 
     @Test("every code of an error has an answer of its own")
     func everyCode() throws {
-        let codes = try ["Sources/MVI/Store/StoreError.swift", "Sources/Sessions/Session/Errors.swift"].flatMap { path in
+        let codes = try ["Sources/MVI/Store/StoreError.swift", "Sources/Sessions/Session/Errors.swift"].flatMap {
+            path in
             try Repository.text(path).matches(of: #/static let (\w+) = Self\("/#).map { String($0.1) }
         }
         #expect(codes.count > 25)
