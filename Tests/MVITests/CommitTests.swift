@@ -128,7 +128,9 @@ struct CommitTests {
         let told = Collected<Bool>()
         // Another thread ends the appends, one after the other.
         let ending = Task {
-            for count in 1... where !Task.isCancelled {
+            var count = 0
+            while !Task.isCancelled {
+                count += 1
                 await log.batches(atLeast: count)
                 log.end()
             }
