@@ -314,8 +314,8 @@ struct JobLanes {
         return JobBatch(first: first, others: others)
     }
 
-    /// All that wait.
-    var all: [any QueueJob] { Array(intents) + steps + opens + server }
+    /// All that wait. Not by `Array(_:)`: of an empty deque it writes to the empty array that all threads share.
+    var all: [any QueueJob] { [intents, steps, opens, server].flatMap { $0 } }
 }
 
 extension StoreError {
