@@ -48,6 +48,6 @@ package protocol WorkHost: AnyObject, Sendable {
     var environment: StoreEnvironment { get }
     /// Runs a step of the work as a turn; returns what it threw, nil when it is committed or dropped.
     func step(of work: WorkContext, _ turn: @escaping RunTurn) async -> (any Error)?
-    /// A step threw that has nobody to throw on to.
+    /// Reports the error of a step whose call cannot throw.
     func failed(_ work: WorkContext, _ error: any Error)
 }

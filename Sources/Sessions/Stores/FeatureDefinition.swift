@@ -205,15 +205,6 @@ enum DecodedIntent: Sendable {
     }
 
     var fault: WireDecodingError? { if case .fault(let fault) = self { fault } else { nil } }
-
-    /// The check that the intent has to pass on a store; nil if there is none.
-    func check(on runner: any StoreRunner) -> PendingCheck? {
-        switch self {
-        case .turn(_, let check): check?(runner)
-        case .check(let check): check
-        case .fault: nil
-        }
-    }
 }
 
 /// Whether a principal may use a feature's instance in one way. Called from any thread, never under a lock; must not block.

@@ -11,7 +11,7 @@ final class JobResult: Sendable {
     let turn: TurnResult?
     /// Whether there is something to commit.
     let isKept: Bool
-    /// The store's version and view state after it, as far as its host keeps them.
+    /// The store's version and view state after it.
     let state: StateSnapshot
     /// Whether other writers know the store: it was not made by the batch.
     let isOfKeptStore: Bool

@@ -118,6 +118,8 @@ extension Session {
         }
     }
 
+    /// Loads the appends of other writers, then calls `done`. Called after the wait that follows a conflict: a batch that ran on
+    /// the state of before the wait would conflict again with a writer that does not wait.
     func loadNewer(_ done: @escaping @Sendable () -> Void) {
         guard shared.lease != nil else { return done() }
         readNews { _ in done() }
