@@ -73,9 +73,9 @@ final class TestJournal: Journal {
     func close() async { await kept.close() }
 }
 
-extension TestJournal {
-    /// The journal is in memory, so what it is asked for is there when the call returns.
-    func now<Value: Sendable>(_ body: (@escaping Done<Value>) -> Void) throws(StoreError) -> Value {
+extension Journal {
+    /// What a journal in memory is asked for: it is there when the call returns.
+    package func now<Value: Sendable>(_ body: (@escaping Done<Value>) -> Void) throws(StoreError) -> Value {
         let box = Lock<Result<Value, StoreError>?>(nil)
         body { result in box.withLock { $0 = result } }
         guard let result = box.withLock({ $0 }) else {
@@ -83,7 +83,9 @@ extension TestJournal {
         }
         return try result.get()
     }
+}
 
+extension TestJournal {
     /// Changes a store as another writer does: another server on the same journal, of whose turn this process has not heard.
     /// False if there is no such store.
     func write(

@@ -29,19 +29,30 @@ package final class AppendLog<F: Feature>: Sendable {
 
     package let journal: HeldJournal
     package let isRecording: Bool
-    private let appended: Appended
-    private let place = Lock<(session: String, feature: FeatureID, view: @Sendable (F.State) -> F.ViewState)?>(nil)
+    private let state: Held
 
-    /// What came, and how the next ones end.
-    private final class Appended: Sendable {
+    /// What came, how the next ones end, and whose store it is: nil until the session is kept.
+    private final class Held: Sendable {
+        typealias Place = (session: String, feature: FeatureID, view: @Sendable (F.State) -> F.ViewState)
+
         let batches = Collected<JournalBatch>()
         let ends: Lock<[End]>
-        let log = Lock<Weak?>(nil)
-        let isBegun = Lock(false)
-        init(_ ends: [End]) { self.ends = Lock(ends) }
-    }
+        let place = Lock<Place?>(nil)
 
-    private struct Weak: Sendable { weak let log: AppendLog? }
+        init(_ ends: [End]) { self.ends = Lock(ends) }
+
+        /// Leads the store to a state as another writer does.
+        func write(_ state: F.State, to journal: HeldJournal) {
+            guard let place = place.withLock({ $0 }) else { return }
+            do {
+                journal.writeElsewhere(
+                    place.feature, of: place.session, state: try WireJSON.encodeStored(state).bytes,
+                    view: try WireJSON.encode(place.view(state)))
+            } catch {
+                preconditionFailure("the state is no JSON: \(error)")
+            }
+        }
+    }
 
     /// - Parameters:
     ///   - ends: how the first appends end, at once; the others are committed.
@@ -51,26 +62,22 @@ package final class AppendLog<F: Feature>: Sendable {
         _ ends: [End] = [], isHolding: Bool = false, isRecording: Bool = true,
         then: @escaping @Sendable (Turn) -> Void = { _ in }
     ) {
-        let appended = Appended(ends)
-        self.appended = appended
+        let held = Held(ends)
+        state = held
         self.isRecording = isRecording
-        journal = HeldJournal { _ in
-            guard appended.isBegun.withLock({ $0 }) else { return nil }
-            let end = appended.ends.withLock { $0.isEmpty ? .committed : $0.removeFirst() }
-            switch end {
+        journal = HeldJournal { journal, _ in
+            switch held.ends.withLock({ $0.isEmpty ? .committed : $0.removeFirst() }) {
             case .committed: return nil
             case .failed(let error): return .failed(error)
             case .conflict(let newer):
                 // The append finds another head.
-                appended.log.withLock { $0 }?.log?.write(newer)
+                held.write(newer, to: journal)
                 return nil
             }
         } arrived: { batch in
-            guard appended.isBegun.withLock({ $0 }) else { return }
-            appended.batches.append(batch)
+            held.batches.append(batch)
             for turn in Self.turns(of: batch) { then(turn) }
         }
-        appended.log.withLock { $0 = Weak(log: self) }
         if isHolding { journal.hold() }
     }
 
@@ -78,18 +85,18 @@ package final class AppendLog<F: Feature>: Sendable {
     package static var held: AppendLog { AppendLog(isHolding: true) }
 
     /// What comes next, at once.
-    package func next(_ ends: End...) { appended.ends.withLock { $0 = ends } }
+    package func next(_ ends: End...) { state.ends.withLock { $0 = ends } }
 
     // MARK: What came
 
     /// The turns of each append that came, held and failed ones too.
-    package var batches: [[Turn]] { appended.batches.all.map(Self.turns) }
+    package var batches: [[Turn]] { state.batches.all.map(Self.turns) }
 
     /// All appends that came.
-    package var appends: [JournalBatch] { appended.batches.all }
+    package var appends: [JournalBatch] { state.batches.all }
 
     /// Returns when that many appends in all have come.
-    package func batches(atLeast count: Int) async { await appended.batches.atLeast(count) }
+    package func batches(atLeast count: Int) async { await state.batches.atLeast(count) }
 
     private static func turns(of batch: JournalBatch) -> [Turn] {
         batch.recordings.map { turn in
@@ -125,19 +132,8 @@ package final class AppendLog<F: Feature>: Sendable {
         case .committed: journal.releaseOne()
         case .failed(let error): journal.releaseOne(.failed(error))
         case .conflict(let newer):
-            write(newer)
+            state.write(newer, to: journal)
             journal.releaseOne()
-        }
-    }
-
-    private func write(_ state: F.State) {
-        guard let place = place.withLock({ $0 }) else { return }
-        do {
-            journal.writeElsewhere(
-                place.feature, of: place.session, state: try WireJSON.encodeStored(state).bytes,
-                view: try WireJSON.encode(place.view(state)))
-        } catch {
-            preconditionFailure("the state is no JSON: \(error)")
         }
     }
 
@@ -145,24 +141,13 @@ package final class AppendLog<F: Feature>: Sendable {
 
     /// Keeps the session, with the store if it has a state.
     package func keepSession(
-        _ session: String, _ feature: FeatureID, _ state: F.State?, at time: Duration,
+        _ session: String, _ feature: FeatureID, _ kept: F.State?, at time: Duration,
         view: @escaping @Sendable (F.State) -> F.ViewState
     ) throws {
         let record = SessionRecord(
             id: session, tokenHash: Self.token, epoch: "test", credential: .bearer, created: time, lastSeen: time)
-        _ = try now { journal.create(record, credential: nil, done: $0) }
-        place.withLock { $0 = (session, feature, view) }
-        if let state { write(state) }
-        appended.isBegun.withLock { $0 = true }
-    }
-
-    /// What a journal in memory answers at once.
-    package func now<Value: Sendable>(_ body: (@escaping Done<Value>) -> Void) throws(StoreError) -> Value {
-        let box = Lock<Result<Value, StoreError>?>(nil)
-        body { result in box.withLock { $0 = result } }
-        guard let result = box.withLock({ $0 }) else {
-            preconditionFailure("a journal in memory answers before the call returns")
-        }
-        return try result.get()
+        _ = try journal.now { journal.create(record, credential: nil, done: $0) }
+        state.place.withLock { $0 = (session, feature, view) }
+        if let kept { state.write(kept, to: journal) }
     }
 }

@@ -29,7 +29,7 @@ public final class HeldJournal: Journal {
     }
 
     private let kept: MemoryJournal
-    private let answer: @Sendable (JournalBatch) -> AppendResult?
+    private let answer: @Sendable (HeldJournal, JournalBatch) -> AppendResult?
     private let arrived: @Sendable (JournalBatch) -> Void
     private let state = Lock(State())
     private let arrival = Gate()
@@ -43,7 +43,7 @@ public final class HeldJournal: Journal {
     ///   - arrived: told of each append before it is answered; those that are held are by then.
     public init(
         _ kept: MemoryJournal = MemoryJournal(),
-        answer: @escaping @Sendable (JournalBatch) -> AppendResult? = { _ in nil },
+        answer: @escaping @Sendable (HeldJournal, JournalBatch) -> AppendResult? = { _, _ in nil },
         arrived: @escaping @Sendable (JournalBatch) -> Void = { _ in }
     ) {
         (self.kept, self.answer, self.arrived) = (kept, answer, arrived)
@@ -207,7 +207,7 @@ public final class HeldJournal: Journal {
     public var trouble: StoreError? { state.withLock { $0.failure } }
 
     public func append(_ append: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        if let result = answer(append) {
+        if let result = answer(self, append) {
             arrived(append)
             return result
         }

@@ -49,7 +49,8 @@ package final class HostedStore<F: Feature>: Sendable {
             let name = environment.session.id.isEmpty ? "session" : environment.session.id
             try log.keepSession(name, id, state, at: now().sinceEpoch, view: feature.view)
             let token = AppendLog<F>.token
-            guard case .found(let stored) = try log.now({ log.journal.load(token, now: .zero, done: $0) }) else {
+            guard case .found(let stored) = try log.journal.now({ log.journal.load(token, now: .zero, done: $0) })
+            else {
                 preconditionFailure("the journal has the session")
             }
             session = Session(stored, lastSeen: time.monotonic(), environment: sessions)
