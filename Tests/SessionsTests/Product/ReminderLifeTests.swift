@@ -1,4 +1,3 @@
-import Locking
 import MVI
 import MVITesting
 import SessionJournal
@@ -181,17 +180,11 @@ struct ReminderLifeTests {
         journal.hold()
         let answer = sessions[7].send(#"{"type":"set","after":9}"#, to: bell)
         journal.letPass()
-        let isOver = Lock(false)
-        let look = Task {
-            _ = await table.fireDueReminders()
-            isOver.withLock { $0 = true }
-        }
+        async let look = table.fireDueReminders()
         // The look waits for that session as long as its patience lasts.
-        while !isOver.withLock({ $0 }) {
-            clock.advance(by: .milliseconds(500))
-            await Task.yield()
-        }
-        await look.value
+        await clock.sleepers()
+        clock.advance(by: .seconds(5))
+        _ = await look
         #expect(sessions.count { !$0.keptReminders.isEmpty } == 1)
         #expect(answer.value == nil)
         journal.release()
