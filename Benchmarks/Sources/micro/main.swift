@@ -87,15 +87,10 @@ let pieces = [
         let host = Alone()
         let runner = TurnRunner(
             Tally(), state: Tally.State(), environment: StoreEnvironment(), middleware: []
-        ) { (turn, _, isViewChanged) throws(StoreError) in
-            var output = TurnOutput()
-            output.isStateChanged = turn.hasMessages
-            output.isViewChanged = isViewChanged
-            return output
-        }
+        ) { (_, _, _) throws(StoreError) in TurnResult(.ran) }
         let id = IntentID("a5a5rt2y6gyfq")
         for _ in 0..<times {
-            let turn = TurnRunner<Tally>.execute(.add(amount: 1))(runner, TurnContext(id, host, earlier: []))
+            let turn = TurnRunner<Tally>.execute(.add(amount: 1))(runner, TurnContext(id, host))
             guard case .ran = turn.outcome else { fatalError("a turn was refused") }
             runner.commit()
         }

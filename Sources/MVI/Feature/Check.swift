@@ -26,25 +26,3 @@ extension Feature {
     /// Asks elsewhere about an intent before it is enqueued; see `check(_:)`.
     public typealias Check = @Sendable (CheckContext<Self>) async throws -> CheckResult<Self>
 }
-
-/// A check that is to run on a store of its feature, without the feature's type.
-@usableFromInline
-package struct PendingCheck: Sendable {
-    /// Runs the check and returns the turn to enqueue, also for an intent that it refuses or fails at.
-    @usableFromInline package let run: @Sendable (any StoreRunner, CheckCall) async -> RunTurn
-
-    @inlinable
-    init(run: @escaping @Sendable (any StoreRunner, CheckCall) async -> RunTurn) { self.run = run }
-}
-
-/// What a check is called with.
-@usableFromInline
-package struct CheckCall: Sendable {
-    @usableFromInline let intentID: IntentID
-    @usableFromInline let principal: Principal?
-    @usableFromInline let host: any TurnHost
-
-    package init(_ intentID: IntentID, _ principal: Principal?, _ host: any TurnHost) {
-        (self.intentID, self.principal, self.host) = (intentID, principal, host)
-    }
-}

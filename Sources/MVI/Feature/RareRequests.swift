@@ -24,7 +24,7 @@ extension Turn {
     @usableFromInline
     mutating func makeRare() -> RareRequests<F> {
         if let rare { return rare }
-        let made = RareRequests<F>(context.extras?.inputs)
+        let made = RareRequests<F>(context.inputs)
         rare = made
         return made
     }

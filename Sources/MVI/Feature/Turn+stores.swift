@@ -39,7 +39,7 @@ extension Turn {
 
     private mutating func sibling<Other: Feature>(_ feature: Other.Type, _ key: String?) throws -> any StoreRunner {
         let instance = Other.instance(key)
-        if let failure = context.extras?.failures[instance] { throw failure }
+        if let failure = context.failures[instance] { throw failure }
         do {
             return try context.host.runner(of: instance, for: principal)
         } catch let absent as StoreIsAbsent {

@@ -9,8 +9,10 @@ package enum TurnOutcome: Sendable {
     case refused(StoreError)
     /// An interceptor threw something else than a `Refusal`. Its intent is refused, and the throw reported.
     case unjudged(StoreError, Failure)
-    /// Its code threw, or what it made cannot be kept.
-    case failed(TurnFailure)
+    /// Its code threw, or what it made cannot be kept: the error that the job's caller is told, what was thrown, and the report
+    /// for the log and the feature's `onFailure`. The report is nil for a step of launched work and for a call of
+    /// `onFailure`, which have an owner that reports.
+    case failed(StoreError, thrown: any Error, Failure?)
     /// A store that it needs cannot be had here, or not now. No fault of the turn's.
     case unavailable(StoreError)
     /// It needs a store that is not in memory. It runs again when that is, and nothing of this run counts.
@@ -27,7 +29,7 @@ package enum TurnOutcome: Sendable {
         switch self {
         case .ran, .dropped, .replayed, .needsStore: nil
         case .refused(let error), .unjudged(let error, _), .unavailable(let error), .elsewhere(let error): error
-        case .failed(let failure): failure.error
+        case .failed(let error, _, _): error
         }
     }
 
@@ -42,7 +44,7 @@ package enum TurnOutcome: Sendable {
     /// The throw to report; nil if there is none, or if the job reports it.
     package var reported: Failure? {
         switch self {
-        case .failed(let failure): failure.failure
+        case .failed(_, _, let failure): failure
         case .unjudged(_, let failure): failure
         case .ran, .refused, .unavailable, .needsStore, .dropped, .elsewhere, .replayed: nil
         }
@@ -50,96 +52,17 @@ package enum TurnOutcome: Sendable {
 
     /// What a step of launched work throws; nil if nothing.
     package var thrown: (any Error)? {
-        if case .failed(let failure) = self { failure.thrown } else { error }
+        if case .failed(_, let thrown, _) = self { thrown } else { error }
     }
 }
 
-/// A turn's throw, or the reason that its result cannot be kept.
+/// What a handler's run led to, and what is to be kept of it: as bytes, where the store's host keeps bytes.
 @usableFromInline
-package final class TurnFailure: Sendable {
-    /// The error that the job's caller is told.
-    package let error: StoreError
-    /// What was thrown.
-    package let thrown: any Error
-    /// The report for the log and the feature's `onFailure`; nil for a step of launched work and for a call of
-    /// `onFailure`, which have an owner that reports.
-    package let failure: Failure?
-
-    @usableFromInline
-    package init(error: StoreError, thrown: any Error, failure: Failure?) {
-        (self.error, self.thrown, self.failure) = (error, thrown, failure)
-    }
-}
-
-/// What a handler's run led to. A class, since it is handed on several times.
-@usableFromInline
-package final class TurnResult: Sendable {
-    package let outcome: TurnOutcome
-    package let output: TurnOutput
-    /// What to do after the commit, in order.
-    package let effects: [Effect]
-    /// Tells observers; nil if there are none, or nothing to tell.
-    package let observe: (@Sendable () -> Void)?
-    /// Runs the intent again as interceptors left it; nil if there are none.
-    package let judged: RunTurn?
-    /// Intents for other stores of the session, which run directly after it.
-    package let sends: [SiblingIntent]
-    /// What it got of time and chance; nil if nothing.
-    package let inputs: TurnInputs?
-
-    @usableFromInline
-    init(
-        _ outcome: TurnOutcome, output: consuming TurnOutput = TurnOutput(), effects: [Effect] = [],
-        observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil, sends: [SiblingIntent] = [],
-        inputs: TurnInputs? = nil
-    ) {
-        (self.outcome, self.output, self.effects) = (outcome, output, effects)
-        (self.observe, self.judged) = (observe, judged)
-        (self.sends, self.inputs) = (sends, inputs)
-    }
-
-    /// The result of a handler that was not run.
-    package convenience init(notRun outcome: TurnOutcome) { self.init(outcome) }
-
-    /// The result of a turn on a store of another feature: two features would have to have one name.
-    @usableFromInline static let ofAnotherFeature = TurnResult(
-        notRun: .unavailable(StoreError(.failed, "The store is another feature's.")))
-
-    /// The same with what its chain got of time and chance.
-    package func with(_ inputs: TurnInputs) -> TurnResult {
-        TurnResult(
-            outcome, output: output, effects: effects, observe: observe, judged: judged,
-            sends: sends, inputs: inputs)
-    }
-
-    /// The same with an intent that interceptors judged in an earlier run.
-    package func with(judged: RunTurn?) -> TurnResult {
-        guard self.judged == nil, judged != nil else { return self }
-        return TurnResult(
-            outcome, output: output, effects: effects, observe: observe, judged: judged, sends: sends, inputs: inputs)
-    }
-
-    /// The turn of a chain that did not run to its end: nothing of it is kept.
-    package func undone(_ outcome: TurnOutcome) -> TurnResult {
-        TurnResult(outcome, judged: judged, inputs: inputs)
-    }
-}
-
-/// Runs a handler on the working copy of a store of its feature: after a conflict that may be another store than before.
-/// Made where the feature's type is known.
-@usableFromInline
-package typealias RunTurn = @Sendable (any StoreRunner, TurnContext) -> TurnResult
-
-/// What a turn made, as bytes where its store's host keeps bytes.
-@usableFromInline
-package struct TurnOutput: Sendable {
-    /// Whether the turn dispatched messages: if not, the state is that of the turn before.
-    @usableFromInline package var isStateChanged = false
-    /// Whether the view state differs from that of the turn before.
-    @usableFromInline package var isViewChanged = false
-    /// The state as it is kept.
+package struct TurnResult: Sendable {
+    @usableFromInline package var outcome: TurnOutcome
+    /// The state as it is kept; nil if it is that of the turn before.
     @usableFromInline package var state: [UInt8]?
-    /// The view state as clients are shown it.
+    /// The view state as clients are shown it; nil if it is that of the turn before.
     @usableFromInline package var view: [UInt8]?
     /// In order.
     @usableFromInline package var labels: [EncodedLabel] = []
@@ -147,10 +70,43 @@ package struct TurnOutput: Sendable {
     @usableFromInline package var reminders: [EncodedReminder]?
     /// What happened in it as JSON; nil unless that is recorded.
     @usableFromInline package var recording: [UInt8]?
+    /// What to do after the commit, in order.
+    @usableFromInline package var effects: [Effect] = []
+    /// Intents for other stores of the session, which run directly after it.
+    @usableFromInline package var sends: [SiblingIntent] = []
+    /// Tells observers; nil if there are none, or nothing to tell.
+    @usableFromInline package var observe: (@Sendable () -> Void)?
+    /// Runs the intent again as interceptors left it; nil if there are none.
+    @usableFromInline package var judged: RunTurn?
+    /// What it got of time and chance; nil if nothing.
+    @usableFromInline package var inputs: TurnInputs?
 
+    /// A turn of which nothing is to be kept yet.
     @usableFromInline
-    package init() {}
+    package init(
+        _ outcome: TurnOutcome, observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil,
+        inputs: TurnInputs? = nil
+    ) {
+        (self.outcome, self.observe, self.judged, self.inputs) = (outcome, observe, judged, inputs)
+    }
+
+    /// The result of a turn on a store of another feature: two features would have to have one name.
+    @usableFromInline static let ofAnotherFeature = TurnResult(
+        .unavailable(StoreError(.failed, "The store is another feature's.")))
+
+    /// The turn of a chain that did not run to its end: nothing of it is kept.
+    package func undone(_ outcome: TurnOutcome) -> TurnResult { TurnResult(outcome, judged: judged, inputs: inputs) }
 }
+
+/// Runs a handler on the working copy of a store of its feature: after a conflict that may be another store than before.
+/// Made where the feature's type is known.
+@usableFromInline
+package typealias RunTurn = @Sendable (any StoreRunner, TurnContext) -> TurnResult
+
+/// Runs the asynchronous check of an intent on a store of its feature. Returns the turn to enqueue, also for an intent that it
+/// refuses or fails at.
+@usableFromInline
+package typealias PendingCheck = @Sendable (any StoreRunner, TurnContext) async -> RunTurn
 
 /// A label as JSON, and how long it waits for a client.
 @usableFromInline
@@ -159,59 +115,26 @@ package typealias EncodedLabel = (json: [UInt8], timeToLive: Duration)
 /// What a turn runs in, beside its store's state.
 @usableFromInline
 package struct TurnContext: Sendable {
-    @usableFromInline let intentID: IntentID
+    @usableFromInline package let intentID: IntentID
     @usableFromInline let host: any TurnHost
+    /// Who sent the intent that led to the turn.
+    @usableFromInline package let principal: Principal?
+    /// Whether another store's turn sent the intent or the action.
+    @usableFromInline package let isSent: Bool
+    /// The span that the turn runs in; nil where nothing is traced.
+    @usableFromInline package internal(set) var trace: ServiceContext?
     /// What the batch's earlier turns of the store ask for.
-    @usableFromInline let earlier: [Effect]
-    /// What hardly any turn has.
-    @usableFromInline let extras: TurnExtras?
+    @usableFromInline package var earlier: [Effect] = []
+    /// What the turn got of time and chance when it ran before; nil if it did not.
+    @usableFromInline package var inputs: TurnInputs?
+    /// Why other stores of the session cannot be had, by instance: a turn that runs again is told.
+    package var failures: [String: StoreError] = [:]
 
     package init(
-        _ intentID: IntentID, _ host: any TurnHost, earlier: [Effect], principal: Principal? = nil,
-        inputs: TurnInputs? = nil, failures: [String: StoreError] = [:], trace: ServiceContext? = nil,
-        isSent: Bool = false
+        _ intentID: IntentID, _ host: any TurnHost, principal: Principal? = nil, inputs: TurnInputs? = nil,
+        trace: ServiceContext? = nil, isSent: Bool = false
     ) {
-        self.intentID = intentID
-        self.host = host
-        self.earlier = earlier
-        let isPlain = principal == nil && inputs == nil && failures.isEmpty && trace == nil && !isSent
-        extras = isPlain ? nil : TurnExtras(principal, inputs, failures, trace, isSent)
-    }
-
-    /// The same in a span of its own.
-    func with(trace: ServiceContext) -> TurnContext {
-        TurnContext(
-            intentID, host, earlier: earlier, principal: principal, inputs: extras?.inputs,
-            failures: extras?.failures ?? [:], trace: trace, isSent: isSent)
-    }
-
-    /// The span that the turn runs in; nil where nothing is traced.
-    @usableFromInline var trace: ServiceContext? { extras?.trace }
-
-    /// Whether a turn of another store of the session sent the intent or the action.
-    @usableFromInline var isSent: Bool { extras?.isSent ?? false }
-
-    /// Who sent the intent that led to the turn.
-    @inlinable var principal: Principal? { extras?.principal }
-}
-
-/// What hardly any turn runs in. A class, so that other turns have one empty reference to pass on.
-@usableFromInline
-package final class TurnExtras: Sendable {
-    @usableFromInline let principal: Principal?
-    /// What the turn got of time and chance when it ran before; nil if it did not.
-    let inputs: TurnInputs?
-    /// Why other stores of the session cannot be had, by instance: a turn that runs again is told.
-    let failures: [String: StoreError]
-    let trace: ServiceContext?
-    /// Whether another store's turn led to it.
-    let isSent: Bool
-
-    init(
-        _ principal: Principal?, _ inputs: TurnInputs?, _ failures: [String: StoreError], _ trace: ServiceContext?,
-        _ isSent: Bool
-    ) {
-        (self.principal, self.inputs, self.failures, self.trace) = (principal, inputs, failures, trace)
-        self.isSent = isSent
+        (self.intentID, self.host, self.principal) = (intentID, host, principal)
+        (self.inputs, self.trace, self.isSent) = (inputs, trace, isSent)
     }
 }

@@ -7,16 +7,15 @@ extension TurnRunner {
 
     @usableFromInline
     func pendingCheck(of intent: F.Intent) -> PendingCheck {
-        PendingCheck { runner, call in
+        { runner, context in
             guard let runner = runner as? TurnRunner<F> else { return { _, _ in .ofAnotherFeature } }
-            return await runner.judge(intent, call)
+            return await runner.judge(intent, context)
         }
     }
 
     /// Interceptors come before the check: an intent that they refuse is not checked.
-    private func judge(_ intent: F.Intent, _ call: CheckCall) async -> RunTurn {
+    private func judge(_ intent: F.Intent, _ context: TurnContext) async -> RunTurn {
         var intent = intent
-        let context = TurnContext(call.intentID, call.host, earlier: [], principal: call.principal)
         if !middleware.interceptors.isEmpty, let refused = intercept(&intent, context, isInTurn: false) {
             return Self.standing(refused)
         }
@@ -39,7 +38,7 @@ extension TurnRunner {
             let failure = Failure(stage: .check, intentID: context.intentID, error: error)
             return Self.standing(
                 TurnResult(
-                    .failed(TurnFailure(error: StoreError(failure), thrown: error, failure: failure)),
+                    .failed(StoreError(failure), thrown: error, failure),
                     observe: telling([.intent(intent), .failed(failure)], context)))
         }
     }

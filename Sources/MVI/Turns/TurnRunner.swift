@@ -8,11 +8,11 @@ import Tracing
 /// read from any thread.
 @usableFromInline
 package final class TurnRunner<F: Feature>: StoreRunner {
-    /// What a host makes of a turn that ran. It throws where that cannot be kept, as no other turn's fault.
+    /// What a host keeps of a turn that ran. It throws where that cannot be kept, as no other turn's fault.
     @usableFromInline
     package typealias Output =
         @Sendable (_ turn: borrowing Turn<F>, _ view: F.ViewState, _ isViewChanged: Bool) throws(StoreError) ->
-        TurnOutput
+        TurnResult
 
     @usableFromInline typealias Values = (state: F.State, view: F.ViewState)
 
@@ -183,9 +183,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             after.view = feature.view(turn.state)
             isViewChanged = after.view != before.view
         }
-        let output: TurnOutput
+        var result: TurnResult
         do throws(StoreError) {
-            output = try self.output(turn, after.view, isViewChanged)
+            result = try output(turn, after.view, isViewChanged)
         } catch {
             checkDuration(since: start, context)
             return failed(
@@ -194,15 +194,17 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         }
         checkDuration(since: start, context)
         if let rare = turn.rare {
-            if let error = fault(of: output.reminders, context) {
+            if let error = fault(of: result.reminders, context) {
                 return threw(error, context, stage: stage, cause: cause, intent: intent, rare: rare, judged: judged)
             }
             if !rare.sends.isEmpty { beginChain() }
+            (result.sends, result.inputs) = (rare.sends, rare.inputs)
         }
         if turn.hasMessages { setWorking(after) }
-        return TurnResult(
-            .ran, output: consume output, effects: turn.effects, observe: telling(turn.observations, context),
-            judged: judged, sends: turn.rare?.sends ?? [], inputs: turn.rare?.inputs)
+        result.effects = turn.effects
+        if observers != nil { result.observe = telling(turn.observations, context) }
+        result.judged = judged
+        return result
     }
 
     @inlinable
@@ -288,7 +290,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         let reported = stage == nil ? nil : failure
         let events = reported.map { (cause.map { [$0] } ?? []) + [.failed($0)] } ?? []
         return TurnResult(
-            .failed(TurnFailure(error: told ?? StoreError(failure), thrown: error, failure: reported)),
+            .failed(told ?? StoreError(failure), thrown: error, reported),
             observe: telling(events, context), judged: judged, inputs: rare?.inputs)
     }
 
@@ -340,8 +342,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     private func standing(
         _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext
     ) -> TurnResult {
-        let result = TurnResult(outcome, observe: telling(events, context))
-        return TurnResult(outcome, observe: result.observe, judged: { _, _ in result })
+        var result = TurnResult(outcome, observe: telling(events, context))
+        result.judged = { [result] _, _ in result }
+        return result
     }
 
     @inlinable

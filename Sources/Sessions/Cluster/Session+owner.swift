@@ -87,18 +87,12 @@ extension Session {
 
     /// Becomes the owner where watchers ask for work.
     func claimHeldBack() {
-        enqueue(
-            FunctionJob(.steps) { [self] job in
-                let mayRun = mayRun
-                core.withLock { core in
-                    let features =
-                        core.ownsWork || !mayRun
-                        ? [] : core.stores.filter { $0.store?.scope.isHeldBack == true }.map(\.feature)
-                    core.batch.claims += features
-                    if !features.isEmpty { core.batch.count += 1 }
-                    core.joinOther(job, isKept: !features.isEmpty)
-                }
-            })
+        enqueue(.steps, unless: { [self] in mayRun ? nil : .dropped }) { core in
+            let features = core.ownsWork ? [] : core.stores.filter { $0.store?.scope.isHeldBack == true }.map(\.feature)
+            core.batch.claims += features
+            if !features.isEmpty { core.batch.count += 1 }
+            return !features.isEmpty
+        }
     }
 
     /// Takes a session over whose owner is gone, with the stores whose work ran there: as if they had been loaded after the end
@@ -129,60 +123,43 @@ extension Session {
         }
         open(.features(features)) { [self] _ in
             // Also where nothing is left to do: it has a dead owner no more.
-            enqueue(
-                FunctionJob(
-                    .steps,
-                    completion: { [self] _ in
-                        core.withLock { $0.isRestoringWork = false }
-                        done()
-                        // What is shown here and did not run there begins here.
-                        lookAfterWork()
-                    }
-                ) { [self] job in
-                    let mayRun = mayRun
-                    core.withLock { core in
-                        // What has not begun is left to a node that can do that, or to the next try.
-                        let isKept = mayRun && core.isElsewhere && features.allSatisfy { core.hasBegun($0) }
-                        if isKept {
-                            core.batch.count += 1
-                            core.batch.releasesOwner = true
-                        }
-                        core.joinOther(job, isKept: isKept)
-                    }
-                })
+            enqueue(.steps) { [self] in
+                mayRun ? nil : .dropped
+            } done: { [self] _ in
+                core.withLock { $0.isRestoringWork = false }
+                done()
+                // What is shown here and did not run there begins here.
+                lookAfterWork()
+            } _: { core in
+                // What has not begun is left to a node that can do that, or to the next try.
+                guard core.isElsewhere, features.allSatisfy({ core.hasBegun($0) }) else { return false }
+                core.batch.count += 1
+                core.batch.releasesOwner = true
+                return true
+            }
         }
     }
 
     /// Owns the session no more if no work runs here: any node may run its turns then.
     func releaseIfIdle(now: Duration) {
         guard core.withLock({ $0.isIdleOwner(now: now) }) else { return }
-        enqueue(
-            FunctionJob(.steps) { [self] job in
-                core.withLock { core in
-                    let isKept = core.isIdleOwner(now: now)
-                    if isKept {
-                        core.batch.count += 1
-                        core.batch.releasesOwner = true
-                    }
-                    core.joinOther(job, isKept: isKept)
-                }
-            })
+        enqueue(.steps) { core in
+            guard core.isIdleOwner(now: now) else { return false }
+            core.batch.count += 1
+            core.batch.releasesOwner = true
+            return true
+        }
     }
 
     /// Gives the session away with its work: the next node that uses it takes it over. `done` is told whether it was this
     /// node's.
     package func giveAway(_ done: @escaping @Sendable (Bool) -> Void) {
-        enqueue(
-            FunctionJob(.steps, completion: { done((try? $0.get().isKept) ?? false) }) { [self] job in
-                core.withLock { core in
-                    let isKept = core.ownsWork
-                    if isKept {
-                        core.batch.count += 1
-                        core.batch.givesAway = true
-                    }
-                    core.joinOther(job, isKept: isKept)
-                }
-            })
+        enqueue(.steps, done: { done((try? $0.get()) ?? false) }) { core in
+            guard core.ownsWork else { return false }
+            core.batch.count += 1
+            core.batch.givesAway = true
+            return true
+        }
     }
 }
 

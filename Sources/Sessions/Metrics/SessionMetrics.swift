@@ -279,7 +279,7 @@ final class AppendSpan: Sendable {
     init(_ tracer: StoreTracer, _ session: Session, head: UInt64, _ results: ShortList<JobResult>) {
         var traces: [ServiceContext] = []
         for result in results {
-            let trace = (result.job as? IntentJob)?.request.trace ?? (result.job as? any TurnJob)?.trace
+            let trace = (result.job as? IntentJob)?.request.trace ?? (result.job as? StoreJob)?.context.trace
             if let trace { traces.append(trace) }
         }
         span = tracer.append(traces)

@@ -52,16 +52,15 @@ final class ReminderJob: QueueJob {
     }
 
     private func call(on store: SessionStore) throws -> TurnCall {
-        let progress = TurnProgress(inputs: inputs, judged: nil)
         guard reminder.isSignIn else {
             return TurnCall(
-                job: self, store: store, intentID: .reminder(reminder.id), principal: nil, progress: progress,
+                job: self, store: store, context: TurnContext(.reminder(reminder.id), store, inputs: inputs),
                 run: try store.erased.action(reminder.action), kind: .reminder(reminder))
         }
         let (run, principal) = try SignIn(reminder).turn
         return TurnCall(
-            job: self, store: store, intentID: .signIn, principal: principal, progress: progress, run: run,
-            kind: .reminder(reminder), stage: .signIn)
+            job: self, store: store, context: TurnContext(.signIn, store, principal: principal, inputs: inputs),
+            run: run, kind: .reminder(reminder))
     }
 
     private func unreadable(_ error: any Error) -> Failure {
@@ -111,17 +110,8 @@ extension Session {
         guard !due.isEmpty else { return done() }
         // A load that failed before is tried again: perhaps no client asks for that store.
         startLoads(due.map(\.feature))
-        let left = Lock(due.count)
-        for reminder in due {
-            enqueue(
-                ReminderJob(self, reminder) {
-                    let isLast = left.withLock { left in
-                        left -= 1
-                        return left == 0
-                    }
-                    if isLast { done() }
-                })
-        }
+        let oneIsDone = calls(due.count, then: done)
+        for reminder in due { enqueue(ReminderJob(self, reminder, done: oneIsDone)) }
     }
 
     /// Whether it knows of a reminder that is due.

@@ -110,6 +110,6 @@ extension Session {
 
     /// Calls `done` when the turns that wait now are over.
     package func afterWaitingTurns(_ done: @escaping @Sendable () -> Void) {
-        enqueue(FunctionJob(.steps, completion: { _ in done() }) { [self] job in drop(job) })
+        enqueue(.steps, done: { _ in done() }) { _ in false }
     }
 }

@@ -82,14 +82,12 @@ struct ErasedStore: Sendable {
     static func output<F: Feature>(of feature: F, _ seed: Seed) -> TurnRunner<F>.Output {
         let (stateLimit, outboxLimit, isRecording) = (seed.stateLimit, seed.outboxLimit, seed.environment.isRecording)
         return { (turn, view, isViewChanged) throws(StoreError) in
-            var output = TurnOutput()
+            var output = TurnResult(.ran)
             if turn.hasMessages {
                 let state = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(turn.state) }
                 try check(state.bytes, "state", limit: stateLimit)
-                output.isStateChanged = true
                 output.state = state.bytes
                 if isViewChanged {
-                    output.isViewChanged = true
                     // A view state that is the whole state, as most features have, is encoded once.
                     if !state.hasNulls, let same = view as? F.State, same == turn.state {
                         output.view = state.bytes

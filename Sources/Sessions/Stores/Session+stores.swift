@@ -60,22 +60,11 @@ extension Session {
     ) {
         if let refusal = refusal(of: client, feature, .dispose) { return completion(.failure(refusal)) }
         enqueue(
-            FunctionJob(
-                .intents,
-                completion: { end in
-                    completion(end.flatMap { $0.outcome.error.map { .failure($0) } ?? .success($0.isKept) })
-                }
-            ) { [self] job in
-                let refusal = mayRun ? judgeTurn(client, feature, .dispose) : StoreError.elsewhere
-                core.withLock { core in
-                    core.batch.isAnswer = true
-                    if let refusal {
-                        core.joinOther(job, .refused(refusal), isKept: false)
-                    } else {
-                        core.joinDisposal(job, of: feature)
-                    }
-                }
-            })
+            .intents,
+            unless: { [self] in
+                mayRun ? judgeTurn(client, feature, .dispose).map { .refused($0) } : .elsewhere(.elsewhere)
+            }, done: completion
+        ) { $0.dispose(of: feature) }
     }
 
     /// Disposes of all stores and drops the labels that are kept, where another client's may be among them: a client that
@@ -83,22 +72,15 @@ extension Session {
     func disposeAll(_ done: @escaping Done<Void>) {
         let now = shared.time.monotonic()
         enqueue(
-            FunctionJob(
-                .intents,
-                completion: { end in
-                    done(end.flatMap { $0.outcome.error.map { .failure($0) } ?? .success(()) })
-                }
-            ) { [self] job in
-                guard mayRun else { return core.withLock { $0.joinOther(job, .elsewhere(.elsewhere), isKept: false) } }
-                core.withLock { core in
-                    let hadLabels = !core.outbox.trim(now: now, maxCount: 0, maxBytes: 0).isEmpty
-                    let features = Set(core.stores.map(\.feature) + core.batch.entries.map(\.feature))
-                    for feature in features { core.joinDisposal(FunctionJob(.steps) { _ in }, of: feature) }
-                    // The journal is told of the labels with a turn.
-                    if features.isEmpty, hadLabels { core.batch.count += 1 }
-                    core.joinOther(job, isKept: hadLabels)
-                }
-            })
+            .intents, unless: { [self] in mayRun ? nil : .elsewhere(.elsewhere) }, done: { done($0.map { _ in }) }
+        ) { core in
+            let hadLabels = !core.outbox.trim(now: now, maxCount: 0, maxBytes: 0).isEmpty
+            let features = Set(core.stores.map(\.feature) + core.batch.entries.map(\.feature))
+            let isAny = features.count { core.dispose(of: $0) } > 0
+            // The journal is told of the labels with a turn.
+            if !isAny, hadLabels { core.batch.count += 1 }
+            return isAny || hadLabels
+        }
     }
 
     /// Has the stores in memory that a filter names, made if the session has none yet, and what they have yet to do

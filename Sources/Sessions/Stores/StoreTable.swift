@@ -238,7 +238,7 @@ extension SessionStore: WorkHost {
         let trace = environment.tracer == nil ? nil : ServiceContext.current
         return await withCheckedContinuation { continuation in
             session.enqueue(
-                StepJob(work, on: self, runTurn: turn, trace: trace) { continuation.resume(returning: $0) })
+                StoreJob(step: turn, of: work, on: self, trace: trace) { continuation.resume(returning: $0) })
         }
     }
 

@@ -5,17 +5,24 @@ import SessionJournal
 import Tracing
 import WireJSON
 
-/// One request with an intent on its way through its session.
+/// An intent on its way through its session: from a request, or from code outside the features.
 final class IntentJob: QueueJob {
     let session: Session
     let request: IntentRequest
     let feature: FeatureID
     let intentID: IntentID
+    /// Its name as the receipt will have it.
     let receipt: ReceiptName?
     private let intent: DecodedIntent
+    private let outside: Outside?
     private let record: (@Sendable (StoreError) -> RecordedRefusal?)?
     private let completion: @Sendable (IntentResult) -> Void
     private let stage: Stage
+
+    /// An intent of code outside the features. Nobody judges it.
+    enum Outside {
+        case makesStore, needsStore
+    }
 
     /// How far it has come in earlier runs.
     private struct Stage {
@@ -31,20 +38,25 @@ final class IntentJob: QueueJob {
         var hasLost = false
     }
 
+    /// - Parameters:
+    ///   - outside: nil for a client's.
+    ///   - record: the answer to an error that uses its number up.
+    ///   - completion: called once.
     init(
         _ session: Session, _ request: IntentRequest, _ feature: FeatureID, _ intentID: IntentID,
-        receipt: ReceiptName?, _ intent: DecodedIntent, record: (@Sendable (StoreError) -> RecordedRefusal?)?,
+        _ intent: DecodedIntent, outside: Outside? = nil, record: (@Sendable (StoreError) -> RecordedRefusal?)?,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
         (self.session, self.request, self.feature, self.intentID) = (session, request, feature, intentID)
-        (self.receipt, self.intent, self.record, self.completion) = (receipt, intent, record, completion)
+        (self.intent, self.outside, self.record, self.completion) = (intent, outside, record, completion)
+        receipt = request.receipt(feature)
         stage = Stage(judgedAs: request.client.principal)
     }
 
     private init(_ job: IntentJob, at stage: Stage) {
         (session, request, feature, intentID) = (job.session, job.request, job.feature, job.intentID)
         (receipt, intent, record, completion) = (job.receipt, job.intent, job.record, job.completion)
-        self.stage = stage
+        (outside, self.stage) = (job.outside, stage)
     }
 
     var isChecked: Bool { stage.isChecked }
@@ -64,37 +76,55 @@ final class IntentJob: QueueJob {
         IntentJob(self, at: Stage(judged: judged, judgedAs: principal, isChecked: true))
     }
 
-    var kind: TurnKind { .intent }
+    var kind: TurnKind { outside == nil ? .intent : .other }
+    var lane: JobLane { outside == nil ? .intents : .server }
 
-    private var hasNumber: Bool { if case .sequence? = request.name { true } else { false } }
+    // MARK: Its way
 
+    /// Takes the request's name, and a place in the queue: the checks of `docs/http.md` that come before the queue, from the
+    /// JSON on.
+    ///
+    /// - Parameter store: the intent's, if it is in memory.
+    func arrive(at store: SessionStore?) {
+        if let fault = intent.fault, case .malformed = fault, !hasNumber { return fail(refusal(of: fault)) }
+        if let receipt {
+            switch session.reserve(receipt) {
+            case .reserved: break
+            case .done(let receipt): return replay(receipt)
+            case .refused(let error): return fail(error)
+            }
+        }
+        // In its number's turn it uses that up.
+        if let fault = intent.fault, !hasNumber { return end(refusal(of: fault)) }
+        if case .check(let check) = intent, let store { return session.check(self, check, on: store) }
+        session.enqueue(self)
+    }
+
+    /// The checks of `docs/http.md` in the queue: who may, number, `If-Match`, intent; the rest is the turn's.
     func run() -> (any QueueJob)? {
-        let (limits, feature, client) = (session.shared.limits, feature, request.client)
         guard session.mayRun else { return end(as: .elsewhere(.elsewhere)) }
+        let (limits, client) = (session.shared.limits, request.client)
         // Judged before the lock is taken for the rest, unless that alone tells.
-        if !session.isPlain(client, feature), let refusal = session.judgeTurn(client, feature, .send) {
-            return end(as: .refused(refusal))
+        if outside == nil, !session.isPlain(client, feature), let no = session.judgeTurn(client, feature, .send) {
+            return end(as: .refused(no))
         }
-        let principal = client.principal
-        typealias Found = (judgement: SessionCore.Judgement, store: SessionCore.Found)
-        let found = session.core.withLock { core -> Result<Found, StoreError> in
+        let (refusal, judgement, found) = session.core.withLock { core in
             core.batch.isAnswer = true
-            core.batch.judged(by: core.accessGeneration)
-            if let refusal = core.refusal(of: client) { return .failure(refusal) }
-            return .success((receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits)))
-        }
-        let (judgement, store): Found
-        switch found {
-        case .success(let found): (judgement, store) = found
-        case .failure(let refusal): return end(as: .refused(refusal))
-        }
+            if outside == nil {
+                core.batch.judged(by: core.accessGeneration)
+                if let no = core.refusal(of: client) { return (no, .next, .passive(nil)) }
+            }
+            return (nil, receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
+        } as (StoreError?, SessionCore.Judgement, SessionCore.Found)
+        if let refusal { return end(as: .refused(refusal)) }
         switch judgement {
         case .next: break
         case .done: return end(as: .replayed)
         case .refused(let error): return hold() ? nil : end(as: .refused(error))
         }
+        let principal = client.principal
         do throws(StoreError) {
-            switch store {
+            switch found {
             case .store(let store, let version, let effects):
                 return try run(on: store, as: principal, version: version, after: effects)
             case .passive(let failure?): return end(as: .unavailable(failure))
@@ -102,8 +132,9 @@ final class IntentJob: QueueJob {
             case .absent(let refusal, let wasDisposed):
                 // Another node disposed of the store that the intent ran on.
                 if !wasDisposed, stage.hasLost { throw .storeDisposed }
+                if outside == .needsStore { throw .noStore(feature) }
                 // A body that is no intent makes no store.
-                if let fault = intent.fault { try request.refuse(fault, version: session.version(of: feature)) }
+                if let fault = intent.fault { throw self.refusal(of: fault) }
                 try request.check(version: session.core.withLock { $0.lastNumber } + 1)
                 if let refusal { throw refusal }
                 guard let store = try session.make(feature, for: principal) else { return self }
@@ -122,7 +153,7 @@ final class IntentJob: QueueJob {
             run = judged
         } else {
             switch intent {
-            case .fault(let fault): try request.refuse(fault, version: version)
+            case .fault(let fault): throw refusal(of: fault, version: version)
             case .check(let check): return begin(check, on: store)
             case .turn(let turn, let check):
                 if let check = check?(store.runner) { return begin(check, on: store) }
@@ -132,13 +163,14 @@ final class IntentJob: QueueJob {
         try request.check(version: version)
         return session.run(
             TurnCall(
-                job: self, store: store, intentID: intentID, principal: principal,
-                progress: TurnProgress(inputs: stage.inputs, judged: nil), run: run, receipt: receipt,
-                trace: request.trace),
+                job: self, store: store,
+                context: TurnContext(
+                    intentID, store, principal: principal, inputs: stage.inputs, trace: request.trace),
+                run: run, receipt: receipt),
             after: effects)
     }
 
-    private func begin(_ check: PendingCheck, on store: SessionStore) -> (any QueueJob)? {
+    private func begin(_ check: @escaping PendingCheck, on store: SessionStore) -> (any QueueJob)? {
         session.drop(CheckStart(self, check, store))
         return nil
     }
@@ -147,18 +179,33 @@ final class IntentJob: QueueJob {
     private func hold() -> Bool {
         guard let receipt else { return false }
         let limit = session.shared.limits.runningChecks
-        let isHeld = session.core.withLock { core in
+        return session.core.withLock { core in
             guard core.checks?.isHeldUp(receipt) == true, core.checks?.hold(self, receipt, limit: limit) == true else {
                 return false
             }
             core.joinOther(FunctionJob(.intents) { _ in }, isKept: false)
             return true
         }
-        return isHeld
     }
+
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([feature], resume) }
+
+    // MARK: Its end
+
+    private var hasNumber: Bool { if case .sequence? = request.name { true } else { false } }
 
     /// The answer that is kept if the error uses the request's number up.
     func recorded(_ error: StoreError) -> RecordedRefusal? { hasNumber ? record?(error) : nil }
+
+    /// Why a body is refused that is no intent. What the client believes of the state comes before what it asks for.
+    private func refusal(of fault: WireDecodingError, version: UInt64?? = nil) -> StoreError {
+        if case .mismatch = fault {
+            do throws(StoreError) { try request.check(version: version ?? session.version(of: feature)) } catch {
+                return error
+            }
+        }
+        return StoreError(fault)
+    }
 
     /// Ends without a turn.
     private func end(as outcome: TurnOutcome) -> (any QueueJob)? {
@@ -172,52 +219,85 @@ final class IntentJob: QueueJob {
         return nil
     }
 
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([feature], resume) }
-
     func finished(_ result: JobResult, isSettled: Bool) {
         defer { if isChecked { session.checkEnded(receipt) } }
-        switch result.outcome {
-        case .ran: ran(result, isSettled: isSettled)
-        case .refused(let error), .unjudged(let error, _), .unavailable(let error), .elsewhere(let error):
-            release()
-            fail(error)
-        case .failed(let failure):
-            release()
-            fail(failure.error)
-        case .replayed:
-            release()
-            let found = receipt.flatMap { receipt in session.core.withLock { $0.receipts[receipt.key] } }
-            guard let found else { return fail(.receiptExpired) }
-            session.replay(found, request, feature, completion)
-        // The store was gone when its turn came.
-        case .dropped, .needsStore:
-            release()
-            fail(.storeDisposed)
+        if case .ran = result.outcome {
+            var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
+            if request.wantsState { outcome.state = result.state }
+            return answer(outcome)
         }
+        release()
+        // The store was gone when its turn came, unless there is an error.
+        guard case .replayed = result.outcome else { return fail(result.outcome.error ?? .storeDisposed) }
+        let found = receipt.flatMap { receipt in session.core.withLock { $0.receipts[receipt.key] } }
+        guard let found else { return fail(.receiptExpired) }
+        replay(found)
     }
 
-    private func ran(_ result: JobResult, isSettled: Bool) {
-        var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
-        if request.wantsState { outcome.state = result.state }
-        guard let wait = request.wait else {
-            return completion(.success(session.withholding(outcome, from: request.client, feature)))
-        }
-        session.answerWhenSettled(outcome, wait, feature, request.client, completion)
-    }
-
+    /// Nothing of it is kept.
     func end(_ error: StoreError) {
         release()
         fail(error)
         if isChecked { session.checkEnded(receipt) }
     }
 
-    private func fail(_ error: StoreError) {
+    func fail(_ error: StoreError) {
         session.count(.failure(error), feature)
         completion(.failure(error))
     }
 
     private func release() {
         if let receipt { session.core.withLock { $0.receipts.release(receipt.key) } }
+    }
+
+    /// Answers a repeated request anew, from its receipt.
+    func replay(_ receipt: StoredReceipt) {
+        session.shared.metrics.of(feature.name)?.count(.repeated)
+        let id = IntentID(receipt.intent)
+        switch receipt.outcome {
+        case .refused(let status, let body):
+            completion(.success(IntentOutcome(id: id, refusal: RecordedRefusal(status: status, body: body))))
+        case .ran(let version):
+            var outcome = IntentOutcome(id: id, version: version, isSettled: outside != nil)
+            outcome.isReplayed = true
+            if outside != nil { return completion(.success(outcome)) }
+            session.state(of: feature, for: request.client) { [self, outcome] result in
+                switch result {
+                case .failure(let error): completion(.failure(error))
+                case .success(let present):
+                    var outcome = outcome
+                    outcome.state = present
+                    if request.wait == nil { completion(.success(outcome)) } else { answer(outcome) }
+                }
+            }
+        }
+    }
+
+    /// Answers when no work that the intent launched is running in any store, at most after the request's wait.
+    private func answer(_ outcome: IntentOutcome) {
+        guard let wait = request.wait else { return complete(outcome) }
+        let end: @Sendable (Bool, Bool) -> Void = { [self] isSettled, isGranted in
+            var outcome = outcome
+            if !outcome.isSettled { outcome.state = session.existingState(of: feature) ?? outcome.state }
+            (outcome.isSettled, outcome.isWaitGranted) = (isSettled, isGranted)
+            complete(outcome)
+        }
+        if outcome.isSettled { return end(true, true) }
+        let waiting = session.beginWait(for: wait, of: request.client) { end($0, true) }
+        guard let waiting else { return end(false, false) }
+        let queue = session.queue
+        guard queue.whenSettled(outcome.id, id: waiting.number, { waiting.end(true) }) else { return waiting.end(true) }
+        waiting.onTimeout { queue.stopWaiting(for: outcome.id, id: waiting.number) }
+    }
+
+    /// Without the state, if its client may not read that now.
+    private func complete(_ outcome: IntentOutcome) {
+        guard outcome.state != nil, session.refusal(of: request.client, feature, .read) != nil else {
+            return completion(.success(outcome))
+        }
+        var outcome = outcome
+        (outcome.state, outcome.isWithheld) = (nil, true)
+        completion(.success(outcome))
     }
 }
 
@@ -260,13 +340,6 @@ package struct IntentRequest: Sendable {
         if let version, let ifMatch, !ifMatch(version) {
             throw StoreError(.preconditionFailed, "The state has none of the versions that were asked for.")
         }
-    }
-
-    /// Refuses a body that is no intent. Order of checks: what the client believes of the state comes before what it asks
-    /// for.
-    func refuse(_ fault: WireDecodingError, version: UInt64?) throws(StoreError) -> Never {
-        if case .mismatch = fault { try check(version: version) }
-        throw StoreError(fault)
     }
 
     /// Its name as the receipt will have it, with a hash that tells a repetition from another request. A number is good

@@ -6,9 +6,8 @@ final class JobResult: Sendable {
     /// The store that it was about; nil if it was about none that is in memory.
     let store: SessionStore?
     let intentID: IntentID
-    let outcome: TurnOutcome
-    /// What running a handler led to; nil if none was run.
-    let turn: TurnResult?
+    /// What running a handler led to; of a job for which none was run only the outcome.
+    let turn: TurnResult
     /// Whether there is something to commit.
     let isKept: Bool
     /// The store's version and view state after it.
@@ -27,30 +26,31 @@ final class JobResult: Sendable {
         (self.job, self.store, self.intentID, self.turn) = (job, store, intentID, turn)
         (self.isKept, self.state, self.isOfKeptStore) = (isKept, state, isOfKeptStore)
         (self.followsPrevious, self.isBootstrap) = (followsPrevious, isBootstrap)
-        outcome = turn.outcome
     }
 
     /// The result of a job for which no handler was run.
     init(_ job: any QueueJob, _ outcome: TurnOutcome, isKept: Bool) {
-        (self.job, self.outcome, self.isKept) = (job, outcome, isKept)
-        (store, intentID, turn, state) = (nil, .bootstrap, nil, StateSnapshot(version: 0, view: []))
+        (self.job, turn, self.isKept) = (job, TurnResult(outcome), isKept)
+        (store, intentID, state) = (nil, .bootstrap, StateSnapshot(version: 0, view: []))
         (isOfKeptStore, followsPrevious, isBootstrap) = (false, false, false)
     }
 
+    var outcome: TurnOutcome { turn.outcome }
+
     /// What the job takes along when it runs again.
     var progress: TurnProgress {
-        TurnProgress(inputs: turn?.inputs, judged: turn?.judged, wasOnKeptStore: isOfKeptStore)
+        TurnProgress(inputs: turn.inputs, judged: turn.judged, wasOnKeptStore: isOfKeptStore)
     }
 
     /// Counts a permanent turn.
     func measure() {
-        guard isKept, case .ran = outcome, turn != nil else { return }
-        store?.scope.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
+        guard isKept, case .ran = outcome, let store else { return }
+        store.scope.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
     }
 
     /// Tells observers and the log.
     func tell() {
-        turn?.observe?()
+        turn.observe?()
         if let failure = outcome.reported { store?.scope.report(failure) }
     }
 }

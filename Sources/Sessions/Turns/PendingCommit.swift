@@ -57,21 +57,16 @@ final class PendingCommit: Sendable {
     /// Counts an append whose outcome was unknown and that was not kept. Returns how many there were before.
     func noteDoubt() -> Int { doubts.wrappingAdd(1, ordering: .relaxed).oldValue }
 
-    /// Ends the batch and its stores. The end has what the stores that live on are asked for.
+    /// Ends the batch and its stores.
     func end(_ outcome: CommitOutcome, _ end: EntryEnd) -> CommitEnd { (outcome, results, endEntries(end)) }
 
-    private func endEntries(_ end: EntryEnd) -> [StoreEffects] {
+    private func endEntries(_ end: EntryEnd) -> [SessionBatch.Entry] {
         guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return [] }
-        var effects: [StoreEffects] = []
         // By the index: each entry would be copied.
         for index in entries.indices {
             guard let store = entries[index].store else { continue }
             switch (end, entries[index].isDisposed) {
-            case (.committed, false):
-                if !entries[index].effects.isEmpty {
-                    effects.append(
-                        StoreEffects(store, entries[index].effects, ofBootstrap: entries[index].bootstrapEffects))
-                }
+            case (.committed, false): break
             case (.committed, true), (.ended, _): store.end()
             case (.rolledBack, _):
                 store.runner.rollBack()
@@ -79,7 +74,8 @@ final class PendingCommit: Sendable {
                 if !entries[index].isKept { store.scope.end() }
             }
         }
-        return effects
+        if case .committed = end { return entries }
+        return []
     }
 }
 

@@ -19,6 +19,8 @@ extension Session {
         if isFirst { enqueue(CatchUpJob(self)) }
     }
 
+    func caughtUp() async { await awaitResult { done in catchUp { done(()) } } }
+
     /// Finds out how an append ended, and ends its batch. `error` is why its outcome is unknown; nil if it certainly was
     /// not kept.
     func resolve(_ pending: PendingCommit, _ error: StoreError?) {
@@ -156,13 +158,10 @@ extension Session {
             case .found(let news):
                 apply(news, news.changed.map { Adoption($0, by: nil) })
                 // The new name is kept with the next turn, so there is one.
-                enqueue(
-                    FunctionJob(.steps) { [self] job in
-                        core.withLock { core in
-                            if core.epochIsNews { core.batch.count += 1 }
-                            core.joinOther(job, isKept: core.epochIsNews)
-                        }
-                    })
+                enqueue(.steps) { core in
+                    if core.epochIsNews { core.batch.count += 1 }
+                    return core.epochIsNews
+                }
             }
             then()
         }

@@ -52,18 +52,17 @@ extension Session {
 
     /// Runs a turn again that needs stores which were not there; nil if one has to be loaded first. Interceptors judged
     /// its intent already.
-    func runAgain(_ call: inout TurnCall, after effects: [Effect], _ first: TurnResult) -> TurnResult? {
+    func runAgain(_ call: inout TurnCall, _ first: TurnResult) -> TurnResult? {
         var turn = first
-        var failures: [String: StoreError] = [:]
         for _ in 0..<Self.chainLimit {
             guard case .needsStore(let instance) = turn.outcome else { return turn }
             call.note(turn)
             switch bring(instance, for: call, .read) {
             case .store: break
             case .waits: return nil
-            case .none(let error, _): failures[instance] = error
+            case .none(let error, _): call.context.failures[instance] = error
             }
-            turn = call.run(call.store.runner, call.context(after: effects, failures: failures))
+            turn = call.run(call.store.runner, call.context)
         }
         guard case .needsStore = turn.outcome else { return turn }
         return turn.undone(call.failed(StoreError(.failed, "The turn needs too many other stores.")))
@@ -82,7 +81,7 @@ extension Session {
         func none(_ error: StoreError) -> Sibling { .none(error, .unavailable(error)) }
         let feature: FeatureID
         do {
-            feature = try checked(instance, call.principal, access)
+            feature = try checked(instance, call.context.principal, access)
         } catch let refusal as Refusal {
             return .none(StoreError(refusal), .refused(StoreError(refusal)))
         } catch {
@@ -105,7 +104,7 @@ extension Session {
         case .absent(let refusal?, _): return .none(refusal, call.failed(refusal))
         case .absent(nil, _):
             do throws(StoreError) {
-                return try make(feature, for: call.principal).map { .store($0) } ?? .waits
+                return try make(feature, for: call.context.principal).map { .store($0) } ?? .waits
             } catch {
                 return .none(error, error.failure == nil ? .refused(error) : call.failed(error))
             }
@@ -119,14 +118,14 @@ extension Session {
     func runChain(_ call: TurnCall, _ first: TurnResult) -> (TurnResult, [ChainLink])? {
         var stores = [call.store]
         var isKept = false
-        core.withLock { $0.noteChain(first.output.reminders, of: call.store.feature) }
+        core.withLock { $0.noteChain(first.reminders, of: call.store.feature) }
         defer {
             core.withLock { $0.chainReminders = [] }
             for store in stores { store.runner.endChain(isKept: isKept) }
         }
         var links: [ChainLink] = []
         var inputs: [TurnInputs?] = []
-        let known = call.progress.inputs?.links ?? []
+        let known = call.context.inputs?.links ?? []
         var waiting = first.sends[...]
         while let next = waiting.popFirst() {
             guard links.count < Self.chainLimit else {
@@ -142,15 +141,16 @@ extension Session {
             stores.append(store)
             let knownInputs =
                 known.count > links.count ? known[links.count] : first.inputs.map { TurnInputs(now: $0.now) }
-            var link = TurnCall(
-                job: call.job, store: store, intentID: call.intentID, principal: call.principal,
-                progress: TurnProgress(inputs: knownInputs, judged: nil), run: next.run, isSent: true)
             var earlier = core.withLock { core in core.work(on: store).map { core.batch.entries[$0].effects } ?? [] }
             if store === call.store { earlier += first.effects }
             for link in links where link.store === store { earlier += link.turn.effects }
-            var turn = next.run(store.runner, link.context(after: earlier))
+            var context = TurnContext(
+                call.context.intentID, store, principal: call.context.principal, inputs: knownInputs, isSent: true)
+            context.earlier = earlier
+            var turn = next.run(store.runner, context)
             if case .needsStore = turn.outcome {
-                guard let complete = runAgain(&link, after: earlier, turn) else { return nil }
+                var link = TurnCall(job: call.job, store: store, context: context, run: next.run)
+                guard let complete = runAgain(&link, turn) else { return nil }
                 turn = complete
             }
             links.append(ChainLink(store: store, turn: turn))
@@ -158,21 +158,25 @@ extension Session {
                 // Its own observers, and its own `onFailure`, are told of a failure.
                 return (first.undone(outcome), [links[links.count - 1]])
             }
-            core.withLock { $0.noteChain(turn.output.reminders, of: store.feature) }
+            core.withLock { $0.noteChain(turn.reminders, of: store.feature) }
             inputs.append(turn.inputs)
             waiting += turn.sends
         }
         isKept = true
-        let all = (first.inputs ?? TurnInputs(now: nil)).with(links: inputs)
-        return (first.with(all), links)
+        var turn = first
+        turn.inputs = (first.inputs ?? TurnInputs(now: nil)).with(links: inputs)
+        return (turn, links)
     }
 }
 
 extension TurnCall {
     /// The outcome of a turn that cannot be kept for a reason which its code could have avoided.
     func failed(_ error: StoreError) -> TurnOutcome {
-        let failure = stage.ofFailure.map { Failure(stage: $0, intentID: intentID, error: error) }
-        return .failed(TurnFailure(error: error, thrown: error, failure: failure))
+        .failed(error, thrown: error, report(error))
+    }
+
+    private func report(_ error: any Error) -> Failure? {
+        stage.map { Failure(stage: $0, intentID: context.intentID, error: error) }
     }
 
     /// The outcome of a turn whose chain ends with a link; nil if the chain goes on.
@@ -180,11 +184,7 @@ extension TurnCall {
         switch link.outcome {
         case .ran: nil
         case .refused(let error), .unjudged(let error, _): .refused(error)
-        case .failed(let reason):
-            .failed(
-                TurnFailure(
-                    error: reason.error, thrown: reason.thrown,
-                    failure: stage.ofFailure.map { Failure(stage: $0, intentID: intentID, error: reason.thrown) }))
+        case .failed(let error, let thrown, _): .failed(error, thrown: thrown, report(thrown))
         case .unavailable(let error), .elsewhere(let error): .unavailable(error)
         case .needsStore, .dropped, .replayed: .unavailable(.storeDisposed)
         }
@@ -209,8 +209,7 @@ extension SessionCore {
         guard let index = work(on: link.store) else { return }
         let verdict = TurnVerdict(.ordinary, link.turn.outcome, isLastTry: false)
         let call = TurnCall(
-            job: FunctionJob(.steps) { _ in }, store: link.store, intentID: call.intentID, principal: call.principal,
-            run: call.run, follows: true)
+            job: FunctionJob(.steps) { _ in }, store: link.store, context: call.context, run: call.run, follows: true)
         join(call, link.turn, verdict, at: index, refusal: nil, now: now)
     }
 

@@ -5,7 +5,7 @@ import Tracing
 /// Asynchronous checks: they run while other jobs of the session go on.
 extension Session {
     /// Runs an intent's check, then enqueues the intent as the check left it.
-    func check(_ job: IntentJob, _ check: PendingCheck, on store: SessionStore) {
+    func check(_ job: IntentJob, _ check: @escaping PendingCheck, on store: SessionStore) {
         let isBegun = core.withLock { core in
             var checks = core.checks ?? RunningChecks()
             defer { core.checks = checks }
@@ -13,16 +13,16 @@ extension Session {
         }
         guard isBegun else { return job.end(isEnded ? .sessionEnded : .tooManyChecks) }
         let principal = job.request.client.principal
-        let call = CheckCall(job.intentID, principal, store)
+        let context = TurnContext(job.intentID, store, principal: principal)
         let judgement = Lock<RunTurn?>(nil)
         let wait = Wait(number: 0) { [self] came in
             let judged = came ? judgement.withLock { $0 } : nil
-            let timeOut: RunTurn = { _, _ in TurnResult(notRun: .unavailable(.checkTimeOut)) }
+            let timeOut: RunTurn = { _, _ in TurnResult(.unavailable(.checkTimeOut)) }
             enqueue(job.checked(judged ?? timeOut, as: principal))
         }
         let task = Task(executorPreference: shared.executor) { [self] in
             let trace = job.request.trace ?? .topLevel
-            let judged = await ServiceContext.$current.withValue(trace) { await check.run(store.runner, call) }
+            let judged = await ServiceContext.$current.withValue(trace) { await check(store.runner, context) }
             judgement.withLock { $0 = judged }
             // Its intent may have been answered long ago: what does not listen to its cancellation keeps its place.
             core.withLock { $0.checks?.ended() }
@@ -56,7 +56,7 @@ final class CheckStart: QueueJob {
     private let check: PendingCheck
     private let store: SessionStore
 
-    init(_ job: IntentJob, _ check: PendingCheck, _ store: SessionStore) {
+    init(_ job: IntentJob, _ check: @escaping PendingCheck, _ store: SessionStore) {
         (self.job, self.check, self.store) = (job, check, store)
     }
 

@@ -13,20 +13,8 @@ enum CommitOutcome: Sendable {
     case unknown(StoreError)
 }
 
-/// A batch that is over, with the results of its jobs in order, and what its turns ask of the stores that are alive after it.
-typealias CommitEnd = (outcome: CommitOutcome, results: ShortList<JobResult>, effects: [StoreEffects])
-
-/// What a committed batch asks of a store, in order; the first of it is of its bootstrap.
-struct StoreEffects: Sendable {
-    let store: SessionStore
-    var effects: [Effect]
-    /// How many of them its bootstrap asked for.
-    var ofBootstrap: Int
-
-    init(_ store: SessionStore, _ effects: [Effect], ofBootstrap: Int) {
-        (self.store, self.effects, self.ofBootstrap) = (store, effects, ofBootstrap)
-    }
-}
+/// A batch that is over, with the results of its jobs in order; and its stores, if they live on with what its turns ask for.
+typealias CommitEnd = (outcome: CommitOutcome, results: ShortList<JobResult>, entries: [SessionBatch.Entry])
 
 /// How a session's queue is run: by the thread that finds it idle.
 extension Session {
@@ -117,7 +105,11 @@ extension Session {
     private func committed(_ end: CommitEnd) {
         if queue.isFailing, end.results.contains(where: \.isKept) { queue.noteSuccess() }
         var launches: [(store: SessionStore, work: [WorkStart])] = []
-        for effects in end.effects { launches.append((effects.store, effects.store.scope.apply(effects))) }
+        // By the index: each entry would be copied.
+        for index in end.entries.indices where !end.entries[index].effects.isEmpty && !end.entries[index].isDisposed {
+            guard let store = end.entries[index].store else { continue }
+            launches.append((store, store.scope.apply(end.entries[index])))
+        }
         for result in end.results {
             result.measure()
             result.tell()

@@ -34,121 +34,29 @@ extension Session {
         guard let definition = store?.definition ?? shared.features.definition(for: feature) else {
             return completion(.failure(.featureNotFound))
         }
-        let intent = definition.decode(request.body, store?.runner)
-        let fault = intent.fault
-        if store == nil {
-            // Order of checks: whether the instance exists comes before what is wanted of it.
-            if fault != nil, !isKept {
-                do throws(StoreError) { _ = try initialState(of: feature, for: principal) } catch {
-                    return fail(error, feature, completion)
-                }
-            }
-            if isKept { startLoads([feature]) }
-        }
         var id = IntentID(bits: name)
         if case .key(let key)? = request.name { id = IntentID(key) }
-        let receipt = request.receipt(feature)
-        if let receipt, !reserve(receipt, request, feature, fault, completion) { return }
-        if let fault, !receipt.usesNumber {
-            if let receipt { core.withLock { $0.receipts.release(receipt.key) } }
-            return fail(refusal(of: fault, request, feature), feature, completion)
+        let intent = definition.decode(request.body, store?.runner)
+        let job = IntentJob(self, request, feature, id, intent, record: record, completion: completion)
+        if store == nil {
+            if isKept {
+                startLoads([feature])
+            } else if intent.fault != nil {
+                // Order of checks: whether the instance exists comes before what is wanted of it.
+                do throws(StoreError) { _ = try initialState(of: feature, for: principal) } catch {
+                    return job.fail(error)
+                }
+            }
         }
-        let job = IntentJob(
-            self, request, feature, id, receipt: receipt, intent, record: record, completion: completion)
-        if case .check(let check) = intent, let store { return self.check(job, check, on: store) }
-        enqueue(job)
+        job.arrive(at: store)
     }
 
-    /// Takes the request's name; false if it is not to be had, and the request has been answered or will be.
-    private func reserve(
-        _ name: ReceiptName, _ request: IntentRequest, _ feature: FeatureID, _ fault: WireDecodingError?,
-        _ completion: @escaping @Sendable (IntentResult) -> Void
-    ) -> Bool {
-        // Order of checks: not JSON comes before a key.
-        if case .malformed? = fault, case .key = name.key {
-            fail(refusal(of: fault ?? .mismatch([]), request, feature), feature, completion)
-            return false
-        }
-        switch reserve(name) {
-        case .reserved: return true
-        case .done(let receipt): replay(receipt, request, feature, completion)
-        case .refused(let error): fail(error, feature, completion)
-        }
-        return false
-    }
-
-    private func fail(
-        _ error: StoreError, _ feature: FeatureID, _ completion: @escaping @Sendable (IntentResult) -> Void
-    ) {
-        count(.failure(error), feature)
-        completion(.failure(error))
-    }
-
-    private func refusal(of fault: WireDecodingError, _ request: IntentRequest, _ feature: FeatureID) -> StoreError {
-        do throws(StoreError) { try request.refuse(fault, version: version(of: feature)) } catch { return error }
-    }
-
-    private func reserve(_ name: ReceiptName) -> ReceiptBook.Lookup {
+    /// Takes a request's name.
+    func reserve(_ name: ReceiptName) -> ReceiptBook.Lookup {
         let now = shared.time.monotonic()
         return core.withLock {
             $0.receipts.reserve(name.key, bodyHash: name.bodyHash, now: now, limits: shared.limits)
         }
-    }
-
-    /// Answers a repeated request anew, from its receipt.
-    func replay(
-        _ receipt: StoredReceipt, _ request: IntentRequest, _ feature: FeatureID,
-        _ completion: @escaping @Sendable (IntentResult) -> Void
-    ) {
-        shared.metrics.of(feature.name)?.count(.repeated)
-        let version: UInt64
-        switch receipt.outcome {
-        case .ran(let after): version = after
-        case .refused(let status, let body):
-            return completion(
-                .success(
-                    IntentOutcome(id: IntentID(receipt.intent), refusal: RecordedRefusal(status: status, body: body))))
-        }
-        state(of: feature, for: request.client) { [self] result in
-            switch result {
-            case .failure(let error): completion(.failure(error))
-            case .success(let present):
-                var outcome = IntentOutcome(id: IntentID(receipt.intent), version: version, isSettled: false)
-                outcome.isReplayed = true
-                outcome.state = present
-                guard let wait = request.wait else { return completion(.success(outcome)) }
-                answerWhenSettled(outcome, wait, feature, request.client, completion)
-            }
-        }
-    }
-
-    /// Waits until no work that the intent launched is running in any store, at most for `wait`.
-    func answerWhenSettled(
-        _ outcome: IntentOutcome, _ wait: Duration, _ feature: FeatureID, _ client: SessionClient,
-        _ completion: @escaping @Sendable (IntentResult) -> Void
-    ) {
-        let end: @Sendable (Bool, Bool, StateSnapshot?) -> Void = { [self] isSettled, isGranted, state in
-            var outcome = outcome
-            outcome.isSettled = isSettled
-            outcome.isWaitGranted = isGranted
-            outcome.state = state ?? outcome.state
-            completion(.success(withholding(outcome, from: client, feature)))
-        }
-        if outcome.isSettled { return end(true, true, nil) }
-        let waiting = beginWait(for: wait, of: client) { [self] isSettled in
-            end(isSettled, true, existingState(of: feature))
-        }
-        guard let waiting else { return end(false, false, existingState(of: feature)) }
-        guard queue.whenSettled(outcome.id, id: waiting.number, { waiting.end(true) }) else { return waiting.end(true) }
-        waiting.onTimeout { [queue] in queue.stopWaiting(for: outcome.id, id: waiting.number) }
-    }
-
-    /// The outcome of an intent that ran, without the state if its client may not read that now.
-    func withholding(_ outcome: IntentOutcome, from client: SessionClient, _ feature: FeatureID) -> IntentOutcome {
-        guard outcome.state != nil, refusal(of: client, feature, .read) != nil else { return outcome }
-        var outcome = outcome
-        (outcome.state, outcome.isWithheld) = (nil, true)
-        return outcome
     }
 
     /// Uses up the number of a request that was refused before it could be sent, in the number's turn. `completion` is
@@ -165,44 +73,28 @@ extension Session {
         let receipt = ReceiptName(
             key: .sequence(number, epoch: client.scoped(epoch)), bodyHash: Array(SHA256.hash(data: [UInt8]())))
         if let lost = self.refusal(of: client, feature, .send) { return completion(.failure(lost)) }
+        let now = shared.time.sinceEpoch()
         let recorded = StoredReceipt.Outcome.refused(status: refusal.status, body: refusal.body)
         switch reserve(receipt) {
         case .reserved:
-            let job = FunctionJob(.intents) { [self] result in
+            enqueue(.intents) { [self] in
+                mayRun ? judgeTurn(client, feature, .send).map { .refused($0) } : .elsewhere(.elsewhere)
+            } done: { [self] result in
                 let outcome = core.withLock { core in
                     core.receipts.release(receipt.key)
                     return core.receipts[receipt.key]?.outcome
                 }
-                completion(
-                    result.flatMap { result in
-                        result.outcome.error.map { .failure($0) } ?? .success(!result.isKept && outcome == recorded)
-                    })
-            } _: { [self] job in
-                let now = shared.time.sinceEpoch()
-                guard mayRun else { return core.withLock { $0.joinOther(job, .elsewhere(.elsewhere), isKept: false) } }
-                if let lost = judgeTurn(client, feature, .send) {
-                    return core.withLock { $0.joinOther(job, .refused(lost), isKept: false) }
-                }
-                core.withLock { core in
-                    core.batch.isAnswer = true
-                    // Else it ran before, or it is not the number's turn: nothing is kept.
-                    let isNext = if case .next = core.judge(receipt) { true } else { false }
-                    if isNext { core.add(refusal, receipt, .random(), now: now) }
-                    core.joinOther(job, isKept: isNext)
-                }
+                completion(result.map { isKept in !isKept && outcome == recorded })
+            } _: { core in
+                // Else it ran before, or it is not the number's turn: nothing is kept.
+                guard case .next = core.judge(receipt) else { return false }
+                core.add(refusal, receipt, .random(), now: now)
+                return true
             }
-            enqueue(job)
         case .done(let found): completion(.success(found.outcome == recorded))
         case .refused:
             let isUnderWay = core.withLock { $0.receipts.isPending(receipt.key) }
             completion(isUnderWay ? .failure(.receiptPending) : .success(false))
         }
-    }
-}
-
-extension ReceiptName? {
-    /// Whether the request has a number that a refusal uses up.
-    fileprivate var usesNumber: Bool {
-        if case .sequence? = self?.key { true } else { false }
     }
 }

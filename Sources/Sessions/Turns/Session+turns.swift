@@ -14,59 +14,38 @@ struct TurnCall {
         case reminder(StoredReminder)
     }
 
-    /// The stage that a failure is reported with. Trivial, unlike that of a `Failure`: a call is copied for each turn.
-    enum Stage {
-        case execute, bootstrap, signIn
-        /// The job's owner reports it.
-        case unreported
-
-        var ofFailure: Failure.Stage? {
-            switch self {
-            case .execute: .execute
-            case .bootstrap: .bootstrap
-            case .signIn: .signIn
-            case .unreported: nil
-            }
-        }
-    }
-
     let job: any QueueJob
     let store: SessionStore
-    let intentID: IntentID
-    let principal: Principal?
-    var progress = TurnProgress(inputs: nil, judged: nil)
+    var context: TurnContext
     var run: RunTurn
+    /// The intent as interceptors left it; nil if there are none.
+    var judged: RunTurn?
     var kind = Kind.ordinary
-    var stage = Stage.execute
     /// The name of what it is the turn of, as its receipt will have it.
     var receipt: ReceiptName?
     /// Whether it is the turn of a failure of the turn before.
     var follows = false
-    /// Whether another store's turn sent the intent or the action.
-    var isSent = false
-    /// The span that it belongs to; nil where nothing is traced.
-    var trace: ServiceContext?
 
     var start: StoreSlot.Start? { if case .start(let start) = kind { start } else { nil } }
     var isOfReminder: Bool { if case .reminder = kind { true } else { false } }
 
-    /// - Parameter failures: why other stores cannot be had, by instance.
-    func context(after effects: [Effect], failures: [String: StoreError] = [:]) -> TurnContext {
-        TurnContext(
-            intentID, store, earlier: effects, principal: principal, inputs: progress.inputs, failures: failures,
-            trace: trace, isSent: isSent)
+    /// The stage that a failure is reported with; nil if the job's owner reports it.
+    var stage: Failure.Stage? {
+        if job is StoreJob, !context.isSent { return nil }
+        if start != nil { return .bootstrap }
+        return context.intentID == .signIn ? .signIn : .execute
     }
 
     /// Keeps what a run got of time, chance and judgement for the next one.
     mutating func note(_ turn: TurnResult) {
-        progress.inputs = turn.inputs ?? progress.inputs
+        context.inputs = turn.inputs ?? context.inputs
         guard let judged = turn.judged else { return }
-        progress.judged = judged
+        self.judged = judged
         run = judged
     }
 
     /// The job that is to run in the place of its own when what the turn waits for is there.
-    var waiting: any QueueJob { job.again(with: progress) }
+    var waiting: any QueueJob { job.again(with: TurnProgress(inputs: context.inputs, judged: judged)) }
 }
 
 /// What becomes of a turn: the one table of what it is of and how it went.
@@ -89,11 +68,11 @@ struct TurnVerdict {
         // A start that was refused has failed; see `runReady`.
         case (.refused, .start), (.unjudged, .start), (.unavailable, .start): keepsTurn = true
         case (.refused, .reminder), (.unjudged, .reminder): forgetsReminder = true
-        case (.failed(let reason), .ordinary): failure = reason.failure
-        case (.failed(let reason), .start): (keepsTurn, failure) = (true, reason.failure)
-        case (.failed(let reason), .reminder):
+        case (.failed(_, _, let report), .ordinary): failure = report
+        case (.failed(_, _, let report), .start): (keepsTurn, failure) = (true, report)
+        case (.failed(_, _, let report), .reminder):
             forgetsReminder = isLastTry
-            if isLastTry { failure = reason.failure }
+            if isLastTry { failure = report }
         case (.unavailable, .ordinary), (.unavailable, .reminder): break
         case (.dropped, _), (.elsewhere, _), (.replayed, _): break
         // It has not run to an end: its job is put back before it has a verdict.
@@ -116,7 +95,8 @@ enum Preparation {
 extension Session {
     /// Runs a turn that a store in memory asks for itself: a step of launched work, the turn of a failure. Returns nil, or
     /// the job to put back if it has to wait for another store.
-    func run(_ job: any TurnJob, on store: SessionStore) -> (any QueueJob)? {
+    func run(_ job: StoreJob) -> (any QueueJob)? {
+        let (store, principal) = (job.store, job.context.principal)
         guard mayRun else {
             drop(job)
             return nil
@@ -132,14 +112,10 @@ extension Session {
                 return nil
             }
             // A step that no client's intent led to has no principal, and a failure is the store's own matter.
-            let isRefused =
-                job.principal != nil && !job.isFailureTurn && !allows(job.principal, store.feature, .send)
-            let refused: RunTurn = { _, _ in TurnResult(notRun: .refused(.noAccess(isAnonymous: false))) }
-            return run(
-                TurnCall(
-                    job: job, store: store, intentID: job.intentID, principal: job.principal,
-                    progress: TurnProgress(inputs: job.inputs, judged: nil), run: isRefused ? refused : job.runTurn,
-                    stage: .unreported, trace: job.trace),
+            let isRefused = principal != nil && !job.isFailureTurn && !allows(principal, store.feature, .send)
+            let refused: RunTurn = { _, _ in TurnResult(.refused(.noAccess(isAnonymous: false))) }
+            return runReady(
+                TurnCall(job: job, store: store, context: job.context, run: isRefused ? refused : job.turn),
                 after: effects)
         }
     }
@@ -179,9 +155,8 @@ extension Session {
         defer { core.withLock { _ = $0.starting.popLast() } }
         let waiting = runReady(
             TurnCall(
-                job: BootstrapJob(self, store), store: store, intentID: .bootstrap, principal: nil,
-                progress: TurnProgress(inputs: inputs, judged: nil), run: { $0.bootstrap(reason, $1) },
-                kind: .start(start), stage: .bootstrap),
+                job: BootstrapJob(self, store), store: store, context: TurnContext(.bootstrap, store, inputs: inputs),
+                run: { $0.bootstrap(reason, $1) }, kind: .start(start)),
             after: [])
         return waiting == nil
     }
@@ -202,12 +177,14 @@ extension Session {
     /// Runs one turn with the intents that it sends to other stores, and that of its failure if it fails. Returns nil; or
     /// the job to put back, and nothing is kept of it, if it has to wait for another store.
     private func runReady(_ call: consuming TurnCall, after effects: [Effect]) -> (any QueueJob)? {
-        var turn = call.run(call.store.runner, call.context(after: effects))
+        call.context.earlier = effects
+        var turn = call.run(call.store.runner, call.context)
         var chain: [ChainLink] = []
         if case .needsStore = turn.outcome {
-            guard let complete = runAgain(&call, after: effects, turn) else { return call.waiting }
+            guard let complete = runAgain(&call, turn) else { return call.waiting }
+            turn = complete
             // It may lose against another writer, and runs again as it was judged.
-            turn = complete.with(judged: call.progress.judged)
+            turn.judged = turn.judged ?? call.judged
         }
         if !turn.sends.isEmpty {
             call.note(turn)
@@ -222,20 +199,17 @@ extension Session {
 
     /// Runs the turn of a failure. Where that has to wait for another store, the failure is reported only.
     private func runFailure(_ failure: Failure, on store: SessionStore, _ principal: Principal?) {
-        let job = FailureJob(failure, of: nil, on: store, principal: principal)
+        let job = StoreJob(failure, of: nil, on: store, principal: principal)
         guard case .ready(let effects) = prepare(store) else { return }
         _ = runReady(
-            TurnCall(
-                job: job, store: store, intentID: failure.intentID, principal: principal, run: job.runTurn,
-                stage: .unreported, follows: true),
-            after: effects)
+            TurnCall(job: job, store: store, context: job.context, run: job.turn, follows: true), after: effects)
     }
 
     /// Adds a turn with its outcome, and its chain's, to the batch; then the turns of their failures.
     private func join(_ call: TurnCall, _ turn: TurnResult, _ chain: [ChainLink]) {
         // Mostly nothing of a turn has a time.
         let hasTimes =
-            call.receipt != nil || turn.output.hasTimes || chain.contains { $0.turn.output.hasTimes }
+            call.receipt != nil || turn.hasTimes || chain.contains { $0.turn.hasTimes }
         let now = hasTimes ? shared.time.sinceEpoch() : .zero
         var isLastTry = false
         if case .reminder(let reminder) = call.kind { isLastTry = core.withLock { $0.isLastTry(of: reminder) } }
@@ -250,18 +224,16 @@ extension Session {
             for link in chain { core.join(link, call, now: now) }
         }
         // The feature whose turn failed in a chain is told first, each as often as the chain's own.
-        if let last = chain.last, case .failed(let reason) = last.turn.outcome, let failure = reason.failure,
-            !call.isOfReminder || isLastTry
-        {
-            runFailure(failure, on: last.store, call.principal)
+        if let last = chain.last, case .failed(_, _, let failure?) = last.turn.outcome, !call.isOfReminder || isLastTry {
+            runFailure(failure, on: last.store, call.context.principal)
         }
-        if let failure = verdict.failure { runFailure(failure, on: call.store, call.principal) }
+        if let failure = verdict.failure { runFailure(failure, on: call.store, call.context.principal) }
     }
 
     func drop(_ job: any QueueJob) { core.withLock { $0.joinOther(job, .dropped, isKept: false) } }
 }
 
-extension TurnOutput {
+extension TurnResult {
     fileprivate var hasTimes: Bool { !labels.isEmpty || recording != nil }
 }
 

@@ -159,7 +159,7 @@ extension SessionCore {
         _ call: TurnCall, _ turn: TurnResult, _ verdict: TurnVerdict, at index: Int, refusal: RecordedRefusal?,
         now: Duration
     ) {
-        let (intentID, receipt) = (call.intentID, call.receipt)
+        let (intentID, receipt) = (call.context.intentID, call.receipt)
         if call.start != nil { batch.entries[index].hasStarted = true }
         if case .reminder(let reminder) = call.kind, verdict.forgetsReminder {
             note(.forgotten(reminder.feature, id: reminder.id))
@@ -167,7 +167,7 @@ extension SessionCore {
             if !verdict.keepsTurn { batch.count += 1 }
         }
         if verdict.keepsTurn {
-            keep(turn.output, at: index, call, now: now)
+            keep(turn, at: index, call, now: now)
             if !turn.effects.isEmpty {
                 batch.entries[index].effects += turn.effects
                 if call.start != nil {
@@ -193,10 +193,10 @@ extension SessionCore {
                 isBootstrap: call.start != nil))
     }
 
-    private mutating func keep(_ output: borrowing TurnOutput, at index: Int, _ call: TurnCall, now: Duration) {
-        let (intentID, receipt, start) = (call.intentID, call.receipt, call.start)
+    private mutating func keep(_ turn: borrowing TurnResult, at index: Int, _ call: TurnCall, now: Duration) {
+        let (intentID, receipt, start) = (call.context.intentID, call.receipt, call.start)
         var kind = StoreChange.Kind.changed
-        var (state, view) = (output.state, output.view)
+        var (state, view) = (turn.state, turn.view)
         var setsAside: String?
         switch start {
         case nil, .done?: break
@@ -209,8 +209,8 @@ extension SessionCore {
             state = state ?? batch.entries[index].store?.erased.state
         }
         guard
-            kind == .made || output.isStateChanged || view != nil || !output.labels.isEmpty
-                || output.recording != nil || receipt != nil || output.reminders != nil || call.isOfReminder
+            kind == .made || state != nil || view != nil || !turn.labels.isEmpty
+                || turn.recording != nil || receipt != nil || turn.reminders != nil || call.isOfReminder
         else { return }
         batch.count += 1
         let number = lastNumber
@@ -228,20 +228,20 @@ extension SessionCore {
             batch.changes[place].view = view
             batch.changes[place].viewIntent = intent
         }
-        if !output.labels.isEmpty || output.recording != nil {
+        if !turn.labels.isEmpty || turn.recording != nil {
             let feature = batch.entries[index].feature
-            for (index, label) in output.labels.enumerated() {
+            for (index, label) in turn.labels.enumerated() {
                 batch.labels.append(
                     StoredLabel(
                         id: LabelID(number: number, index: index), feature: feature, version: version,
                         intent: intent, json: label.json, expiry: now + label.timeToLive))
             }
-            if let recording = output.recording {
+            if let recording = turn.recording {
                 batch.recordings.append(
                     RecordedTurn(number: number, feature: feature, time: now, recording: recording))
             }
         }
-        if let reminders = output.reminders { keep(reminders, at: index) }
+        if let reminders = turn.reminders { keep(reminders, at: index) }
         if let receipt { add(receipt, intentID, .ran(version: version), now: now) }
     }
 
@@ -304,12 +304,12 @@ extension SessionCore {
         add(receipt, intentID, .refused(status: refusal.status, body: refusal.body), now: now)
     }
 
-    /// Adds a turn that disposes of a store; nothing if there is none.
-    mutating func joinDisposal(_ job: any QueueJob, of feature: FeatureID) {
+    /// Adds a turn that disposes of a store; false, and nothing is added, if there is none.
+    mutating func dispose(of feature: FeatureID) -> Bool {
         let place =
             batch.index(of: feature)
             ?? stores.index(of: feature).map { batch.add(stores[$0]) }
-        guard let index = place, !batch.entries[index].isDisposed else { return joinOther(job, isKept: false) }
+        guard let index = place, !batch.entries[index].isDisposed else { return false }
         batch.count += 1
         let store = batch.entries[index]
         if store.hasRow {
@@ -329,7 +329,7 @@ extension SessionCore {
             note(.forgotten(feature, id: reminder.id))
         }
         batch.entries[index].isDisposed = true
-        joinOther(job, isKept: true)
+        return true
     }
 
     /// Adds a store that is made: its bootstrap is its first turn.

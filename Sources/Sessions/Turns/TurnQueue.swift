@@ -40,11 +40,11 @@ extension QueueJob {
 final class FunctionJob: QueueJob {
     let lane: JobLane
     private let body: @Sendable (FunctionJob) -> Void
-    private let completion: @Sendable (Result<JobResult, StoreError>) -> Void
+    private let completion: @Sendable (Result<Bool, StoreError>) -> Void
 
-    /// - Parameter completion: called once, when the job is finished or has ended.
+    /// - Parameter completion: called once: with whether something of the job is kept, or why nothing is.
     init(
-        _ lane: JobLane, completion: @escaping @Sendable (Result<JobResult, StoreError>) -> Void = { _ in },
+        _ lane: JobLane, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void = { _ in },
         _ body: @escaping @Sendable (FunctionJob) -> Void
     ) {
         self.lane = lane
@@ -57,8 +57,35 @@ final class FunctionJob: QueueJob {
         return nil
     }
 
-    func finished(_ result: JobResult, isSettled: Bool) { completion(.success(result)) }
+    func finished(_ result: JobResult, isSettled: Bool) {
+        completion(result.outcome.error.map { .failure($0) } ?? .success(result.isKept))
+    }
+
     func end(_ error: StoreError) { completion(.failure(error)) }
+}
+
+extension Session {
+    /// Changes what is committed next, as a job of its own.
+    ///
+    /// - Parameters:
+    ///   - judge: says, under no lock, why nothing is changed; nil if something may be.
+    ///   - done: called once: with whether something is kept, or why nothing is.
+    ///   - change: returns whether there is something to keep.
+    func enqueue(
+        _ lane: JobLane, unless judge: @escaping @Sendable () -> TurnOutcome? = { nil },
+        done: @escaping @Sendable (Result<Bool, StoreError>) -> Void = { _ in },
+        _ change: @escaping @Sendable (inout SessionCore) -> Bool
+    ) {
+        enqueue(
+            FunctionJob(lane, completion: done) { [self] job in
+                let outcome = judge()
+                core.withLock { core in
+                    if lane == .intents { core.batch.isAnswer = true }
+                    let isKept = outcome == nil && change(&core)
+                    core.joinOther(job, outcome ?? .ran, isKept: isKept)
+                }
+            })
+    }
 }
 
 /// Jobs that are run and committed together.

@@ -39,17 +39,13 @@ package final class StoreScope: Sendable {
     }
 
     /// Takes the effects of a committed batch; returns the work to begin.
-    func apply(_ store: StoreEffects) -> [WorkStart] {
+    func apply(_ batch: borrowing SessionBatch.Entry) -> [WorkStart] {
+        let (effects, count) = (batch.effects, batch.bootstrapEffects)
         var change = WorkChange()
         state.withLock { state in
             if state.isEnded { return }
-            let (first, count) = (store.effects.prefix(store.ofBootstrap), store.ofBootstrap)
-            if count > 0 { state.work.apply(Array(first), isBootstrap: true, &change) }
-            if count == 0 {
-                state.work.apply(store.effects, isBootstrap: false, &change)
-            } else if count < store.effects.count {
-                state.work.apply(Array(store.effects.dropFirst(count)), isBootstrap: false, &change)
-            }
+            state.work.apply(effects[..<count], isBootstrap: true, &change)
+            state.work.apply(effects[count...], isBootstrap: false, &change)
         }
         for task in change.cancelled { task.cancel() }
         queue.noteOfBatch(change.counts)
@@ -119,7 +115,7 @@ package final class StoreScope: Sendable {
         }
         report(failure, on: store)
         store.session.enqueue(
-            FailureJob(failure, of: context, on: store, principal: context.origin.principal, then: then))
+            StoreJob(failure, of: context, on: store, principal: context.origin.principal, then: then))
     }
 
     private func ended(_ context: WorkContext, on store: SessionStore) {

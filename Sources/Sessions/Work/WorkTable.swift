@@ -122,7 +122,7 @@ struct WorkTable {
         return change.started.count
     }
 
-    mutating func apply(_ effects: [Effect], isBootstrap: Bool, _ change: inout WorkChange) {
+    mutating func apply(_ effects: some Sequence<Effect>, isBootstrap: Bool, _ change: inout WorkChange) {
         for effect in effects {
             switch effect {
             case .launch(let request): launch(request, &change)
