@@ -52,16 +52,8 @@ struct Reactor: Sendable {
 
     /// Calls `answer` when each thread has come round; if they have ended, never.
     func ask(_ answer: @escaping @Sendable () -> Void) {
-        let left = Lock(threads.count)
-        for thread in threads {
-            ReactorQuestion(thread) {
-                let isLast = left.withLock { left in
-                    left -= 1
-                    return left == 0
-                }
-                if isLast { answer() }
-            }.ask()
-        }
+        let oneHas = calls(threads.count, then: answer)
+        for thread in threads { ReactorQuestion(thread, answer: oneHas).ask() }
     }
 
     func count(of kind: ReactorMemberKind) -> Int { threads.reduce(0) { $0 + $1.count(of: kind) } }

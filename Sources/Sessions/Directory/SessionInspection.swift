@@ -1,3 +1,4 @@
+import Locking
 import MVI
 import SessionJournal
 import WireJSON
@@ -118,26 +119,20 @@ extension SessionTable {
     package func list(
         of subject: Subject?, before: SessionKey?, limit: Int
     ) async throws(StoreError) -> [SessionOverview] {
-        try await withCheckedContinuation { continuation in
-            environment.journal.list(of: subject, before: before, limit: limit) { continuation.resume(returning: $0) }
-        }.get()
+        try await awaitResult { environment.journal.list(of: subject, before: before, limit: limit, done: $0) }.get()
     }
 
     private func load(_ token: TokenHash) async throws(StoreError) -> SessionLoad {
         let now = lifeTime(Moment(environment.time))
-        return try await withCheckedContinuation { continuation in
-            environment.journal.load(token, now: now) { continuation.resume(returning: $0) }
-        }.get()
+        return try await awaitResult { environment.journal.load(token, now: now, done: $0) }.get()
     }
 
     private func stores(
         _ features: [FeatureID], of session: StoredSession
     ) async throws(StoreError) -> [StoredStore] {
         guard !features.isEmpty else { return [] }
-        return try await withCheckedContinuation { continuation in
-            environment.journal.loadStores(features, of: session.key, named: session.record.tokenHash) {
-                continuation.resume(returning: $0)
-            }
+        return try await awaitResult {
+            environment.journal.loadStores(features, of: session.key, named: session.record.tokenHash, done: $0)
         }.get()
     }
 

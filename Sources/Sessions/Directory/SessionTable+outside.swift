@@ -10,9 +10,7 @@ extension SessionTable {
     /// The sessions that a query means. One in which nothing has happened yet is found by its id where it is in memory; else
     /// it is nowhere but in its token.
     package func records(_ query: SessionQuery) async throws(StoreError) -> [SessionRecord] {
-        let kept = try await withCheckedContinuation { continuation in
-            environment.journal.find(query, limit: Self.recordLimit) { continuation.resume(returning: $0) }
-        }.get()
+        let kept = try await awaitResult { environment.journal.find(query, limit: Self.recordLimit, done: $0) }.get()
         guard kept.isEmpty, case .id(let id) = query else { return kept }
         return sessions.first { $0.id == id }?.unkeptRecord.map { [$0] } ?? []
     }
@@ -64,10 +62,8 @@ extension SessionTable {
     ) async -> IntentResult {
         var count = 0
         while true {
-            let result = await withCheckedContinuation { continuation in
-                session.deliver(delivery, to: feature, once: once, makesStore: makesStore) {
-                    continuation.resume(returning: $0)
-                }
+            let result = await awaitResult {
+                session.deliver(delivery, to: feature, once: once, makesStore: makesStore, completion: $0)
             }
             // It cannot be sent on: the node that owns the session gives it away.
             guard environment.lease != nil, case .failure(let error) = result, error.code == .elsewhere,
@@ -77,7 +73,7 @@ extension SessionTable {
             if count > 0 {
                 try? await environment.clock.sleep(for: environment.stores.pause(afterFailures: count))
             }
-            await withCheckedContinuation { continuation in session.catchUp { continuation.resume() } }
+            await session.caughtUp()
             count += 1
         }
     }
@@ -91,9 +87,7 @@ extension SessionTable {
         // It may be there.
         if case .failed(let error) = lookup { throw error }
         guard let session = lookup.session else { return }
-        try await withCheckedContinuation { continuation in
-            end(session) { continuation.resume(returning: $0) }
-        }.get()
+        try await awaitResult { end(session, completion: $0) }.get()
     }
 
     /// Tests the streams of a subject anew.

@@ -42,10 +42,8 @@ extension SessionTable {
         while !Task.isCancelled {
             let now = environment.time.sinceEpoch()
             guard let node = environment.lease?.holder else { return now + .seconds(2) }
-            let claimed = await withCheckedContinuation { continuation in
-                journal.claimAlarms(dueAt: now, by: node, for: Self.claimLife, limit: Self.concurrency) {
-                    continuation.resume(returning: $0)
-                }
+            let claimed = await awaitResult {
+                journal.claimAlarms(dueAt: now, by: node, for: Self.claimLife, limit: Self.concurrency, done: $0)
             }
             guard case .success(let (due, next)) = claimed else { return now + .seconds(2) }
             await fire(due.map(\.token))
@@ -59,9 +57,7 @@ extension SessionTable {
     private static var claimLife: Duration { .seconds(30) }
 
     private func alarms(after last: Alarm?) async -> Result<[Alarm], StoreError> {
-        await withCheckedContinuation { continuation in
-            environment.journal.alarms(after: last, limit: Self.pageSize) { continuation.resume(returning: $0) }
-        }
+        await awaitResult { environment.journal.alarms(after: last, limit: Self.pageSize, done: $0) }
     }
 
     private func fire(_ tokens: [TokenHash]) async {

@@ -26,7 +26,7 @@ extension Session {
     func tellStores() async {
         let now = Moment(shared.time)
         let due = core.withLock { $0.takeDueReminders(now: now) { $0.isSignIn } }
-        await withCheckedContinuation { continuation in fire(due) { continuation.resume() } }
+        await awaitResult { done in fire(due) { done(()) } }
     }
 
     /// Tells the stores that a principal has signed in, without a credential. For tests of features.
@@ -35,14 +35,10 @@ extension Session {
         defer { turns.release() }
         let reminders = try signInReminders(principal, credential: nil)
         guard !reminders.isEmpty else { return }
-        let key = try await withCheckedContinuation { continuation in keep { continuation.resume(returning: $0) } }
-            .get()
+        let key = try await awaitResult { keep($0) }.get()
         let change = CredentialChange(
             session: key, expecting: info.subject, subject: info.subject, reminders: reminders)
-        let result: Result<Void, StoreError> = await withCheckedContinuation { continuation in
-            shared.journal.change(change) { continuation.resume(returning: $0) }
-        }
-        try result.get()
+        try await awaitResult { shared.journal.change(change, done: $0) }.get()
         note(reminders)
         turns.release()
         await tellStores()
@@ -50,9 +46,7 @@ extension Session {
 
     /// Has nothing of the session run, when the turns that were begun are over, until the turns are released.
     func holdTurns() async throws(StoreError) -> HeldTurns {
-        try await withCheckedContinuation { (continuation: CheckedContinuation<Result<HeldTurns, StoreError>, Never>) in
-            enqueue(HeldTurns { continuation.resume(returning: $0) })
-        }.get()
+        try await awaitResult { enqueue(HeldTurns($0)) }.get()
     }
 }
 

@@ -86,7 +86,7 @@ extension SessionTable {
     }
 
     func found(_ hash: TokenHash) async -> SessionLookup {
-        await withCheckedContinuation { continuation in find(hash) { continuation.resume(returning: $0) } }
+        await awaitResult { find(hash, completion: $0) }
     }
 
     /// Adds a device to a shared session.
@@ -124,7 +124,7 @@ extension SessionTable {
                 } catch {
                     // Another request signed in meanwhile; it may have been this one.
                     guard error.code == .contended || error.code == .exists else { throw error }
-                    await withCheckedContinuation { done in session.catchUp { done.resume() } }
+                    await session.caughtUp()
                     // No, its own turns lost against others.
                     guard session.isSignedIn else { throw error }
                 }
@@ -147,9 +147,7 @@ extension SessionTable {
         await credential.beginRenewing()
         defer { credential.endRenewing(renewal) }
         // What other nodes appended was published before it.
-        if environment.lease != nil {
-            await withCheckedContinuation { done in session.catchUp { done.resume() } }
-        }
+        if environment.lease != nil { await session.caughtUp() }
         let history = session.history(of: credential, renewedBy: renewal)
         var changes = try await keep(history, of: credential, session)
         guard !credential.isRevoked else { throw .signedOut }
@@ -264,7 +262,7 @@ extension SessionTable {
     private func journal<Value: Sendable>(
         _ body: (@escaping Done<Value>) -> Void
     ) async throws(StoreError) -> Value {
-        try await withCheckedContinuation { continuation in body { continuation.resume(returning: $0) } }.get()
+        try await awaitResult(body).get()
     }
 }
 
