@@ -105,6 +105,15 @@ struct IntentTests {
         #expect(try fixture.stream("tally").read().said == ["a"])
     }
 
+    @Test("a turn may have as many labels as a session keeps, and not one more", arguments: [1_000, 1_001])
+    func manyLabels(count: Int) throws {
+        let fixture = try Fixture()
+        let texts = [String](repeating: #""a""#, count: count).joined(separator: ",")
+        let answer = try fixture.send(#"{"type":"shoutMany","texts":[\#(texts)]}"#)
+        #expect(answer.refusal == (count > 1_000 ? "tooLarge" : nil))
+        #expect(try fixture.stream("tally", from: .earliest).read().said.count == (count > 1_000 ? 0 : 1_000))
+    }
+
     @Test("a key may be called as what the server calls its own turns")
     func ownNames() throws {
         let fixture = try Fixture()

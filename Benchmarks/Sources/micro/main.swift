@@ -31,6 +31,7 @@ final class Alone: TurnHost {
     func check(_ effects: [Effect], after earlier: [Effect]) throws {}
     func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool { false }
     func check(_ reminders: [EncodedReminder]) throws {}
+    func parts(after effects: [Effect]) -> [PartName] { [] }
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {}
     func noteGonePart() {}
 
@@ -87,7 +88,7 @@ let pieces = [
         let host = Alone()
         let runner = TurnRunner(
             Tally(), state: Tally.State(), environment: StoreEnvironment(), middleware: []
-        ) { (_, _, _) throws(StoreError) in TurnResult(.ran) }
+        ) { (turn, _, _) throws(StoreError) in TurnResult(turn) }
         let id = IntentID("a5a5rt2y6gyfq")
         for _ in 0..<times {
             let turn = TurnRunner<Tally>.execute(.add(amount: 1))(runner, TurnContext(id, host))

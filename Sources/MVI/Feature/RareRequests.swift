@@ -6,6 +6,11 @@ package final class RareRequests<F: Feature> {
     @usableFromInline var sends: [SiblingIntent] = []
     /// The first store that the turn needs and that is not there yet.
     @usableFromInline var missing: String?
+    /// Whether the turn launches work of parts.
+    @usableFromInline var hasPartWork = false
+    /// What its result has of observers and interceptors.
+    @usableFromInline var observe: (@Sendable () -> Void)?
+    @usableFromInline var judged: RunTurn?
     var now: Timestamp?
     var uuids: [String]
     /// How many UUIDs the turn has got.

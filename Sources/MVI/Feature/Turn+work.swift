@@ -13,15 +13,33 @@ extension Turn {
     public mutating func launch(
         id: WorkID? = nil, policy: WorkPolicy = .parallel, isCounted: Bool = true, _ operation: @escaping Operation
     ) {
-        effects.append(.launch(request(id, policy, isCounted: isCounted, operation)))
+        launch(id: id, policy: policy, isCounted: isCounted, of: nil, operation)
+    }
+
+    /// - Parameter part: the part that the work ends with.
+    mutating func launch(
+        id: WorkID?, policy: WorkPolicy, isCounted: Bool, of part: PartName?, _ operation: @escaping Operation
+    ) {
+        if part != nil { makeRare().hasPartWork = true }
+        effects.append(.launch(request(id, policy, isCounted: isCounted, of: part, operation)))
     }
 
     /// The work without its feature's type.
     func request(
-        _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool = true, _ operation: @escaping Operation
+        _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool = true, of part: PartName? = nil,
+        _ operation: @escaping Operation
     ) -> WorkRequest {
-        WorkRequest(origin: workOrigin(isCounted: isCounted), id: id, policy: policy) { [runner] context in
+        let origin = workOrigin(isCounted: isCounted)
+        return WorkRequest(origin: origin, id: id, policy: policy, part: part) { [runner] context in
             try await operation(Work(runner: runner, context: context))
+        }
+    }
+
+    /// Cancels the work of parts that the turn's messages have removed.
+    @usableFromInline
+    mutating func cancelGoneParts() {
+        for part in context.host.parts(after: context.earlier + effects) where !part.isThere(in: current) {
+            effects.append(.cancelPart(part))
         }
     }
 

@@ -35,8 +35,8 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
     func launch(_ id: WorkID?, _ policy: WorkPolicy, _ isCounted: Bool, _ operation: @escaping PartTurn<P>.Operation) {
         let id = id.map { scoped($0) }
         with(()) { [place] turn, _ in
-            turn.launch(id: id, policy: policy, isCounted: isCounted) { work in
-                try await operation(PartWork(work, at: place, id: id))
+            turn.launch(id: id, policy: policy, isCounted: isCounted, of: place.name) { work in
+                try await operation(PartWork(work, at: place))
             }
         }
     }
@@ -51,7 +51,7 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
         return with(false) { turn, _ in turn.isRunning(id) }
     }
 
-    private func scoped(_ id: WorkID) -> WorkID { WorkID(id.name, in: place.scope) }
+    private func scoped(_ id: WorkID) -> WorkID { WorkID(id.name, in: place.name) }
 
     /// Runs a body on the turn; returns `otherwise` when that was given back.
     private func with<R>(_ otherwise: R, _ body: (inout Turn<F>, R) -> R) -> R {

@@ -36,33 +36,51 @@ struct PartPlace<F: Feature, P: Part>: Sendable {
     /// Nil if the part is gone.
     let read: @Sendable (F.State) -> P?
     let message: @Sendable (P.Message) -> F.Message
-    let scope: WorkID.Scope
+    let name: PartName
+
+    /// - Parameters:
+    ///   - path: the key path of the part or of its list.
+    ///   - id: the part's, if it has one.
+    init(
+        _ path: any Hashable & Sendable, id: (any Hashable & Sendable)? = nil,
+        read: @escaping @Sendable (F.State) -> P?, message: @escaping @Sendable (P.Message) -> F.Message
+    ) {
+        (self.read, self.message) = (read, message)
+        name = PartName(path, id) { state in (state as? F.State).flatMap(read) != nil }
+    }
 }
 
-extension WorkID {
-    /// The part to whose work an id belongs, so that parts need not know each other's ids.
-    final class Scope: Hashable, Sendable {
-        /// The key path of the part or of its list.
-        private let path: any Hashable & Sendable
-        /// The part's id in a list; nil for a part that is in none.
-        private let id: (any Hashable & Sendable)?
+/// The part to which work and its id belong: parts need not know each other's ids, and work ends with its part.
+@usableFromInline
+package final class PartName: Hashable, Sendable {
+    /// The key path of the part or of its list.
+    private let path: any Hashable & Sendable
+    /// The part's id; nil for a part that has none.
+    private let id: (any Hashable & Sendable)?
+    private let find: @Sendable (any Sendable) -> Bool
 
-        init(_ path: any Hashable & Sendable, _ id: (any Hashable & Sendable)? = nil) {
-            self.path = path
-            self.id = id
-        }
+    fileprivate init(
+        _ path: any Hashable & Sendable, _ id: (any Hashable & Sendable)?,
+        _ find: @escaping @Sendable (any Sendable) -> Bool
+    ) {
+        (self.path, self.id, self.find) = (path, id, find)
+    }
 
-        var description: String? { id.map { "\($0)" } }
+    var description: String? { id.map { "\($0)" } }
 
-        static func == (left: Scope, right: Scope) -> Bool {
-            left === right || AnyHashable(left.path) == AnyHashable(right.path) && left.hashableID == right.hashableID
-        }
+    /// Whether a state of the feature has the part.
+    func isThere(in state: any Sendable) -> Bool { find(state) }
 
-        private var hashableID: AnyHashable? { id.map { AnyHashable($0) } }
+    @usableFromInline
+    package static func == (left: PartName, right: PartName) -> Bool {
+        left === right || AnyHashable(left.path) == AnyHashable(right.path) && left.hashableID == right.hashableID
+    }
 
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(path)
-            if let id { hasher.combine(id) }
-        }
+    private var hashableID: AnyHashable? { id.map { AnyHashable($0) } }
+
+    @usableFromInline
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(path)
+        if let id { hasher.combine(id) }
     }
 }

@@ -7,13 +7,13 @@ public struct PartWork<P: Part>: Sendable {
     private let read: @Sendable () -> P?
     private let step: @Sendable (@escaping @Sendable (inout PartTurn<P>) -> Void) async -> Void
 
-    init<F: Feature>(_ work: Work<F>, at place: PartPlace<F, P>, id: WorkID?) {
+    init<F: Feature>(_ work: Work<F>, at place: PartPlace<F, P>) {
         context = work.context
         read = { place.read(work.state) }
         step = { body in
             await work.turn { turn in
                 let isThere = turn.part(at: place) { part in body(&part) }
-                if !isThere, let id { turn.cancel(id) }
+                if !isThere { turn.effects.append(.cancelPart(place.name)) }
             }
         }
     }

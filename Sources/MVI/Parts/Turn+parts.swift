@@ -13,7 +13,21 @@ extension Turn {
         _ state: any KeyPath<F.State, P> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
         _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) {
-        let place = PartPlace<F, P>(read: { $0[keyPath: state] }, message: message, scope: WorkID.Scope(state))
+        _ = try part(at: PartPlace<F, P>(state, read: { $0[keyPath: state] }, message: message), body)
+    }
+
+    /// The same for a part that has an id: another one in its place is another part, with work of its own.
+    public mutating func part<P: Part & Identifiable, E: Error>(
+        _ state: any KeyPath<F.State, P> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
+        _ body: (inout PartTurn<P>) throws(E) -> Void
+    ) throws(E) where P.ID: Sendable {
+        let id = current[keyPath: state].id
+        let place = PartPlace<F, P>(
+            state, id: id,
+            read: { feature in
+                let part = feature[keyPath: state]
+                return part.id == id ? part : nil
+            }, message: message)
         _ = try part(at: place, body)
     }
 
@@ -36,7 +50,7 @@ extension Turn {
         _ message: @escaping @Sendable (P.ID, P.Message) -> F.Message, _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) -> Bool {
         let place = PartPlace<F, P>(
-            read: { $0[keyPath: list][id: id] }, message: { message(id, $0) }, scope: WorkID.Scope(list, id))
+            list, id: id, read: { $0[keyPath: list][id: id] }, message: { message(id, $0) })
         return try part(at: place, body)
     }
 

@@ -121,6 +121,8 @@ public struct StoreDiagnostics: Sendable {
     public var droppedFailures = 0
     /// Intents, steps and labels that came after the end.
     public var droppedAfterEnd = 0
+    /// Steps of launched work that had ended: what it started did not end with it.
+    public var droppedLateSteps = 0
     /// Messages, steps and other uses of parts that have left their list.
     public var droppedForGoneParts = 0
     /// Observations that observers were too slow for.
@@ -136,7 +138,7 @@ public struct StoreDiagnostics: Sendable {
     package mutating func add(_ other: StoreDiagnostics) {
         bootstrapFailure = bootstrapFailure ?? other.bootstrapFailure
         for count in [
-            \Self.slowTurns, \.failures, \.droppedFailures, \.droppedAfterEnd, \.droppedForGoneParts,
+            \Self.slowTurns, \.failures, \.droppedFailures, \.droppedAfterEnd, \.droppedLateSteps, \.droppedForGoneParts,
             \.missedObservations, \.observerFailures, \.runningWork,
         ] { self[keyPath: count] += other[keyPath: count] }
     }

@@ -19,11 +19,7 @@ package final class StoreTracer: Sendable {
         span.attributes["mvi.session"] = environment.session.id
         span.attributes["mvi.intent"] = context.intentID.text
         if let stage { span.attributes["mvi.stage"] = stage.name }
-        let result = ServiceContext.$current.withValue(span.context) {
-            var context = context
-            context.trace = span.context
-            return turn(context)
-        }
+        let result = ServiceContext.$current.withValue(span.context) { turn(context.with(trace: span.context)) }
         if let failure = result.outcome.reported {
             span.recordError(failure.error)
             span.setStatus(SpanStatus(code: .error))

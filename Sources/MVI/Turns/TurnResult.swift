@@ -56,38 +56,70 @@ package enum TurnOutcome: Sendable {
     }
 }
 
-/// What a handler's run led to, and what is to be kept of it: as bytes, where the store's host keeps bytes.
+/// What a handler's run led to, and what is to be kept of it: as bytes, where the store's host keeps bytes. A class, since it is
+/// handed on several times.
 @usableFromInline
-package struct TurnResult: Sendable {
-    @usableFromInline package var outcome: TurnOutcome
+package final class TurnResult: Sendable {
+    package let outcome: TurnOutcome
     /// The state as it is kept; nil if it is that of the turn before.
-    @usableFromInline package var state: [UInt8]?
+    package let state: [UInt8]?
     /// The view state as clients are shown it; nil if it is that of the turn before.
-    @usableFromInline package var view: [UInt8]?
+    package let view: [UInt8]?
     /// In order.
-    @usableFromInline package var labels: [EncodedLabel] = []
+    package let labels: [EncodedLabel]
     /// Reminders to set and to forget, in order; nil if there are none.
-    @usableFromInline package var reminders: [EncodedReminder]?
+    @usableFromInline package let reminders: [EncodedReminder]?
     /// What happened in it as JSON; nil unless that is recorded.
-    @usableFromInline package var recording: [UInt8]?
+    package let recording: [UInt8]?
     /// What to do after the commit, in order.
-    @usableFromInline package var effects: [Effect] = []
+    package let effects: [Effect]
     /// Intents for other stores of the session, which run directly after it.
-    @usableFromInline package var sends: [SiblingIntent] = []
+    package let sends: [SiblingIntent]
     /// Tells observers; nil if there are none, or nothing to tell.
-    @usableFromInline package var observe: (@Sendable () -> Void)?
+    package let observe: (@Sendable () -> Void)?
     /// Runs the intent again as interceptors left it; nil if there are none.
-    @usableFromInline package var judged: RunTurn?
+    package let judged: RunTurn?
     /// What it got of time and chance; nil if nothing.
-    @usableFromInline package var inputs: TurnInputs?
+    package let inputs: TurnInputs?
 
-    /// A turn of which nothing is to be kept yet.
+    /// A turn that ran, as its host keeps it.
+    @inlinable
+    package convenience init<F>(
+        _ turn: borrowing Turn<F>, state: [UInt8]? = nil, view: [UInt8]? = nil, labels: [EncodedLabel] = [],
+        reminders: [EncodedReminder]? = nil, recording: [UInt8]? = nil
+    ) {
+        self.init(
+            state, view, labels, reminders, recording, turn.effects, turn.rare?.sends ?? [], turn.rare?.observe,
+            turn.rare?.judged, turn.rare?.inputs)
+    }
+
+    @usableFromInline
+    init(
+        _ state: [UInt8]?, _ view: [UInt8]?, _ labels: [EncodedLabel], _ reminders: [EncodedReminder]?,
+        _ recording: [UInt8]?, _ effects: [Effect], _ sends: [SiblingIntent], _ observe: (@Sendable () -> Void)?,
+        _ judged: RunTurn?, _ inputs: TurnInputs?
+    ) {
+        outcome = .ran
+        (self.state, self.view, self.labels, self.reminders) = (state, view, labels, reminders)
+        (self.recording, self.effects, self.sends) = (recording, effects, sends)
+        (self.observe, self.judged, self.inputs) = (observe, judged, inputs)
+    }
+
+    /// A turn of which nothing is kept.
     @usableFromInline
     package init(
         _ outcome: TurnOutcome, observe: (@Sendable () -> Void)? = nil, judged: RunTurn? = nil,
         inputs: TurnInputs? = nil
     ) {
         (self.outcome, self.observe, self.judged, self.inputs) = (outcome, observe, judged, inputs)
+        (state, view, labels, reminders, recording, effects, sends) = (nil, nil, [], nil, nil, [], [])
+    }
+
+    /// The same with what its chain got of time and chance, or as it was judged in an earlier run.
+    package init(_ turn: TurnResult, judged: RunTurn?, inputs: TurnInputs?) {
+        (outcome, state, view, labels) = (turn.outcome, turn.state, turn.view, turn.labels)
+        (reminders, recording, effects) = (turn.reminders, turn.recording, turn.effects)
+        (sends, observe, self.judged, self.inputs) = (turn.sends, turn.observe, judged, inputs)
     }
 
     /// The result of a turn on a store of another feature: two features would have to have one name.
@@ -115,26 +147,57 @@ package typealias EncodedLabel = (json: [UInt8], timeToLive: Duration)
 /// What a turn runs in, beside its store's state.
 @usableFromInline
 package struct TurnContext: Sendable {
+    /// What hardly any turn has: other turns have one empty reference to pass on.
+    @usableFromInline
+    final class Rare: Sendable {
+        @usableFromInline let principal: Principal?
+        let inputs: TurnInputs?
+        let failures: [String: StoreError]
+        let trace: ServiceContext?
+        let isSent: Bool
+
+        init(
+            _ principal: Principal?, _ inputs: TurnInputs?, _ failures: [String: StoreError], _ trace: ServiceContext?,
+            isSent: Bool
+        ) {
+            (self.principal, self.inputs, self.failures, self.trace) = (principal, inputs, failures, trace)
+            self.isSent = isSent
+        }
+    }
+
     @usableFromInline package let intentID: IntentID
     @usableFromInline let host: any TurnHost
-    /// Who sent the intent that led to the turn.
-    @usableFromInline package let principal: Principal?
-    /// Whether another store's turn sent the intent or the action.
-    @usableFromInline package let isSent: Bool
-    /// The span that the turn runs in; nil where nothing is traced.
-    @usableFromInline package internal(set) var trace: ServiceContext?
     /// What the batch's earlier turns of the store ask for.
-    @usableFromInline package var earlier: [Effect] = []
-    /// What the turn got of time and chance when it ran before; nil if it did not.
-    @usableFromInline package var inputs: TurnInputs?
-    /// Why other stores of the session cannot be had, by instance: a turn that runs again is told.
-    package var failures: [String: StoreError] = [:]
+    @usableFromInline package var earlier: [Effect]
+    @usableFromInline let rare: Rare?
 
     package init(
-        _ intentID: IntentID, _ host: any TurnHost, principal: Principal? = nil, inputs: TurnInputs? = nil,
-        trace: ServiceContext? = nil, isSent: Bool = false
+        _ intentID: IntentID, _ host: any TurnHost, principal: Principal? = nil, earlier: [Effect] = [],
+        inputs: TurnInputs? = nil, failures: [String: StoreError] = [:], trace: ServiceContext? = nil,
+        isSent: Bool = false
     ) {
-        (self.intentID, self.host, self.principal) = (intentID, host, principal)
-        (self.inputs, self.trace, self.isSent) = (inputs, trace, isSent)
+        (self.intentID, self.host, self.earlier) = (intentID, host, earlier)
+        let isPlain = principal == nil && inputs == nil && failures.isEmpty && trace == nil && !isSent
+        rare = isPlain ? nil : Rare(principal, inputs, failures, trace, isSent: isSent)
+    }
+
+    /// Who sent the intent that led to the turn.
+    @inlinable package var principal: Principal? { rare?.principal }
+    /// What the turn got of time and chance when it ran before; nil if it did not.
+    @usableFromInline package var inputs: TurnInputs? { rare?.inputs }
+    /// Why other stores of the session cannot be had, by instance: a turn that runs again is told.
+    package var failures: [String: StoreError] { rare?.failures ?? [:] }
+    /// The span that the turn runs in; nil where nothing is traced.
+    @usableFromInline package var trace: ServiceContext? { rare?.trace }
+    /// Whether another store's turn sent the intent or the action.
+    @usableFromInline package var isSent: Bool { rare?.isSent ?? false }
+
+    /// The same, but for what is given.
+    package func with(
+        inputs: TurnInputs? = nil, failures: [String: StoreError]? = nil, trace: ServiceContext? = nil
+    ) -> TurnContext {
+        TurnContext(
+            intentID, host, principal: principal, earlier: earlier, inputs: inputs ?? self.inputs,
+            failures: failures ?? self.failures, trace: trace ?? self.trace, isSent: isSent)
     }
 }

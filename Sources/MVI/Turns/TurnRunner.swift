@@ -36,6 +36,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         @usableFromInline var working: Values?
         /// The working copy before the chain of intents that runs; nil if none does.
         @usableFromInline var beforeChain: SavedCopy?
+        /// Whether a turn ever launched work of a part.
+        @usableFromInline var hasPartWork = false
 
         @inlinable
         init(head: Values) { self.head = head }
@@ -165,12 +167,16 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         since: UInt64?, judged: RunTurn?, origin: WorkOrigin?, _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
-        let before = copies.withLock { $0.working ?? $0.head }
+        let (before, hadPartWork) = copies.withLock { ($0.working ?? $0.head, $0.hasPartWork) }
         var turn = Turn(runner: self, state: before.state, context: context, cause: intent, origin: origin)
         if isObserved, let cause { turn.observations.append(cause) }
         do {
             try body(&turn)
             if turn.hasActions { try turn.performActions() }
+            if hadPartWork || turn.rare?.hasPartWork == true {
+                if !hadPartWork { copies.withLock { $0.hasPartWork = true } }
+                turn.cancelGoneParts()
+            }
             if !turn.effects.isEmpty { try context.host.check(turn.effects, after: context.earlier) }
         } catch {
             checkDuration(since: start, context)
@@ -183,7 +189,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
             after.view = feature.view(turn.state)
             isViewChanged = after.view != before.view
         }
-        var result: TurnResult
+        if observers != nil { turn.makeRare().observe = telling(turn.observations, context) }
+        if let judged { turn.makeRare().judged = judged }
+        let result: TurnResult
         do throws(StoreError) {
             result = try output(turn, after.view, isViewChanged)
         } catch {
@@ -198,12 +206,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
                 return threw(error, context, stage: stage, cause: cause, intent: intent, rare: rare, judged: judged)
             }
             if !rare.sends.isEmpty { beginChain() }
-            (result.sends, result.inputs) = (rare.sends, rare.inputs)
         }
         if turn.hasMessages { setWorking(after) }
-        result.effects = turn.effects
-        if observers != nil { result.observe = telling(turn.observations, context) }
-        result.judged = judged
         return result
     }
 
@@ -342,9 +346,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     private func standing(
         _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext
     ) -> TurnResult {
-        var result = TurnResult(outcome, observe: telling(events, context))
-        result.judged = { [result] _, _ in result }
-        return result
+        let result = TurnResult(outcome, observe: telling(events, context))
+        return TurnResult(outcome, observe: result.observe, judged: { _, _ in result })
     }
 
     @inlinable

@@ -5,7 +5,7 @@ public struct WorkID: Hashable, Sendable, ExpressibleByStringInterpolation, Cust
     /// The name, as the author gave it.
     public let name: String
     /// The part whose work it names; nil for work of the feature.
-    private let scope: Scope?
+    package let part: PartName?
 
     /// An id with a name made at run time.
     public init(_ name: String) { self.init(name, in: nil) }
@@ -13,13 +13,10 @@ public struct WorkID: Hashable, Sendable, ExpressibleByStringInterpolation, Cust
     /// The same with a name from the source.
     public init(stringLiteral value: String) { self.init(value, in: nil) }
 
-    init(_ name: String, in scope: Scope?) {
-        self.name = name
-        self.scope = scope
-    }
+    init(_ name: String, in part: PartName?) { (self.name, self.part) = (name, part) }
 
     /// The name, with the id of its part if that is in a list.
-    public var description: String { scope?.description.map { "\(name) of \($0)" } ?? name }
+    public var description: String { part?.description.map { "\(name) of \($0)" } ?? name }
 }
 
 /// What happens when work is launched while work of the same id runs.
@@ -44,10 +41,14 @@ package struct WorkRequest: Sendable {
     package let origin: WorkOrigin
     package let id: WorkID?
     package let policy: WorkPolicy
+    /// The part that it ends with; nil for work of the feature.
+    package let part: PartName?
     package let operation: WorkOperation
 
-    package init(origin: WorkOrigin, id: WorkID?, policy: WorkPolicy, operation: @escaping WorkOperation) {
-        (self.origin, self.id, self.policy, self.operation) = (origin, id, policy, operation)
+    package init(
+        origin: WorkOrigin, id: WorkID?, policy: WorkPolicy, part: PartName? = nil, operation: @escaping WorkOperation
+    ) {
+        (self.origin, self.id, self.policy, self.part, self.operation) = (origin, id, policy, part, operation)
     }
 }
 
@@ -58,14 +59,32 @@ package enum Effect: Sendable {
     case throttle(Duration, latest: Bool, WorkRequest)
     case whileWatched(Duration, WorkRequest)
     case cancel(WorkID)
+    /// All work of a part that is gone.
+    case cancelPart(PartName)
 
-    /// The id whose running work it cancels.
-    package var cancelledID: WorkID? {
+    /// Whether it cancels that work, should it run.
+    package func cancels(_ work: WorkRequest) -> Bool {
         switch self {
-        case .cancel(let id): id
-        case .launch(let request): request.policy == .cancelPrevious ? request.id : nil
-        case .whileWatched(_, let request): request.id
-        case .throttle: nil
+        case .cancelPart(let part): return work.part == part
+        case .throttle: return false
+        case .launch(let request) where request.policy != .cancelPrevious: return false
+        case .cancel, .launch, .whileWatched:
+            guard let id else { return false }
+            return work.id == id
+        }
+    }
+
+    /// Whether it may begin or end work of that id.
+    package func concerns(_ id: WorkID) -> Bool {
+        if case .cancelPart(let part) = self { return id.part == part }
+        return self.id == id
+    }
+
+    /// The part that it launches work for.
+    package var part: PartName? {
+        switch self {
+        case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request.part
+        case .cancel, .cancelPart: nil
         }
     }
 
@@ -73,7 +92,7 @@ package enum Effect: Sendable {
     package var launches: Bool {
         switch self {
         case .launch, .throttle: true
-        case .whileWatched, .cancel: false
+        case .whileWatched, .cancel, .cancelPart: false
         }
     }
 
@@ -81,8 +100,9 @@ package enum Effect: Sendable {
     package var watches: Bool { if case .whileWatched = self { true } else { false } }
 
     /// The id of the work that it is about.
-    package var id: WorkID? {
+    private var id: WorkID? {
         switch self {
+        case .cancelPart: nil
         case .cancel(let id): id
         case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request.id
         }

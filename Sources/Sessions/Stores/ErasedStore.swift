@@ -14,8 +14,8 @@ struct ErasedStore: Sendable {
         /// The store as it was kept; nil for a new one.
         @usableFromInline let stored: StoredStore?
         @usableFromInline let stateLimit: Int
-        /// Bytes of labels that a session keeps: a turn with more could never be delivered whole.
-        @usableFromInline let outboxLimit: Int
+        /// Labels, and bytes of them, that a session keeps: a turn with more could never be delivered whole.
+        @usableFromInline let outboxLimit: (labels: Int, bytes: Int)
         /// Who names the instance first; nil if that is nobody who is signed in, or if it was kept.
         @usableFromInline let principal: Principal?
     }
@@ -82,50 +82,53 @@ struct ErasedStore: Sendable {
     static func output<F: Feature>(of feature: F, _ seed: Seed) -> TurnRunner<F>.Output {
         let (stateLimit, outboxLimit, isRecording) = (seed.stateLimit, seed.outboxLimit, seed.environment.isRecording)
         return { (turn, view, isViewChanged) throws(StoreError) in
-            var output = TurnResult(.ran)
+            var (state, shown): ([UInt8]?, [UInt8]?) = (nil, nil)
             if turn.hasMessages {
-                let state = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(turn.state) }
-                try check(state.bytes, "state", limit: stateLimit)
-                output.state = state.bytes
+                let encoded = try encoding { () throws(WireEncodingError) in try WireJSON.encodeStored(turn.state) }
+                try check(encoded.bytes, "state", limit: stateLimit)
+                state = encoded.bytes
                 if isViewChanged {
                     // A view state that is the whole state, as most features have, is encoded once.
-                    if !state.hasNulls, let same = view as? F.State, same == turn.state {
-                        output.view = state.bytes
+                    if !encoded.hasNulls, let same = view as? F.State, same == turn.state {
+                        shown = encoded.bytes
                     } else {
                         let bytes = try encoding { () throws(WireEncodingError) in try WireJSON.encode(view) }
                         try check(bytes, "view state", limit: stateLimit)
-                        output.view = bytes
+                        shown = bytes
                     }
                 }
             }
-            if !turn.labels.isEmpty {
-                output.labels = try labels(of: turn.labels, feature, limit: outboxLimit)
-            }
-            if let rare = turn.rare, !rare.reminders.isEmpty { output.reminders = try reminders(rare.reminders) }
-            if isRecording { output.recording = record(TurnRecording(turn)) }
-            return output
+            return TurnResult(
+                turn, state: state, view: shown,
+                labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, feature, limit: outboxLimit),
+                reminders: try reminders(turn.rare?.reminders ?? []),
+                recording: isRecording ? record(TurnRecording(turn)) : nil)
         }
     }
 
     @usableFromInline
     static func labels<F: Feature>(
-        of labels: [F.Label], _ feature: F, limit: Int
+        of labels: [F.Label], _ feature: F, limit: (labels: Int, bytes: Int)
     ) throws(StoreError) -> [EncodedLabel] {
+        guard labels.count <= limit.labels else {
+            throw StoreError(.tooLarge, "The turn published \(labels.count) labels; at most \(limit.labels) are kept.")
+        }
         var encoded: [EncodedLabel] = []
         var bytes = 0
         for label in labels {
             let json = try encoding { () throws(WireEncodingError) in try WireJSON.encode(label) }
-            bytes += json.count + Outbox.overhead
+            bytes += json.count
             encoded.append(EncodedLabel(json: json, timeToLive: feature.timeToLive(of: label)))
         }
-        guard bytes <= limit else {
-            throw StoreError(.tooLarge, "The turn's labels would take \(bytes) bytes; at most \(limit) are kept.")
+        guard bytes <= limit.bytes else {
+            throw StoreError(.tooLarge, "The turn's labels would take \(bytes) bytes; at most \(limit.bytes) are kept.")
         }
         return encoded
     }
 
     @usableFromInline
-    static func reminders<F: Feature>(_ requests: [ReminderRequest<F>]) throws(StoreError) -> [EncodedReminder] {
+    static func reminders<F: Feature>(_ requests: [ReminderRequest<F>]) throws(StoreError) -> [EncodedReminder]? {
+        guard !requests.isEmpty else { return nil }
         var encoded: [EncodedReminder] = []
         for request in requests {
             switch request {

@@ -110,7 +110,8 @@ extension Session {
         (environment.meter, environment.tracer) = (shared.metrics.of(definition.name), shared.tracer)
         let seed = ErasedStore.Seed(
             environment: environment, middleware: shared.middleware, stored: stored,
-            stateLimit: shared.limits.stateBytes, outboxLimit: shared.limits.outboxBytes, principal: principal)
+            stateLimit: shared.limits.stateBytes,
+            outboxLimit: (shared.limits.outboxLabels, shared.limits.outboxBytes), principal: principal)
         do {
             guard let erased = try definition.make(feature.key, seed) else {
                 throw StoreError.noInstance(feature, of: definition)

@@ -216,6 +216,8 @@ extension SessionStore: TurnHost {
         scope.isRunning(id, after: earlier, effects)
     }
 
+    package func parts(after effects: [Effect]) -> [PartName] { scope.parts(after: effects) }
+
     package func check(_ reminders: [EncodedReminder]) throws { try session.check(reminders, of: feature) }
 
     package func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {

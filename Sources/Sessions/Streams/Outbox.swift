@@ -6,9 +6,6 @@ import SessionJournal
 /// A label whose time is over leaves wherever it stands, so each entry has a place of its own: places grow, and none is
 /// used again.
 struct Outbox {
-    /// What a label counts against the bound in bytes beside its own text: about what it takes in memory.
-    @usableFromInline static let overhead = 256
-
     struct Entry {
         let label: StoredLabel
         /// On the monotonic clock.
@@ -25,7 +22,8 @@ struct Outbox {
             return writtenTo.contains(credential.number) || label.id.number <= credential.joined
         }
 
-        var size: Int { label.json.count + (label.intent?.utf8.count ?? 0) + Outbox.overhead }
+        /// What it counts against the bound in bytes.
+        var size: Int { label.json.count }
     }
 
     private(set) var entries: Deque<Entry> = []

@@ -60,7 +60,8 @@ extension Session {
             switch bring(instance, for: call, .read) {
             case .store: break
             case .waits: return nil
-            case .none(let error, _): call.context.failures[instance] = error
+            case .none(let error, _):
+                call.context = call.context.with(failures: call.context.failures.merging([instance: error]) { $1 })
             }
             turn = call.run(call.store.runner, call.context)
         }
@@ -144,9 +145,9 @@ extension Session {
             var earlier = core.withLock { core in core.work(on: store).map { core.batch.entries[$0].effects } ?? [] }
             if store === call.store { earlier += first.effects }
             for link in links where link.store === store { earlier += link.turn.effects }
-            var context = TurnContext(
-                call.context.intentID, store, principal: call.context.principal, inputs: knownInputs, isSent: true)
-            context.earlier = earlier
+            let context = TurnContext(
+                call.context.intentID, store, principal: call.context.principal, earlier: earlier, inputs: knownInputs,
+                isSent: true)
             var turn = next.run(store.runner, context)
             if case .needsStore = turn.outcome {
                 var link = TurnCall(job: call.job, store: store, context: context, run: next.run)
@@ -163,9 +164,8 @@ extension Session {
             waiting += turn.sends
         }
         isKept = true
-        var turn = first
-        turn.inputs = (first.inputs ?? TurnInputs(now: nil)).with(links: inputs)
-        return (turn, links)
+        let all = (first.inputs ?? TurnInputs(now: nil)).with(links: inputs)
+        return (TurnResult(first, judged: first.judged, inputs: all), links)
     }
 }
 

@@ -38,7 +38,7 @@ struct TurnCall {
 
     /// Keeps what a run got of time, chance and judgement for the next one.
     mutating func note(_ turn: TurnResult) {
-        context.inputs = turn.inputs ?? context.inputs
+        if let inputs = turn.inputs { context = context.with(inputs: inputs) }
         guard let judged = turn.judged else { return }
         self.judged = judged
         run = judged
@@ -107,7 +107,7 @@ extension Session {
             return nil
         case .waits: return job
         case .ready(let effects):
-            if let token = job.token, !store.scope.isLive(token, after: effects) {
+            if let token = job.token, !store.scope.acceptsStep(of: token, after: effects) {
                 drop(job)
                 return nil
             }
@@ -182,9 +182,8 @@ extension Session {
         var chain: [ChainLink] = []
         if case .needsStore = turn.outcome {
             guard let complete = runAgain(&call, turn) else { return call.waiting }
-            turn = complete
             // It may lose against another writer, and runs again as it was judged.
-            turn.judged = turn.judged ?? call.judged
+            turn = TurnResult(complete, judged: complete.judged ?? call.judged, inputs: complete.inputs)
         }
         if !turn.sends.isEmpty {
             call.note(turn)

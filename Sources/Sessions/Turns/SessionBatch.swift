@@ -193,7 +193,7 @@ extension SessionCore {
                 isBootstrap: call.start != nil))
     }
 
-    private mutating func keep(_ turn: borrowing TurnResult, at index: Int, _ call: TurnCall, now: Duration) {
+    private mutating func keep(_ turn: TurnResult, at index: Int, _ call: TurnCall, now: Duration) {
         let (intentID, receipt, start) = (call.context.intentID, call.receipt, call.start)
         var kind = StoreChange.Kind.changed
         var (state, view) = (turn.state, turn.view)

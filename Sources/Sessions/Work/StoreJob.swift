@@ -79,9 +79,7 @@ final class StoreJob: QueueJob {
 
     func again(with progress: TurnProgress) -> any QueueJob {
         guard let inputs = progress.inputs else { return self }
-        var context = context
-        context.inputs = inputs
-        return StoreJob(store, context, turn, token, isFailureTurn: isFailureTurn, done: done)
+        return StoreJob(store, context.with(inputs: inputs), turn, token, isFailureTurn: isFailureTurn, done: done)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) { done(.success(result.outcome)) }

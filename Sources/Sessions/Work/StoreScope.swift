@@ -122,29 +122,38 @@ package final class StoreScope: Sendable {
         begin(change { $0.work.ended(context.token, &$1) }.started, on: store)
     }
 
-    /// Whether a step of the work is still taken, asked by the work itself: one that comes after the end is counted.
-    func acceptsStep(of token: WorkToken) -> Bool {
+    /// Whether a step of the work is still taken, in a batch whose earlier turns ask for those effects. Counts one that comes
+    /// after the end of the store, or of the work itself.
+    package func acceptsStep(of token: WorkToken, after earlier: [Effect] = []) -> Bool {
         state.withLock { state in
-            if state.isEnded { state.note { $0.droppedAfterEnd += 1 } }
-            return state.work.isLive(token)
+            if state.isEnded {
+                state.note { $0.droppedAfterEnd += 1 }
+            } else if state.work.hasEnded(token) {
+                state.note { $0.droppedLateSteps += 1 }
+            }
+            return state.work.isLive(token, after: earlier)
         }
     }
 
-    /// Whether a step of the work is still taken, in a batch whose earlier turns ask for those effects.
-    package func isLive(_ token: WorkToken, after earlier: [Effect] = []) -> Bool {
-        let cancelled = earlier.isEmpty ? [] : Set(earlier.compactMap { $0.cancelledID })
-        return state.withLock { $0.work.isLive(token, unless: cancelled) }
-    }
+    /// Whether the work runs.
+    private func isLive(_ token: WorkToken) -> Bool { state.withLock { $0.work.isLive(token) } }
 
     /// Whether work of that id would run or wait after the effects of the batch's earlier turns and those of a turn.
     func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool {
-        let changes = earlier.filter { $0.id == id } + effects.filter { $0.id == id }
+        let changes = earlier.filter { $0.concerns(id) } + effects.filter { $0.concerns(id) }
         let (isRunning, table) = state.withLock { state in
             (state.work.isRunning(id), changes.isEmpty ? nil : state.work)
         }
         guard var table else { return isRunning }
         _ = table.simulate(changes)
         return table.isRunning(id)
+    }
+
+    /// The parts that have work, after the effects of turns that are not committed yet.
+    func parts(after effects: [Effect]) -> [PartName] {
+        var parts = state.withLock { $0.work.parts }
+        for part in effects.lazy.compactMap(\.part) where !parts.contains(part) { parts.append(part) }
+        return parts
     }
 
     /// The names of the work that runs, for tests; the intervals of `throttle` are not work of the author's.
@@ -175,7 +184,7 @@ package final class StoreScope: Sendable {
             let task = Task(executorPreference: environment.executor) { [weak self, clock = environment.clock] in
                 // Called off by a watcher who came back, or by the store's end.
                 guard (try? await clock.sleep(for: grace)) != nil else { return }
-                _ = self?.change { if $0.work.watching.isOver(generation) { $0.work.cancelAll(id, &$1) } }
+                _ = self?.change { if $0.work.watching.graceOver(id, generation) { $0.work.cancelAll(id, &$1) } }
             }
             let isKept = state.withLock { $0.work.watching.attach(task, generation: generation) }
             if !isKept { task.cancel() }

@@ -102,14 +102,25 @@ struct WorkTable {
     /// Whether work would run for watchers, if it were not paused.
     var isHeldBack: Bool { isPaused && watching.isWatched && watching.count > 0 }
 
-    /// Whether what the work dispatches is still taken, in a batch whose earlier turns cancel those ids.
-    func isLive(_ token: WorkToken, unless cancelled: Set<WorkID> = []) -> Bool {
+    /// Whether what the work dispatches is still taken, in a batch whose earlier turns ask for those effects.
+    func isLive(_ token: WorkToken, after earlier: [Effect] = []) -> Bool {
         guard let entry = running[token] else { return false }
-        guard !cancelled.isEmpty, let id = entry.request.id else { return true }
-        return !cancelled.contains(id)
+        return !earlier.contains { $0.cancels(entry.request) }
+    }
+
+    /// The parts that have work, in the order in which it began.
+    var parts: [PartName] {
+        var parts: [PartName] = []
+        for (_, entry) in running.sorted(by: { $0.key.number < $1.key.number }) {
+            if let part = entry.request.part, !parts.contains(part) { parts.append(part) }
+        }
+        return parts
     }
 
     func id(of token: WorkToken) -> WorkID? { running[token]?.request.id }
+
+    /// Whether work has ended by itself; not if it was cancelled.
+    func hasEnded(_ token: WorkToken) -> Bool { running[token] == nil && !cancelled.contains(token) }
 
     /// Applies effects to a copy that is used for nothing else; returns how many pieces they start. What they cancel
     /// counts no more: it gets the time to end.
@@ -132,7 +143,15 @@ struct WorkTable {
             case .cancel(let id):
                 if let request = watching.forget(id) { change.released.append(request) }
                 cancelAll(id, &change)
+            case .cancelPart(let part): cancelAll(of: part, &change)
             }
+        }
+    }
+
+    /// Cancels all work of a part. What waits in a queue, or is held back, does so behind work that runs.
+    private mutating func cancelAll(of part: PartName, _ change: inout WorkChange) {
+        for (token, entry) in running.sorted(by: { $0.key.number < $1.key.number }) where entry.request.part == part {
+            if let id = entry.request.id { cancelAll(id, &change) } else { cancel(token, &change) }
         }
     }
 
@@ -201,11 +220,10 @@ struct WorkTable {
         _ request: WorkRequest, grace: Duration, isOfBootstrap: Bool, _ change: inout WorkChange
     ) {
         guard let id = request.id else { return }
-        let before = watching.register(request, id: id, grace: grace, isOfBootstrap: isOfBootstrap)
+        let (before, begins) = watching.register(request, id: id, grace: grace, isOfBootstrap: isOfBootstrap)
         if let before { change.released.append(before) }
-        let isInGrace = before != nil && active[id] != nil
         cancelAll(id, &change)
-        if watching.isWatched || isInGrace { launch(request, &change) }
+        if begins { launch(request, &change) }
     }
 
     mutating func cancelAll(_ id: WorkID, _ change: inout WorkChange) {
@@ -217,12 +235,16 @@ struct WorkTable {
         let window = throttled.removeValue(forKey: id)
         giveUp(window?.latest, &change)
         for token in (active.removeValue(forKey: id) ?? []) + (window.map { [$0.token] } ?? []) {
-            guard let entry = running.removeValue(forKey: token) else { continue }
-            change.count(entry.request, -1)
-            change.released.append(entry.request)
-            if let task = entry.task { change.cancelled.append(task) }
-            cancelled.insert(token)
+            cancel(token, &change)
         }
+    }
+
+    private mutating func cancel(_ token: WorkToken, _ change: inout WorkChange) {
+        guard let entry = running.removeValue(forKey: token) else { return }
+        change.count(entry.request, -1)
+        change.released.append(entry.request)
+        if let task = entry.task { change.cancelled.append(task) }
+        cancelled.insert(token)
     }
 
     private mutating func newToken() -> WorkToken {
@@ -288,7 +310,7 @@ struct WorkTable {
     mutating func resume(_ change: inout WorkChange) {
         guard isPaused else { return }
         isPaused = false
-        if watching.isWatched { for request in watching.requests { launch(request, &change) } }
+        for request in watching.resume() { launch(request, &change) }
     }
 
     /// The end of all work. What does not listen runs on.
@@ -305,9 +327,18 @@ struct WorkTable {
     }
 }
 
-/// Who watches a store is only counted; what runs meanwhile is registered here.
+/// Who watches a store is only counted; what runs meanwhile is registered here, in the order in which that was done.
 struct Watching {
-    private var registered: [WorkID: (grace: Duration, request: WorkRequest, isOfBootstrap: Bool)] = [:]
+    private struct Registered {
+        let id: WorkID
+        let grace: Duration
+        let request: WorkRequest
+        let isOfBootstrap: Bool
+        /// Whether it began for the watchers of now, or of a grace period that is not over: then it does not begin again.
+        var isBegun = false
+    }
+
+    private var registered: [Registered] = []
     private(set) var watchers: Int
     /// Grows with each arrival of a first watcher, so that an old grace period knows it is void.
     private var generation: UInt64 = 0
@@ -319,21 +350,32 @@ struct Watching {
     var isWatched: Bool { watchers > 0 }
 
     /// Whether the next life's bootstrap registers all of it again.
-    var isAllOfBootstrap: Bool { registered.values.allSatisfy { $0.isOfBootstrap } }
+    var isAllOfBootstrap: Bool { registered.allSatisfy { $0.isOfBootstrap } }
 
-    /// Returns what was registered under that id before, so that it dies after the lock.
+    /// Registers work; says whether it begins now. Returns what was registered under that id before, so that it dies after the
+    /// lock.
     mutating func register(
         _ request: WorkRequest, id: WorkID, grace: Duration, isOfBootstrap: Bool
-    ) -> WorkRequest? {
-        registered.updateValue((grace, request, isOfBootstrap), forKey: id)?.request
+    ) -> (before: WorkRequest?, begins: Bool) {
+        var new = Registered(id: id, grace: grace, request: request, isOfBootstrap: isOfBootstrap, isBegun: isWatched)
+        guard let index = registered.firstIndex(where: { $0.id == id }) else {
+            registered.append(new)
+            return (nil, new.isBegun)
+        }
+        let before = registered[index]
+        new.isBegun = new.isBegun || before.isBegun
+        registered[index] = new
+        return (before.request, new.isBegun)
     }
 
     var count: Int { registered.count }
 
-    var requests: [WorkRequest] { registered.values.map { $0.request } }
+    var requests: [WorkRequest] { registered.map(\.request) }
 
     /// Returns what was registered, so that it dies after the lock.
-    mutating func forget(_ id: WorkID) -> WorkRequest? { registered.removeValue(forKey: id)?.request }
+    mutating func forget(_ id: WorkID) -> WorkRequest? {
+        registered.firstIndex { $0.id == id }.map { registered.remove(at: $0).request }
+    }
 
     /// One more watcher: what to launch if it is the first, and the grace periods to call off.
     mutating func begin(graces cancelled: inout [Task<Void, Never>]) -> [WorkRequest] {
@@ -342,14 +384,23 @@ struct Watching {
         generation += 1
         cancelled += graces
         graces = []
-        return requests
+        return beginAll(where: { !$0.isBegun })
+    }
+
+    /// What to launch if work runs again that was held back.
+    mutating func resume() -> [WorkRequest] { isWatched ? beginAll(where: { _ in true }) : [] }
+
+    private mutating func beginAll(where isMeant: (Registered) -> Bool) -> [WorkRequest] {
+        let meant = registered.indices.filter { isMeant(registered[$0]) }
+        for index in meant { registered[index].isBegun = true }
+        return meant.map { registered[$0].request }
     }
 
     /// One watcher less: the grace periods that begin if it was the last. One that never began is ignored.
-    mutating func end() -> (generation: UInt64, graces: [WorkID: Duration]) {
-        guard watchers > 0 else { return (generation, [:]) }
+    mutating func end() -> (generation: UInt64, graces: [(id: WorkID, time: Duration)]) {
+        guard watchers > 0 else { return (generation, []) }
         watchers -= 1
-        return (generation, watchers == 0 ? registered.mapValues { $0.grace } : [:])
+        return (generation, watchers == 0 ? registered.map { ($0.id, $0.grace) } : [])
     }
 
     /// Keeps the task of a grace period; false if a watcher came back meanwhile.
@@ -360,5 +411,12 @@ struct Watching {
     }
 
     /// Whether no watcher has come back since.
-    func isOver(_ generation: UInt64) -> Bool { watchers == 0 && self.generation == generation }
+    private func isOver(_ generation: UInt64) -> Bool { watchers == 0 && self.generation == generation }
+
+    /// A grace period is over; false if a watcher came back meanwhile. Else the work begins again with the next one.
+    mutating func graceOver(_ id: WorkID, _ generation: UInt64) -> Bool {
+        guard isOver(generation) else { return false }
+        if let index = registered.firstIndex(where: { $0.id == id }) { registered[index].isBegun = false }
+        return true
+    }
 }

@@ -78,7 +78,7 @@ struct Basket: Feature {
 }
 
 @Suite struct DocumentedPartsTests {
-    @Test("the documented basket saves its bags and its items, each by itself, and leaves items that are gone alone")
+    @Test("the documented basket saves its bags and its items, each by itself, and saves none that is gone")
     func basket() async {
         let gate = Gate()
         let saved = Collected<String>()
@@ -100,7 +100,8 @@ struct Basket: Feature {
         await store.send(.set(id: "tea", count: 3))
         gate.open()
         await store.receive(.bags(.saved)) { $0.bags.isSaving = false }
-        #expect(Set(saved.all) == ["bags 1", "tea 2"])
+        // The tea left the basket before it was saved, and its work with it.
+        #expect(saved.all == ["bags 1"])
         await store.finish()
     }
 }
