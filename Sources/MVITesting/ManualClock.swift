@@ -1,4 +1,5 @@
 import Locking
+import MVI
 
 /// A clock that stands still until a test moves it.
 ///
@@ -26,6 +27,8 @@ public final class ManualClock: Clock, Sendable {
     private struct Sleeper {
         let id: UInt64
         let deadline: Instant
+        /// Whether something else goes on meanwhile that is given so much time.
+        let isPatience: Bool
         let continuation: CheckedContinuation<Void, any Error>
     }
 
@@ -60,6 +63,9 @@ public final class ManualClock: Clock, Sendable {
     /// How many sleep now.
     public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
+    /// How many sleep now and do nothing else.
+    var waiterCount: Int { state.withLock { state in state.sleepers.count { !$0.isPatience } } }
+
     /// Returns when the test has moved the clock to `deadline`.
     ///
     /// - Throws: `CancellationError` if the calling task is cancelled.
@@ -75,7 +81,10 @@ public final class ManualClock: Clock, Sendable {
                     if Task.isCancelled { return .failure(CancellationError()) }
                     if deadline <= state.now { return .success(()) }
                     let index = state.sleepers.firstIndex { deadline < $0.deadline } ?? state.sleepers.endIndex
-                    state.sleepers.insert(Sleeper(id: id, deadline: deadline, continuation: continuation), at: index)
+                    state.sleepers.insert(
+                        Sleeper(
+                            id: id, deadline: deadline, isPatience: Patience.isPatience, continuation: continuation),
+                        at: index)
                     return nil
                 }
                 if let decided { continuation.resume(with: decided) } else { signal.send() }

@@ -94,6 +94,19 @@ struct TestStoreWaitingTests {
         #expect(texts.contains { $0.hasPrefix("The intent .serve was not answered within 0.001 seconds.") })
     }
 
+    @Test func `a test that forgets to move the clock fails in a moment, and says what to do`() async {
+        // With the store's timeout of 5 s it would not end before the suite's.
+        let store = TestStore(Desk(), exhaustive: false, timeout: .seconds(3_600))
+        await store.send(.nap)
+        await withKnownIssue {
+            await store.receive(.served)
+        } matching: { issue in
+            issue.comments.contains { "\($0)".contains("`advance(by:)` moves") }
+        }
+        await store.advance(by: .seconds(1))
+        await store.finish()
+    }
+
     @Test("53: work that never waits fails the test and does not hold it up for ever", arguments: [0, 1])
     func restless(seconds: Int) async {
         let texts = await failures {
