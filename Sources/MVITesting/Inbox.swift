@@ -143,6 +143,24 @@ final class Inbox<F: Feature>: Sendable {
         }
     }
 
+    /// What the test has not asserted, a text for each kind.
+    var open: [String] {
+        let state = state.withLock { $0 }
+        let kinds = [
+            ("message was not received", "messages were not received", state.messages.map { describe($0.message) }),
+            ("label was not expected", "labels were not expected", state.labels.map { describe($0) }),
+            ("failure was not expected", "failures were not expected", state.failures.map { describe($0) }),
+            (
+                "intent or action to another store was not expected",
+                "intents or actions to other stores were not expected", state.sent.map(\.text)
+            ),
+        ]
+        return kinds.compactMap { one, many, left in
+            let list = left.map { "  \($0)" }.joined(separator: "\n")
+            return left.isEmpty ? nil : "\(left.count) \(left.count == 1 ? one : many) by the test:\n\(list)"
+        }
+    }
+
     func removeAll() { state.withLock { $0 = State() } }
 }
 

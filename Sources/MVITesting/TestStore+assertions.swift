@@ -94,29 +94,13 @@ extension TestStore {
         world.end()
         defer { inbox.removeAll() }
         guard isExhaustive else { return }
-        complain(
-            "message was not received", "messages were not received", inbox.messages.map { describe($0.message) },
-            sourceLocation)
-        complain(
-            "label was not expected", "labels were not expected", inbox.labels.map { describe($0) }, sourceLocation)
-        complain(
-            "failure was not expected", "failures were not expected", inbox.failures.map { describe($0) },
-            sourceLocation)
-        complain(
-            "intent or action to another store was not expected",
-            "intents or actions to other stores were not expected",
-            inbox.sent.map(\.text), sourceLocation)
+        for text in inbox.open { fail(text, sourceLocation) }
         if !running.isEmpty {
             let sleeping = sleepers > 0 ? " Work that waits for time goes on with `advance(by:)`." : ""
             fail(
                 "Work still runs at the end of the test: \(running.joined(separator: ", ")). Let it end or cancel it."
                     + sleeping, sourceLocation)
         }
-    }
-
-    private func complain(_ one: String, _ many: String, _ left: [String], _ sourceLocation: SourceLocation) {
-        guard !left.isEmpty else { return }
-        fail("\(left.count) \(left.count == 1 ? one : many) by the test:\n\(lines(left))", sourceLocation)
     }
 
     private func lines(_ texts: [String]) -> String { texts.map { "  \($0)" }.joined(separator: "\n") }
@@ -167,7 +151,10 @@ extension TestStore {
             Issue.record(error, sourceLocation: sourceLocation)
             return
         }
-        guard expected != after else { return }
+        guard expected != after else {
+            if change != nil, expected == before { warnOfNothing(cause, sourceLocation) }
+            return
+        }
         let what =
             change == nil
             ? "\(cause) changed the state, and the test does not say how"
@@ -177,6 +164,14 @@ extension TestStore {
             \(what) (- expected, + actual):
             \(difference(expected: describe(expected), actual: describe(after)))
             """, sourceLocation)
+    }
+
+    /// A closure says how a state changes that does not: what it says is perhaps meant for another step.
+    func warnOfNothing(_ cause: String, _ sourceLocation: SourceLocation) {
+        guard isExhaustive else { return }
+        Issue.record(
+            "The closure for \(cause) changes nothing, and neither does that: leave the closure out.",
+            severity: .warning, sourceLocation: sourceLocation)
     }
 
     /// Waits until `condition` holds or nothing can bring it about any more, at most the timeout.

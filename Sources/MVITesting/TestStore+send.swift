@@ -190,7 +190,7 @@ extension TestStore {
             Issue.record(error, sourceLocation: sourceLocation)
             return
         }
-        guard state != before else { return }
+        guard state != before else { return warnOfNothing(describe(intent), sourceLocation) }
         fail(
             """
             The turn of \(describe(intent)) had no message, so it changed nothing (- expected, + actual):

@@ -184,9 +184,10 @@ public final class TestStore<F: Feature>: Sendable {
         world?.end()
         let condition = condition.withLock { $0 }
         guard condition.isExhaustive, !condition.isFinished else { return }
+        let open = inbox.open.map { "\n" + $0 }.joined()
         fail(
-            "The test store was given up without `await store.finish()`, so it is not known whether all was asserted.",
-            origin)
+            "The test store was given up without `await store.finish()`, so it is not known whether all was asserted."
+                + open, origin)
     }
 
     // MARK: What there is

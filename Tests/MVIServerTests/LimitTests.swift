@@ -115,8 +115,7 @@ struct LimitCase: Sendable, CustomTestStringConvertible {
             settings: { $0.outboxBytes = 1_024 }
         ) { server in
             let session = try await server.session()
-            // A label counts 256 bytes beside its text, for what surrounds it in memory.
-            let room = 1_024 - 256 - #"{"type":"said","text":""}"#.utf8.count
+            let room = 1_024 - #"{"type":"said","text":""}"#.utf8.count
             func say(_ count: Int) -> TestRequest {
                 session.intent(#"{"type":"say","text":"\#(String(repeating: "x", count: count))"}"#)
             }

@@ -14,7 +14,7 @@ struct TestStoreReceiveTests {
         }
         await store.send(.load) { $0.rings = 1 }
         await store.receive(.rang(times: 10)) { $0.rings = 11 }
-        await store.send(.hush) { _ in }
+        await store.send(.hush)
         await store.finish()
     }
 

@@ -202,6 +202,31 @@ struct TestStoreTests {
             ])
     }
 
+    @Test func `53: a test store that is given up says what the test has not asserted`() async {
+        let texts = await failures {
+            let store = TestStore(Counter())
+            await store.send(.load) { $0.isLoading = true }
+            await store.advance(by: .zero)
+        }
+        #expect(texts.count == 1 && texts.first?.hasSuffix("1 message was not received by the test:\n  .loaded(42)") == true)
+    }
+
+    @Test func `53: a closure that changes nothing, where nothing changes, is warned of`() async {
+        let severities = Collected<String>()
+        await withKnownIssue {
+            let store = TestStore(Counter())
+            await store.send(.add(amount: 0)) { $0.count = 0 }
+            await store.send(.reset) { $0.isLoading = false }
+            await store.send(.increment) { $0.count = 1 }
+            await store.send(.add(amount: 1)) { state in state.count += 1 }
+            await store.finish()
+        } matching: { issue in
+            severities.append("\(issue.severity) \(issue.comments.first?.rawValue.prefix(11) ?? "")")
+            return true
+        }
+        #expect(severities.all == ["warning The closure", "warning The closure"])
+    }
+
     @Test("53: an intent that is rejected fails the test, unless that is what the test says")
     func rejected() async {
         let rejections = Collected<StoreError?>()
