@@ -93,8 +93,11 @@ extension SessionTable {
     private func fire(_ token: TokenHash, _ done: @escaping @Sendable () -> Void) {
         find(token, isUse: false) { [self] found in
             guard let session = found.session else { return done() }
-            if session.knowsDueReminder(now: environment.time.sinceEpoch()) { return session.fireReminders(done: done) }
-            // Another node set it, or a sign-in whose outcome is not known here.
+            if session.mayRun, session.knowsDueReminder(now: environment.time.sinceEpoch()) {
+                return session.fireReminders(done: done)
+            }
+            // Another node set it, or a sign-in whose outcome is not known here; or another one ran the session's turns, and
+            // that it does no more was not heard here: the journal gives no reminder to a node that may not fire it.
             session.catchUp { session.fireReminders(done: done) }
         }
     }
