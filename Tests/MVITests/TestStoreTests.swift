@@ -208,7 +208,9 @@ struct TestStoreTests {
             await store.send(.load) { $0.isLoading = true }
             await store.advance(by: .zero)
         }
-        #expect(texts.count == 1 && texts.first?.hasSuffix("1 message was not received by the test:\n  .loaded(42)") == true)
+        #expect(
+            texts.count == 1 && texts.first?.hasSuffix("1 message was not received by the test:\n  .loaded(42)") == true
+        )
     }
 
     @Test func `53: a closure that changes nothing, where nothing changes, is warned of`() async {

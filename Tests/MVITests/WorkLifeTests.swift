@@ -19,7 +19,9 @@ private struct Table: Feature {
         var selected = Row()
     }
     enum Intent: Codable, Sendable { case add(Int), remove(Int), select(Int), start(Int, named: Bool), startSelected }
-    enum Message: Equatable, Sendable { case row(Int, Row.Message), selected(Row.Message), added(Int), removed(Int), select(Int) }
+    enum Message: Equatable, Sendable {
+        case row(Int, Row.Message), selected(Row.Message), added(Int), removed(Int), select(Int)
+    }
     static let examples: [Intent] = [.add(1), .remove(1), .select(1), .start(1, named: true), .startSelected]
     let initialState = State()
 

@@ -138,8 +138,8 @@ public struct StoreDiagnostics: Sendable {
     package mutating func add(_ other: StoreDiagnostics) {
         bootstrapFailure = bootstrapFailure ?? other.bootstrapFailure
         for count in [
-            \Self.slowTurns, \.failures, \.droppedFailures, \.droppedAfterEnd, \.droppedLateSteps, \.droppedForGoneParts,
-            \.missedObservations, \.observerFailures, \.runningWork,
+            \Self.slowTurns, \.failures, \.droppedFailures, \.droppedAfterEnd, \.droppedLateSteps,
+            \.droppedForGoneParts, \.missedObservations, \.observerFailures, \.runningWork,
         ] { self[keyPath: count] += other[keyPath: count] }
     }
 }

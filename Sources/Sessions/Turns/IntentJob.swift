@@ -108,23 +108,24 @@ final class IntentJob: QueueJob {
         if outside == nil, !session.isPlain(client, feature), let no = session.judgeTurn(client, feature, .send) {
             return end(as: .refused(no))
         }
-        let (refusal, judgement, found) = session.core.withLock { core in
+        typealias Found = (refusal: StoreError?, judgement: SessionCore.Judgement, store: SessionCore.Found)
+        let found = session.core.withLock { core -> Found in
             core.batch.isAnswer = true
             if outside == nil {
                 core.batch.judged(by: core.accessGeneration)
                 if let no = core.refusal(of: client) { return (no, .next, .passive(nil)) }
             }
             return (nil, receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
-        } as (StoreError?, SessionCore.Judgement, SessionCore.Found)
-        if let refusal { return end(as: .refused(refusal)) }
-        switch judgement {
+        }
+        if let refusal = found.refusal { return end(as: .refused(refusal)) }
+        switch found.judgement {
         case .next: break
         case .done: return end(as: .replayed)
         case .refused(let error): return hold() ? nil : end(as: .refused(error))
         }
         let principal = client.principal
         do throws(StoreError) {
-            switch found {
+            switch found.store {
             case .store(let store, let version, let effects):
                 return try run(on: store, as: principal, version: version, after: effects)
             case .passive(let failure?): return end(as: .unavailable(failure))

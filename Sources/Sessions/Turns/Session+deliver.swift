@@ -15,7 +15,8 @@ extension Session {
             body: Array(feature.text.utf8), name: once.map { .key("\u{1E}\($0)") }, wantsState: false)
         startLoads([feature])
         IntentJob(
-            self, request, feature, id, .turn(delivery.turn, check: nil), outside: makesStore ? .makesStore : .needsStore,
+            self, request, feature, id, .turn(delivery.turn, check: nil),
+            outside: makesStore ? .makesStore : .needsStore,
             record: nil, completion: completion
         ).arrive(at: nil)
     }

@@ -223,7 +223,8 @@ extension Session {
             for link in chain { core.join(link, call, now: now) }
         }
         // The feature whose turn failed in a chain is told first, each as often as the chain's own.
-        if let last = chain.last, case .failed(_, _, let failure?) = last.turn.outcome, !call.isOfReminder || isLastTry {
+        if let last = chain.last, case .failed(_, _, let failure?) = last.turn.outcome, !call.isOfReminder || isLastTry
+        {
             runFailure(failure, on: last.store, call.context.principal)
         }
         if let failure = verdict.failure { runFailure(failure, on: call.store, call.context.principal) }
