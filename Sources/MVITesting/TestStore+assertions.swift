@@ -3,7 +3,7 @@ import Testing
 
 extension TestStore {
     /// The next message, with the change of state that it makes. It may still be on its way: the test waits for it as
-    /// long as work runs, at most the store's timeout.
+    /// long as work runs, at most the store's timeout. Where all work sleeps on the test's clock it fails at once.
     ///
     /// - Parameters:
     ///   - message: the message, with its associated values.
