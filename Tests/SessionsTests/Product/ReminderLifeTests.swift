@@ -40,7 +40,7 @@ private struct NewBell: Feature {
     func reduce(_ state: inout State, _ message: Message) { state.rings += 1 }
 }
 
-@Suite("60: what is known of a reminder's tries, and how long it keeps its session", .timeLimit(.minutes(1)))
+@Suite("60: what is known of a reminder's tries, and how long it keeps its session", .timeLimit(.minutes(10)))
 struct ReminderLifeTests {
     private let kept = MemoryJournal()
     private let time = ManualTime()

@@ -37,7 +37,7 @@ private struct Greeter: Feature {
     func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) { failures.append("\(failure.stage)") }
 }
 
-@Suite("A sign-in tells each store, once, whatever happens", .timeLimit(.minutes(1)))
+@Suite("A sign-in tells each store, once, whatever happens", .timeLimit(.minutes(10)))
 struct SignInTests {
     private let kept = MemoryJournal()
     private let time = ManualTime()
