@@ -19,7 +19,7 @@ final class IntentJob: QueueJob {
     private let completion: @Sendable (IntentResult) -> Void
     private let stage: Stage
 
-    /// An intent of code outside the features. Nobody judges it.
+    /// An intent of code outside the features: no client's access is judged for it.
     enum Outside {
         case makesStore, needsStore
     }
@@ -225,6 +225,8 @@ final class IntentJob: QueueJob {
         if case .ran = result.outcome {
             var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
             if request.wantsState { outcome.state = result.state }
+            // A client's is counted with its turn.
+            if outside != nil { session.count(.success(outcome), feature) }
             return answer(outcome)
         }
         release()

@@ -30,6 +30,24 @@ struct MetricsTests {
         return try await server.send(TestRequest("POST", "/features/probe/intents", fields, body: body))
     }
 
+    @Test func `an intent of code outside the features is counted by what became of it`() async throws {
+        let directory = SessionDirectory()
+        try await TestServer.run(.memory, directory: directory, observation: ServerObservation(registry)) { server in
+            let session = try await server.session()
+            // Until a session is used there is none.
+            _ = try await post(server, session, #"{"type":"increment"}"#)
+            let id = session.id
+            for _ in 0..<2 { try await directory.send(.increment, to: Probe.self, session: id) }
+            for _ in 0..<2 { try await directory.send(.increment, to: Probe.self, session: id, once: "a") }
+            await #expect(throws: StoreError.self) { try await directory.send(.secret, to: Probe.self, session: id) }
+            let counted = counted
+            #expect(counted[#"mvi_intents_total{feature="probe",outcome="committed"}"#] == 4)
+            #expect(counted[#"mvi_intents_total{feature="probe",outcome="repeated"}"#] == 1)
+            #expect(counted[#"mvi_intents_total{feature="probe",outcome="refused"}"#] == 1)
+            #expect(counted[#"mvi_turns_total{feature="probe",kind="other"}"#] == 3)
+        }
+    }
+
     @Test("intents are counted by what became of them, and answers by status and problem", arguments: Depth.allCases)
     func intents(_ depth: Depth) async throws {
         try await TestServer.run(depth, observation: ServerObservation(registry)) { server in
