@@ -52,7 +52,7 @@ struct Reactor: Sendable {
 
     /// Calls `answer` when each thread has come round; if they have ended, never.
     func ask(_ answer: @escaping @Sendable () -> Void) {
-        let oneHas = calls(threads.count, then: answer)
+        let oneHas = countdown(from: threads.count, then: answer)
         for thread in threads { ReactorQuestion(thread, answer: oneHas).ask() }
     }
 

@@ -77,7 +77,7 @@ extension SessionTable {
             case .unkept: unkept.append(session)
             }
         }
-        let oneIsDone = calls(unkept.count + 1, then: done)
+        let oneIsDone = countdown(from: unkept.count + 1, then: done)
         for session in unkept { session.keep { _ in oneIsDone() } }
         guard !touches.isEmpty else { return oneIsDone() }
         environment.journal.touch(touches) { _ in oneIsDone() }
@@ -114,8 +114,8 @@ extension SessionTable {
         }
     }
 
-    /// How many sessions the journal forgets in a sweep: 34 million a day. Each leaves some pages all over its file, and
-    /// whatever waits for the writer waits while those are copied: see `script/trial million`.
+    /// How many sessions the journal forgets in a sweep: 34 million a day. Each changes pages all over its file, and
+    /// appends wait while a checkpoint copies these: see `script/trial million`.
     private static var expiredAtOnce: Int { 2_000 }
 
     /// Tells the journal everything that it should know before the process ends.

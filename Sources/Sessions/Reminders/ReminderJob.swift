@@ -110,7 +110,7 @@ extension Session {
         guard !due.isEmpty else { return done() }
         // A load that failed before is tried again: perhaps no client asks for that store.
         startLoads(due.map(\.feature))
-        let oneIsDone = calls(due.count, then: done)
+        let oneIsDone = countdown(from: due.count, then: done)
         for reminder in due { enqueue(ReminderJob(self, reminder, done: oneIsDone)) }
     }
 
