@@ -31,7 +31,7 @@ final class Alone: TurnHost {
     func check(_ effects: [Effect], after earlier: [Effect]) throws {}
     func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool { false }
     func check(_ reminders: [EncodedReminder]) throws {}
-    func parts(after effects: [Effect]) -> [PartName] { [] }
+    func parts(after effects: [Effect]) -> Set<PartName> { [] }
     func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {}
     func noteGonePart() {}
 

@@ -6,7 +6,7 @@ package final class RareRequests<F: Feature> {
     @usableFromInline var sends: [SiblingIntent] = []
     /// The first store that the turn needs and that is not there yet.
     @usableFromInline var missing: String?
-    /// Whether the turn launches work of parts.
+    /// Whether the turn launches work of parts that may leave.
     @usableFromInline var hasPartWork = false
     /// What its result has of observers and interceptors.
     @usableFromInline var observe: (@Sendable () -> Void)?

@@ -20,7 +20,7 @@ extension Turn {
     mutating func launch(
         id: WorkID?, policy: WorkPolicy, isCounted: Bool, of part: PartName?, _ operation: @escaping Operation
     ) {
-        if part != nil { makeRare().hasPartWork = true }
+        if part?.canLeave == true { makeRare().hasPartWork = true }
         effects.append(.launch(request(id, policy, isCounted: isCounted, of: part, operation)))
     }
 
@@ -38,9 +38,8 @@ extension Turn {
     /// Cancels the work of parts that the turn's messages have removed.
     @usableFromInline
     mutating func cancelGoneParts() {
-        for part in context.host.parts(after: context.earlier + effects) where !part.isThere(in: current) {
-            effects.append(.cancelPart(part))
-        }
+        let gone = PartName.gone(context.host.parts(after: context.earlier + effects), from: current)
+        if !gone.isEmpty { effects.append(.cancelParts(gone)) }
     }
 
     /// The origin of work that this turn launches: that of the work whose step it is, if it is one.

@@ -41,12 +41,14 @@ struct PartPlace<F: Feature, P: Part>: Sendable {
     /// - Parameters:
     ///   - path: the key path of the part or of its list.
     ///   - id: the part's, if it has one.
+    ///   - ids: those of the parts that a state has at the path.
     init(
         _ path: any Hashable & Sendable, id: (any Hashable & Sendable)? = nil,
+        ids: @escaping @Sendable (F.State) -> Set<AnyHashable> = { _ in [] },
         read: @escaping @Sendable (F.State) -> P?, message: @escaping @Sendable (P.Message) -> F.Message
     ) {
         (self.read, self.message) = (read, message)
-        name = PartName(path, id) { state in (state as? F.State).flatMap(read) != nil }
+        name = PartName(path, id) { state in (state as? F.State).map(ids) ?? [] }
     }
 }
 
@@ -57,19 +59,32 @@ package final class PartName: Hashable, Sendable {
     private let path: any Hashable & Sendable
     /// The part's id; nil for a part that has none.
     private let id: (any Hashable & Sendable)?
-    private let find: @Sendable (any Sendable) -> Bool
+    private let ids: @Sendable (any Sendable) -> Set<AnyHashable>
 
     fileprivate init(
         _ path: any Hashable & Sendable, _ id: (any Hashable & Sendable)?,
-        _ find: @escaping @Sendable (any Sendable) -> Bool
+        _ ids: @escaping @Sendable (any Sendable) -> Set<AnyHashable>
     ) {
-        (self.path, self.id, self.find) = (path, id, find)
+        (self.path, self.id, self.ids) = (path, id, ids)
     }
 
     var description: String? { id.map { "\($0)" } }
 
-    /// Whether a state of the feature has the part.
-    func isThere(in state: any Sendable) -> Bool { find(state) }
+    /// Whether it can leave a state: a part without an id is always there.
+    var canLeave: Bool { id != nil }
+
+    /// Those of the parts that a state of the feature has not. The ids at each key path are read once.
+    static func gone(_ parts: Set<PartName>, from state: any Sendable) -> Set<PartName> {
+        var present: [(path: AnyHashable, ids: Set<AnyHashable>)] = []
+        return parts.filter { part in
+            guard let id = part.hashableID else { return false }
+            let path = AnyHashable(part.path)
+            if let found = present.first(where: { $0.path == path }) { return !found.ids.contains(id) }
+            let ids = part.ids(state)
+            present.append((path, ids))
+            return !ids.contains(id)
+        }
+    }
 
     @usableFromInline
     package static func == (left: PartName, right: PartName) -> Bool {
@@ -80,7 +95,6 @@ package final class PartName: Hashable, Sendable {
 
     @usableFromInline
     package func hash(into hasher: inout Hasher) {
-        hasher.combine(path)
-        if let id { hasher.combine(id) }
+        if let id { hasher.combine(id) } else { hasher.combine(path) }
     }
 }

@@ -13,7 +13,7 @@ public struct PartWork<P: Part>: Sendable {
         step = { body in
             await work.turn { turn in
                 let isThere = turn.part(at: place) { part in body(&part) }
-                if !isThere { turn.effects.append(.cancelPart(place.name)) }
+                if !isThere { turn.effects.append(.cancelParts([place.name])) }
             }
         }
     }

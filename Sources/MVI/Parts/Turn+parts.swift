@@ -23,7 +23,7 @@ extension Turn {
     ) throws(E) where P.ID: Sendable {
         let id = current[keyPath: state].id
         let place = PartPlace<F, P>(
-            state, id: id,
+            state, id: id, ids: { [AnyHashable($0[keyPath: state].id)] },
             read: { feature in
                 let part = feature[keyPath: state]
                 return part.id == id ? part : nil
@@ -50,7 +50,8 @@ extension Turn {
         _ message: @escaping @Sendable (P.ID, P.Message) -> F.Message, _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) -> Bool {
         let place = PartPlace<F, P>(
-            list, id: id, read: { $0[keyPath: list][id: id] }, message: { message(id, $0) })
+            list, id: id, ids: { Set($0[keyPath: list].lazy.map { AnyHashable($0.id) }) },
+            read: { $0[keyPath: list][id: id] }, message: { message(id, $0) })
         return try part(at: place, body)
     }
 

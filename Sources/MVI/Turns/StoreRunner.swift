@@ -30,8 +30,8 @@ package protocol TurnHost: AnyObject, Sendable {
     func check(_ effects: [Effect], after earlier: [Effect]) throws
     /// Whether work of that id would run or wait after the effects of the batch's earlier turns and those of a turn.
     func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool
-    /// The parts that have work, after those effects, in the order in which it began.
-    func parts(after effects: [Effect]) -> [PartName]
+    /// The parts that have work, after those effects.
+    func parts(after effects: [Effect]) -> Set<PartName>
     /// Throws if the session would have too many reminders after these changes of the store's.
     func check(_ reminders: [EncodedReminder]) throws
     /// The runner of another store of the session. Called while a turn runs, by the thread that runs it.

@@ -36,7 +36,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         @usableFromInline var working: Values?
         /// The working copy before the chain of intents that runs; nil if none does.
         @usableFromInline var beforeChain: SavedCopy?
-        /// Whether a turn ever launched work of a part.
+        /// Whether a turn ever launched work of a part that may leave.
         @usableFromInline var hasPartWork = false
 
         @inlinable
@@ -173,10 +173,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         do {
             try body(&turn)
             if turn.hasActions { try turn.performActions() }
-            if hadPartWork || turn.rare?.hasPartWork == true {
-                if !hadPartWork { copies.withLock { $0.hasPartWork = true } }
-                turn.cancelGoneParts()
-            }
+            let launches = turn.rare?.hasPartWork == true
+            if launches, !hadPartWork { copies.withLock { $0.hasPartWork = true } }
+            if turn.hasMessages, launches || hadPartWork { turn.cancelGoneParts() }
             if !turn.effects.isEmpty { try context.host.check(turn.effects, after: context.earlier) }
         } catch {
             checkDuration(since: start, context)

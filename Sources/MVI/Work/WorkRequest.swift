@@ -59,13 +59,13 @@ package enum Effect: Sendable {
     case throttle(Duration, latest: Bool, WorkRequest)
     case whileWatched(Duration, WorkRequest)
     case cancel(WorkID)
-    /// All work of a part that is gone.
-    case cancelPart(PartName)
+    /// All work of parts that are gone.
+    case cancelParts(Set<PartName>)
 
     /// Whether it cancels that work, should it run.
     package func cancels(_ work: WorkRequest) -> Bool {
         switch self {
-        case .cancelPart(let part): return work.part == part
+        case .cancelParts(let parts): return work.part.map(parts.contains) ?? false
         case .throttle: return false
         case .launch(let request) where request.policy != .cancelPrevious: return false
         case .cancel, .launch, .whileWatched:
@@ -76,7 +76,7 @@ package enum Effect: Sendable {
 
     /// Whether it may begin or end work of that id.
     package func concerns(_ id: WorkID) -> Bool {
-        if case .cancelPart(let part) = self { return id.part == part }
+        if case .cancelParts(let parts) = self { return id.part.map(parts.contains) ?? false }
         return self.id == id
     }
 
@@ -84,7 +84,7 @@ package enum Effect: Sendable {
     package var part: PartName? {
         switch self {
         case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request.part
-        case .cancel, .cancelPart: nil
+        case .cancel, .cancelParts: nil
         }
     }
 
@@ -92,7 +92,7 @@ package enum Effect: Sendable {
     package var launches: Bool {
         switch self {
         case .launch, .throttle: true
-        case .whileWatched, .cancel, .cancelPart: false
+        case .whileWatched, .cancel, .cancelParts: false
         }
     }
 
@@ -102,7 +102,7 @@ package enum Effect: Sendable {
     /// The id of the work that it is about.
     private var id: WorkID? {
         switch self {
-        case .cancelPart: nil
+        case .cancelParts: nil
         case .cancel(let id): id
         case .launch(let request), .throttle(_, _, let request), .whileWatched(_, let request): request.id
         }

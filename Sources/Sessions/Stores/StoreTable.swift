@@ -216,7 +216,7 @@ extension SessionStore: TurnHost {
         scope.isRunning(id, after: earlier, effects)
     }
 
-    package func parts(after effects: [Effect]) -> [PartName] { scope.parts(after: effects) }
+    package func parts(after effects: [Effect]) -> Set<PartName> { scope.parts(after: effects) }
 
     package func check(_ reminders: [EncodedReminder]) throws { try session.check(reminders, of: feature) }
 

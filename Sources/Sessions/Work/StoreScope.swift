@@ -150,10 +150,8 @@ package final class StoreScope: Sendable {
     }
 
     /// The parts that have work, after the effects of turns that are not committed yet.
-    func parts(after effects: [Effect]) -> [PartName] {
-        var parts = state.withLock { $0.work.parts }
-        for part in effects.lazy.compactMap(\.part) where !parts.contains(part) { parts.append(part) }
-        return parts
+    func parts(after effects: [Effect]) -> Set<PartName> {
+        state.withLock { $0.work.parts }.union(effects.lazy.compactMap(\.part))
     }
 
     /// The names of the work that runs, for tests; the intervals of `throttle` are not work of the author's.

@@ -108,14 +108,8 @@ struct WorkTable {
         return !earlier.contains { $0.cancels(entry.request) }
     }
 
-    /// The parts that have work, in the order in which it began.
-    var parts: [PartName] {
-        var parts: [PartName] = []
-        for (_, entry) in running.sorted(by: { $0.key.number < $1.key.number }) {
-            if let part = entry.request.part, !parts.contains(part) { parts.append(part) }
-        }
-        return parts
-    }
+    /// The parts that have work.
+    var parts: Set<PartName> { Set(running.values.lazy.compactMap(\.request.part)) }
 
     func id(of token: WorkToken) -> WorkID? { running[token]?.request.id }
 
@@ -143,14 +137,16 @@ struct WorkTable {
             case .cancel(let id):
                 if let request = watching.forget(id) { change.released.append(request) }
                 cancelAll(id, &change)
-            case .cancelPart(let part): cancelAll(of: part, &change)
+            case .cancelParts(let parts): cancelAll(of: parts, &change)
             }
         }
     }
 
-    /// Cancels all work of a part. What waits in a queue, or is held back, does so behind work that runs.
-    private mutating func cancelAll(of part: PartName, _ change: inout WorkChange) {
-        for (token, entry) in running.sorted(by: { $0.key.number < $1.key.number }) where entry.request.part == part {
+    /// Cancels all work of parts, in the order in which it began. What waits in a queue, or is held back, does so behind work
+    /// that runs.
+    private mutating func cancelAll(of parts: Set<PartName>, _ change: inout WorkChange) {
+        let ended = running.filter { $0.value.request.part.map(parts.contains) ?? false }
+        for (token, entry) in ended.sorted(by: { $0.key.number < $1.key.number }) {
             if let id = entry.request.id { cancelAll(id, &change) } else { cancel(token, &change) }
         }
     }
