@@ -109,7 +109,8 @@ final class IntentJob: QueueJob {
             return end(as: .refused(no))
         }
         typealias Found = (refusal: StoreError?, judgement: SessionCore.Judgement, store: SessionCore.Found)
-        let found = session.core.withLock { core -> Found in
+        // Taken apart at once: each use of a tuple's member copies the tuple.
+        let (refusal, judgement, store) = session.core.withLock { core -> Found in
             core.batch.isAnswer = true
             if outside == nil {
                 core.batch.judged(by: core.accessGeneration)
@@ -117,15 +118,15 @@ final class IntentJob: QueueJob {
             }
             return (nil, receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
         }
-        if let refusal = found.refusal { return end(as: .refused(refusal)) }
-        switch found.judgement {
+        if let refusal { return end(as: .refused(refusal)) }
+        switch judgement {
         case .next: break
         case .done: return end(as: .replayed)
         case .refused(let error): return hold() ? nil : end(as: .refused(error))
         }
         let principal = client.principal
         do throws(StoreError) {
-            switch found.store {
+            switch store {
             case .store(let store, let version, let effects):
                 return try run(on: store, as: principal, version: version, after: effects)
             case .passive(let failure?): return end(as: .unavailable(failure))
@@ -226,7 +227,7 @@ final class IntentJob: QueueJob {
             var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
             if request.wantsState { outcome.state = result.state }
             // A client's is counted with its turn.
-            if outside != nil { session.count(.success(outcome), feature) }
+            if outside != nil { session.shared.metrics.of(feature.name)?.count(.committed) }
             return answer(outcome)
         }
         release()
