@@ -41,7 +41,7 @@ import Testing
     ) async {
         let store = makeStore(count: before)
         await store.send(intent)
-        await store.receive(.changed(by: after - before)) { $0.count = after }
+        await store.receive(.changed(by: after - before), after == before ? nil : { $0.count = after })
         await store.finish()
     }
 
