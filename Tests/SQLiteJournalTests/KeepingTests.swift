@@ -5,6 +5,12 @@ import Testing
 
 @testable import SQLiteJournal
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// What is kept over the end of a process, and what is found at its start.
 @Suite(.timeLimit(.minutes(10))) struct KeepingTests {
     @Test func `everything is there after closing and opening, and nothing lies beside the database`() async throws {
@@ -75,6 +81,18 @@ import Testing
         let journal = try await folder.journal()
         let error = await #expect(throws: JournalOpenError.self) { _ = try await folder.journal() }
         #expect(error?.description.contains("Another server uses the journal in \(folder.path)") == true)
+        await journal.close()
+        await (try await folder.journal()).close()
+    }
+
+    /// A process that is being started has copies of all descriptors until its program is loaded.
+    @Test func `a folder is free when its journal is closed, also while a copy of the lock's descriptor is open`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let journal = try await folder.journal()
+        let copy = try folder.copyLockDescriptor()
+        defer { close(copy) }
         await journal.close()
         await (try await folder.journal()).close()
     }

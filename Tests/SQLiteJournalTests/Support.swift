@@ -49,6 +49,19 @@ final class TemporaryFolder: Sendable {
         return copy
     }
 
+    /// A second descriptor of the lock that this process holds on the folder. The caller closes it.
+    func copyLockDescriptor() throws -> Int32 {
+        let held = try #require(list("/proc/self/fd")).compactMap(Int32.init).filter { descriptor in
+            var target = [UInt8](repeating: 0, count: 4096)
+            let count = readlink("/proc/self/fd/\(descriptor)", &target, target.count)
+            return count > 0 && String(decoding: target[..<count], as: UTF8.self) == path + "/journal.lock"
+        }
+        try #require(held.count == 1)
+        let copy = dup(held[0])
+        try #require(copy >= 0)
+        return copy
+    }
+
     /// The names of its files, sorted.
     func names() throws -> [String] { try #require(list(path)).sorted() }
 }

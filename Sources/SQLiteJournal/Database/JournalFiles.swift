@@ -195,7 +195,12 @@ final class FolderLock: Sendable {
         )
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Closing alone would not do: the lock lasts as long as any copy of the descriptor, and a process that is being
+        // started has copies of all until its program is loaded.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }
 
 /// How many threads can run at the same time.
