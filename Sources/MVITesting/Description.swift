@@ -1,74 +1,123 @@
-/// A value as text over several lines, one member a line, so that two can be compared line by line. Short values stay
-/// on one line.
-func describe(_ value: some Any) -> String {
-    lines(of: value, depth: 0).joined(separator: "\n")
-}
+/// A value as text over several lines, one member a line. Short values stay on one line.
+func describe(_ value: some Any) -> String { Description(of: value).lines().joined(separator: "\n") }
 
-/// How long a value's text may be to stay on one line.
-private let lineLimit = 80
-/// Deeper members are cut off, so that a graph with cycles ends.
-private let depthLimit = 16
+/// A value's text, with that of its members, so that two can be compared member by member.
+struct Description: Equatable {
+    enum Content {
+        /// Members by their names or places.
+        case members
+        case list, set
+        case entries
+        /// Lines of a text.
+        case lines
+    }
 
-private func lines(of value: Any, depth: Int) -> [String] {
-    if depth > depthLimit { return ["…"] }
-    if let text = value as? String { return [String(reflecting: text)] }
-    if let text = value as? Character { return [String(reflecting: text)] }
-    let mirror = Mirror(reflecting: value)
-    switch mirror.displayStyle {
-    case .optional:
-        return mirror.children.first.map { lines(of: $0.value, depth: depth) } ?? ["nil"]
-    case .enum:
-        guard let payload = mirror.children.first else { return [".\(value)"] }
-        let name = "." + (payload.label ?? "")
-        // Several associated values are one tuple; one with a label is a tuple too.
-        let tuple = Mirror(reflecting: payload.value)
-        let members = tuple.displayStyle == .tuple ? Array(tuple.children) : [(nil, payload.value)]
-        return wrap(name + "(", members.map { member($0.label, $0.value, depth) }, ")")
-    case .tuple:
-        return wrap("(", mirror.children.map { member($0.label, $0.value, depth) }, ")")
-    case .collection:
-        return wrap("[", mirror.children.map { lines(of: $0.value, depth: depth + 1) }, "]")
-    case .set:
-        return wrap("Set([", mirror.children.map { lines(of: $0.value, depth: depth + 1) }.sorted(by: <), "])")
-    case .dictionary:
-        let entries = mirror.children.map { child -> [String] in
-            let entry = Array(Mirror(reflecting: child.value).children)
-            guard entry.count == 2 else { return ["\(child.value)"] }
-            let key = lines(of: entry[0].value, depth: depth + 1).joined(separator: " ")
-            return prefixed("\(key): ", lines(of: entry[1].value, depth: depth + 1))
+    /// The member's name or the entry's key, with a colon; empty for others.
+    var label = ""
+    /// The text before the members, or all of it if there are none.
+    let opening: String
+    let closing: String
+    let members: [Description]
+    let content: Content
+    /// The text of the value's id; nil for one without.
+    private(set) var id: String?
+    /// All of it but the label, if that is short enough to be one line.
+    let line: String?
+
+    private init(_ text: String) {
+        (opening, closing, members, content, line) = (text, "", [], .members, text)
+    }
+
+    private init(_ opening: String, _ content: Content, _ members: [Description], _ closing: String) {
+        (self.opening, self.closing, self.members, self.content) = (opening, closing, members, content)
+        let texts = members.compactMap { member in member.line.map { member.label + $0 } }
+        let line = opening + texts.joined(separator: ", ") + closing
+        self.line = texts.count == members.count && line.count <= Self.lineLimit ? line : nil
+    }
+
+    /// A text whose lines are compared.
+    init(text: String) {
+        (opening, closing, content, line) = ("", "", .lines, nil)
+        members = text.split(separator: "\n", omittingEmptySubsequences: false).map { Description(String($0)) }
+    }
+
+    /// Describes a value.
+    init(of value: Any) {
+        self.init(value, depth: 0)
+    }
+
+    /// How long a value's text may be to stay on one line.
+    private static let lineLimit = 80
+    /// Deeper members are cut off, so that a graph with cycles ends.
+    private static let depthLimit = 16
+
+    private init(_ value: Any, depth: Int) {
+        self = Self.make(value, depth)
+        if let value = value as? any Identifiable { id = Self.id(of: value) }
+    }
+
+    private static func make(_ value: Any, _ depth: Int) -> Description {
+        if depth > depthLimit { return Description("…") }
+        if let text = value as? String { return Description(String(reflecting: text)) }
+        if let text = value as? Character { return Description(String(reflecting: text)) }
+        let mirror = Mirror(reflecting: value)
+        func member(_ child: Mirror.Child) -> Description {
+            var member = Description(child.value, depth: depth + 1)
+            // Associated values without a label are called `.0`, `.1` by the mirror.
+            if let label = child.label, !label.hasPrefix(".") { member.label = "\(label): " }
+            return member
         }
-        return entries.isEmpty ? ["[:]"] : wrap("[", entries.sorted(by: <), "]")
-    case .struct, .class, .foreignReference:
-        if mirror.children.isEmpty || value is any CustomStringConvertible { return ["\(value)"] }
-        return wrap("\(type(of: value))(", mirror.children.map { member($0.label, $0.value, depth) }, ")")
-    case nil:
-        return ["\(value)"]
-    @unknown default:
-        return ["\(value)"]
+        func elements() -> [Description] { mirror.children.map { Description($0.value, depth: depth + 1) } }
+        switch mirror.displayStyle {
+        case .optional:
+            return mirror.children.first.map { Description($0.value, depth: depth) } ?? Description("nil")
+        case .enum:
+            guard let payload = mirror.children.first else { return Description(".\(value)") }
+            // Several associated values are one tuple; one with a label is a tuple too.
+            let tuple = Mirror(reflecting: payload.value)
+            let members = tuple.displayStyle == .tuple ? Array(tuple.children) : [(nil, payload.value)]
+            return Description(".\(payload.label ?? "")(", .members, members.map(member), ")")
+        case .tuple:
+            return Description("(", .members, mirror.children.map(member), ")")
+        case .collection:
+            return Description("[", .list, elements(), "]")
+        case .set:
+            return Description("Set([", .set, elements().sorted { $0.text < $1.text }, "])")
+        case .dictionary:
+            let entries = mirror.children.map { child -> Description in
+                let entry = Array(Mirror(reflecting: child.value).children)
+                guard entry.count == 2 else { return Description("\(child.value)") }
+                var value = Description(entry[1].value, depth: depth + 1)
+                value.label = Description(entry[0].value, depth: depth + 1).lines().joined(separator: " ") + ": "
+                return value
+            }
+            return entries.isEmpty
+                ? Description("[:]") : Description("[", .entries, entries.sorted { $0.text < $1.text }, "]")
+        case .struct, .class, .foreignReference:
+            if mirror.children.isEmpty || value is any CustomStringConvertible { return Description("\(value)") }
+            return Description("\(type(of: value))(", .members, mirror.children.map(member), ")")
+        case nil:
+            return Description("\(value)")
+        @unknown default:
+            return Description("\(value)")
+        }
     }
-}
 
-private func member(_ label: String?, _ value: Any, _ depth: Int) -> [String] {
-    let value = lines(of: value, depth: depth + 1)
-    // Associated values without a label are called `.0`, `.1` by the mirror.
-    guard let label, !label.hasPrefix(".") else { return value }
-    return prefixed("\(label): ", value)
-}
+    private static func id(of value: some Identifiable) -> String { describe(value.id) }
 
-private func prefixed(_ prefix: String, _ lines: [String]) -> [String] {
-    [prefix + (lines.first ?? "")] + lines.dropFirst()
-}
-
-private func wrap(_ opening: String, _ members: [[String]], _ closing: String) -> [String] {
-    let isShort = members.allSatisfy { $0.count == 1 }
-    let line = opening + members.map { $0.joined() }.joined(separator: ", ") + closing
-    if isShort, line.count <= lineLimit { return [line] }
-    var result = [opening]
-    for member in members {
-        result += member.dropLast().map { "    " + $0 }
-        result.append("    " + (member.last ?? "") + ",")
+    /// The text over several lines, if it is long.
+    func lines() -> [String] {
+        if let line { return [label + line] }
+        if content == .lines { return members.flatMap { $0.lines() } }
+        return [label + opening] + members.flatMap { $0.lines(endingWith: ",").map { "    " + $0 } } + [closing]
     }
-    return result + [closing]
-}
 
-private func < (left: [String], right: [String]) -> Bool { left.lexicographicallyPrecedes(right) }
+    /// The lines as those of a member.
+    func lines(endingWith end: String) -> [String] {
+        var lines = lines()
+        lines[lines.count - 1] += end
+        return lines
+    }
+
+    var text: String { lines().joined(separator: "\n") }
+}

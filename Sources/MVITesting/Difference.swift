@@ -1,48 +1,143 @@
-/// What differs between two texts, line by line: `-` is expected, `+` is what there is, and lines that are the same
-/// are shown near those only.
+/// The lines in which two texts differ: `-` is expected, `+` is what there is, and lines that are the same are shown near
+/// those only.
 func difference(expected: String, actual: String) -> String {
-    let before = expected.split(separator: "\n", omittingEmptySubsequences: false)
-    let after = actual.split(separator: "\n", omittingEmptySubsequences: false)
-    var removed: Set<Int> = []
-    var inserted: Set<Int> = []
-    for change in after.difference(from: before) {
-        switch change {
-        case .remove(let offset, _, _): removed.insert(offset)
-        case .insert(let offset, _, _): inserted.insert(offset)
-        }
-    }
-    var marked: [(mark: Character, text: Substring)] = []
-    var left = 0
-    var right = 0
-    while left < before.count || right < after.count {
-        if removed.contains(left) {
-            marked.append(("-", before[left]))
-            left += 1
-        } else if inserted.contains(right) {
-            marked.append(("+", after[right]))
-            right += 1
-        } else {
-            marked.append((" ", after[right]))
-            left += 1
-            right += 1
-        }
-    }
-    return withoutDistantLines(marked).joined(separator: "\n")
+    difference(Description(text: expected), Description(text: actual))
 }
 
-/// How many equal lines are shown before and after one that differs.
+/// The members in which two values differ: `-` is expected, `+` is what there is. Elements of lists have their index, and
+/// equal ones are left out; other equal members are shown near those that differ only.
+func difference<Value>(expected: Value, actual: Value) -> String {
+    difference(Description(of: expected), Description(of: actual))
+}
+
+private func difference(_ expected: Description, _ actual: Description) -> String {
+    let lines = expected == actual ? [.left(out: "")] : comparison(expected, actual, Pair(), "", end: "")
+    return lines.map { "  \($0.mark) \($0.text)" }.joined(separator: "\n")
+}
+
+private struct Line {
+    let mark: Character
+    let text: String
+
+    /// For equal members that are not shown.
+    static func left(out indentation: String) -> Line { Line(mark: " ", text: indentation + "…") }
+}
+
+/// The lines of two members that differ.
+///
+/// - Parameters:
+///   - places: where they are in a list; none of members of anything else.
+///   - end: what the last line ends with.
+private func comparison(
+    _ before: Description, _ after: Description, _ places: Pair, _ indentation: String, end: String
+) -> [Line] {
+    let isOneLine = before.line != nil && after.line != nil
+    guard !isOneLine, before.opening == after.opening, before.closing == after.closing else {
+        return marked("-", before, Pair(before: places.before), indentation, end)
+            + marked("+", after, Pair(after: places.after), indentation, end)
+    }
+    let isText = after.content == .lines
+    let inner = memberLines(before, after, indentation: isText ? indentation : indentation + "    ")
+    if isText { return inner }
+    let opening = Line(mark: " ", text: indentation + places.index + after.label + after.opening)
+    return [opening] + inner + [Line(mark: " ", text: indentation + after.closing + end)]
+}
+
+private func marked(
+    _ mark: Character, _ member: Description, _ places: Pair, _ indentation: String, _ end: String
+) -> [Line] {
+    var lines = member.lines(endingWith: end)
+    lines[0] = places.index + lines[0]
+    return lines.map { Line(mark: mark, text: indentation + $0) }
+}
+
+/// How many equal members are shown before and after one that differs.
 private let context = 3
 
-private func withoutDistantLines(_ lines: [(mark: Character, text: Substring)]) -> [String] {
-    let changed = lines.indices.filter { lines[$0].mark != " " }
-    var result: [String] = []
-    var lastShown = -1
-    for index in lines.indices {
-        guard changed.contains(where: { abs($0 - index) <= context }) else { continue }
-        if index > lastShown + 1 { result.append("    …") }
-        result.append("  \(lines[index].mark) \(lines[index].text)")
-        lastShown = index
+private func memberLines(_ before: Description, _ after: Description, indentation: String) -> [Line] {
+    let pairs = pairs(before, after)
+    let isEqual = pairs.map { pair in
+        if let old = pair.before, let new = pair.after { before.members[old] == after.members[new] } else { false }
     }
-    if lastShown < lines.count - 1 { result.append("    …") }
-    return result
+    let content = after.content
+    let hasContext = content == .members || content == .lines
+    let end = content == .lines ? "" : ","
+    var lines: [Line] = []
+    var isLeavingOut = false
+    for (place, pair) in pairs.enumerated() {
+        let (old, new) = (pair.before.map { before.members[$0] }, pair.after.map { after.members[$0] })
+        if isEqual[place], let new {
+            let near = max(0, place - context)...min(place + context, pairs.count - 1)
+            let isShown = hasContext && new.line != nil && !isEqual[near].allSatisfy { $0 }
+            if isShown {
+                lines += marked(" ", new, Pair(), indentation, end)
+            } else if !isLeavingOut {
+                lines.append(.left(out: indentation))
+            }
+            isLeavingOut = !isShown
+            continue
+        }
+        isLeavingOut = false
+        let places = content == .list ? pair : Pair()
+        switch (old, new) {
+        case (let old?, let new?): lines += comparison(old, new, places, indentation, end: end)
+        case (let old?, nil): lines += marked("-", old, places, indentation, end)
+        case (nil, let new?): lines += marked("+", new, places, indentation, end)
+        case (nil, nil): break
+        }
+    }
+    return lines
+}
+
+/// Members that are compared, by their places; one without a counterpart was removed or inserted.
+private struct Pair {
+    var before: Int?
+    var after: Int?
+
+    /// Both places, if they differ.
+    var index: String {
+        if let before, let after, before != after { return "[\(before) → \(after)]: " }
+        return (after ?? before).map { "[\($0)]: " } ?? ""
+    }
+}
+
+private func pairs(_ before: Description, _ after: Description) -> [Pair] {
+    let (old, new) = (before.keys, after.keys)
+    var removed: Set<Int> = []
+    var inserted: Set<Int> = []
+    for change in new.difference(from: old) {
+        switch change {
+        case .remove(let place, _, _): removed.insert(place)
+        case .insert(let place, _, _): inserted.insert(place)
+        }
+    }
+    var pairs: [Pair] = []
+    var (left, right) = (0, 0)
+    while left < old.count || right < new.count {
+        let gone = Array((left..<old.count).prefix { removed.contains($0) })
+        let come = Array((right..<new.count).prefix { inserted.contains($0) })
+        // Elements without an id that stand in one place are taken for one that has changed.
+        let isChange: (Int, Int) -> Bool = { before.members[$0].id == nil && after.members[$1].id == nil }
+        let changed = after.content == .list ? Array(zip(gone, come).prefix { isChange($0, $1) }) : []
+        pairs += changed.map { Pair(before: $0, after: $1) }
+        pairs += gone.dropFirst(changed.count).map { Pair(before: $0) }
+        pairs += come.dropFirst(changed.count).map { Pair(after: $0) }
+        (left, right) = (left + gone.count, right + come.count)
+        if left < old.count, right < new.count {
+            pairs.append(Pair(before: left, after: right))
+            (left, right) = (left + 1, right + 1)
+        }
+    }
+    return pairs
+}
+
+extension Description {
+    /// Texts by which members are found in another value.
+    fileprivate var keys: [String] {
+        switch content {
+        case .members, .entries: members.map(\.label)
+        case .list: members.map { $0.id ?? $0.text }
+        case .set, .lines: members.map(\.text)
+        }
+    }
 }

@@ -113,7 +113,7 @@ extension Fixture {
         throw FixtureError(
             """
             The state after turn \(turn.sequence) is not the recorded one (- recorded, + replayed):
-            \(difference(expected: describe(recording.state), actual: describe(state)))
+            \(difference(expected: recording.state, actual: state))
             \(recording.messages.isEmpty ? "The turn had no messages." : "Its messages:\n\(messages)")
             """, sequence: turn.sequence)
     }

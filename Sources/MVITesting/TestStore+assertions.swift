@@ -14,7 +14,7 @@ extension TestStore {
         _ change: ((inout F.State) throws -> Void)? = nil
     ) async where F.Message: Equatable {
         let found = await take(describe(message), where: { $0 == message }, sourceLocation) {
-            difference(expected: describe(message), actual: describe($0))
+            difference(expected: message, actual: $0)
         }
         if let found { check(change, found, sourceLocation) }
     }
@@ -62,7 +62,7 @@ extension TestStore {
             fail(
                 """
                 Another label was published than expected (- expected, + published):
-                \(difference(expected: describe(label), actual: describe(found)))
+                \(difference(expected: label, actual: found))
                 """, sourceLocation)
         } else {
             fail("Expected the label \(describe(label)), but it was not published.\(whatMayBeMissing)", sourceLocation)
@@ -162,7 +162,7 @@ extension TestStore {
         fail(
             """
             \(what) (- expected, + actual):
-            \(difference(expected: describe(expected), actual: describe(after)))
+            \(difference(expected: expected, actual: after))
             """, sourceLocation)
     }
 

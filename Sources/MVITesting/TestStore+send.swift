@@ -194,7 +194,7 @@ extension TestStore {
         fail(
             """
             The turn of \(describe(intent)) had no message, so it changed nothing (- expected, + actual):
-            \(difference(expected: describe(state), actual: describe(before)))
+            \(difference(expected: state, actual: before))
             """, sourceLocation)
     }
 }
