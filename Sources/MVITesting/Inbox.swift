@@ -20,15 +20,20 @@ final class Inbox<F: Feature>: Sendable {
         var text: String { "\(describe(value)) to \(instance)" }
     }
 
-    private struct State {
-        var turns = 0
+    /// What a test has not asserted, in order.
+    struct Open: Sendable {
         var messages: [Reduced] = []
-        /// The turns that intents of the test began with.
-        var intents: [IntentID: Int] = [:]
-        var actions: [F.Action] = []
         var labels: [F.Label] = []
         var failures: [Failure] = []
         var sent: [Sent] = []
+    }
+
+    private struct State {
+        var turns = 0
+        var open = Open()
+        /// The turns that intents of the test began with.
+        var intents: [IntentID: Int] = [:]
+        var actions: [F.Action] = []
         /// What no test can mean: kept states that could not be read.
         var faults: [String] = []
     }
@@ -40,11 +45,8 @@ final class Inbox<F: Feature>: Sendable {
     /// Tells `signal` of everything that comes.
     init(instance: String, signal: Signal) { (self.instance, self.signal) = (instance, signal) }
 
-    var messages: [Reduced] { state.withLock { $0.messages } }
+    var open: Open { state.withLock { $0.open } }
     var actions: [F.Action] { state.withLock { $0.actions } }
-    var labels: [F.Label] { state.withLock { $0.labels } }
-    var failures: [Failure] { state.withLock { $0.failures } }
-    var sent: [Sent] { state.withLock { $0.sent } }
 
     // MARK: What comes
 
@@ -56,9 +58,10 @@ final class Inbox<F: Feature>: Sendable {
                 switch event {
                 case .intent: if state.intents[intentID] == nil { state.intents[intentID] = state.turns }
                 case .message(let message, let before, let after):
-                    state.messages.append(Reduced(message: message, before: before, after: after, turn: state.turns))
+                    state.open.messages.append(
+                        Reduced(message: message, before: before, after: after, turn: state.turns))
                 case .action(let action): state.actions.append(action)
-                case .label(let label): state.labels.append(label)
+                case .label(let label): state.open.labels.append(label)
                 case .started, .refused, .failed, .ended: break
                 }
             }
@@ -76,13 +79,13 @@ final class Inbox<F: Feature>: Sendable {
         case .action(let action): value = action
         default: return
         }
-        state.withLock { $0.sent.append(Sent(value: value, instance: instance)) }
+        state.withLock { $0.open.sent.append(Sent(value: value, instance: instance)) }
         signal.send()
     }
 
     func note(_ report: StoreReport) {
         switch report {
-        case .failure(let failure, _): state.withLock { $0.failures.append(failure) }
+        case .failure(let failure, _): state.withLock { $0.open.failures.append(failure) }
         case .stateSetAside(let reason, let place):
             let text = "The kept state of \(place.instance) could not be read, so the store began anew: \(reason)"
             state.withLock { $0.faults.append(text) }
@@ -97,43 +100,52 @@ final class Inbox<F: Feature>: Sendable {
 
     // MARK: What the test takes
 
-    /// Takes the first message of which `isExpected` holds, with those before it if there is one; else nothing.
-    func takeMessage(where isExpected: (F.Message) -> Bool) -> Reduced? {
-        take(\.messages) { isExpected($0.message) }
+    /// Takes the first message of which `isExpected` holds, after those before it, if there is one; else nothing.
+    func takeMessages(to isExpected: (F.Message) -> Bool) -> [Reduced] {
+        take(\.open.messages) { isExpected($0.message) }
     }
 
     /// Takes the messages of the turn that an intent began.
     func takeMessages(of intentID: IntentID) -> [Reduced] {
         state.withLock { state in
             guard let turn = state.intents[intentID] else { return [] }
-            defer { state.messages.removeAll { $0.turn == turn } }
-            return state.messages.filter { $0.turn == turn }
+            defer { state.open.messages.removeAll { $0.turn == turn } }
+            return state.open.messages.filter { $0.turn == turn }
         }
     }
 
     /// The same as with messages.
-    func takeLabel(where isExpected: (F.Label) -> Bool) -> F.Label? { take(\.labels, where: isExpected) }
-    func takeAction(where isExpected: (F.Action) -> Bool) -> F.Action? { take(\.actions, where: isExpected) }
-    func takeSent(where isExpected: (Sent) -> Bool) -> Sent? { take(\.sent, where: isExpected) }
+    func takeLabels(to isExpected: (F.Label) -> Bool) -> [F.Label] { take(\.open.labels, to: isExpected) }
+    func takeActions(to isExpected: (F.Action) -> Bool) -> [F.Action] { take(\.actions, to: isExpected) }
+    func takeSent(to isExpected: (Sent) -> Bool) -> [Sent] { take(\.open.sent, to: isExpected) }
+
+    /// Takes all but failures, which are to be expected; nil if there is nothing.
+    func takeUnasserted() -> Open? {
+        let open = state.withLock { state in
+            defer { (state.open, state.actions) = (Open(failures: state.open.failures), []) }
+            return Open(messages: state.open.messages, labels: state.open.labels, sent: state.open.sent)
+        }
+        return open.texts.isEmpty ? nil : open
+    }
 
     /// The test alone takes, and what comes is added at the end: so its closure need not be called under the lock.
     private func take<Element>(
-        _ list: WritableKeyPath<State, [Element]>, where isExpected: (Element) -> Bool
-    ) -> Element? {
+        _ list: WritableKeyPath<State, [Element]>, to isExpected: (Element) -> Bool
+    ) -> [Element] {
         let elements = state.withLock { $0[keyPath: list] }
-        guard let index = elements.firstIndex(where: isExpected) else { return nil }
+        guard let index = elements.firstIndex(where: isExpected) else { return [] }
         state.withLock { $0[keyPath: list].removeFirst(index + 1) }
-        return elements[index]
+        return Array(elements[...index])
     }
 
     /// Takes the first failure.
     func takeFailure() -> Failure? {
-        state.withLock { $0.failures.isEmpty ? nil : $0.failures.removeFirst() }
+        state.withLock { $0.open.failures.isEmpty ? nil : $0.open.failures.removeFirst() }
     }
 
     /// Takes the failures that came of an intent: in a chain that of the feature which failed and that of the sender.
     func takeFailures(of intentID: IntentID) {
-        state.withLock { state in state.failures.removeAll { $0.intentID == intentID } }
+        state.withLock { state in state.open.failures.removeAll { $0.intentID == intentID } }
     }
 
     func takeFaults() -> [String] {
@@ -143,16 +155,19 @@ final class Inbox<F: Feature>: Sendable {
         }
     }
 
-    /// What the test has not asserted, a text for each kind.
-    var open: [String] {
-        let state = state.withLock { $0 }
+    func removeAll() { state.withLock { $0 = State() } }
+}
+
+extension Inbox.Open {
+    /// A text for each kind.
+    var texts: [String] {
         let kinds = [
-            ("message was not received", "messages were not received", state.messages.map { describe($0.message) }),
-            ("label was not expected", "labels were not expected", state.labels.map { describe($0) }),
-            ("failure was not expected", "failures were not expected", state.failures.map { describe($0) }),
+            ("message was not received", "messages were not received", messages.map { describe($0.message) }),
+            ("label was not expected", "labels were not expected", labels.map { describe($0) }),
+            ("failure was not expected", "failures were not expected", failures.map { describe($0) }),
             (
                 "intent or action to another store was not expected",
-                "intents or actions to other stores were not expected", state.sent.map(\.text)
+                "intents or actions to other stores were not expected", sent.map(\.text)
             ),
         ]
         return kinds.compactMap { one, many, left in
@@ -160,8 +175,6 @@ final class Inbox<F: Feature>: Sendable {
             return left.isEmpty ? nil : "\(left.count) \(left.count == 1 ? one : many) by the test:\n\(list)"
         }
     }
-
-    func removeAll() { state.withLock { $0 = State() } }
 }
 
 /// Has the inbox told of every turn of the session's stores.

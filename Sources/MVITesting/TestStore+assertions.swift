@@ -46,7 +46,7 @@ extension TestStore {
         let inbox = inbox
         await wait { inbox.actions.contains(action) }
         let performed = inbox.actions
-        if inbox.takeAction(where: { $0 == action }) != nil { return }
+        if !inbox.takeActions(to: { $0 == action }).isEmpty { return }
         let list = performed.isEmpty ? " None was." : " These were:\n" + lines(performed.map { describe($0) })
         fail("Expected the action \(describe(action)), but it was not performed.\(list)", sourceLocation)
     }
@@ -56,8 +56,10 @@ extension TestStore {
         await settle(sourceLocation)
         let isExhaustive = isExhaustive
         let inbox = inbox
-        await wait { isExhaustive ? !inbox.labels.isEmpty : inbox.labels.contains(label) }
-        if let found = inbox.takeLabel(where: { isExhaustive || $0 == label }) {
+        await wait { isExhaustive ? !inbox.open.labels.isEmpty : inbox.open.labels.contains(label) }
+        let labels = inbox.takeLabels { isExhaustive || $0 == label }
+        if let found = labels.last {
+            showSkipped(Inbox.Open(labels: labels.dropLast()), sourceLocation)
             guard found != label else { return }
             fail(
                 """
@@ -75,7 +77,7 @@ extension TestStore {
     public func expectFailure(sourceLocation: SourceLocation = #_sourceLocation) async -> Failure? {
         await settle(sourceLocation)
         let inbox = inbox
-        await wait { !inbox.failures.isEmpty }
+        await wait { !inbox.open.failures.isEmpty }
         let failure = inbox.takeFailure()
         if failure == nil { fail("Expected a failure, but nothing threw.\(whatMayBeMissing)", sourceLocation) }
         return failure
@@ -93,11 +95,15 @@ extension TestStore {
         markFinished()
         world.end()
         defer { inbox.removeAll() }
-        guard isExhaustive else { return }
-        for text in inbox.open { fail(text, sourceLocation) }
+        let open = inbox.open
+        if isExhaustive {
+            for text in open.texts { fail(text, sourceLocation) }
+        } else {
+            showSkipped(open, sourceLocation)
+        }
         if !running.isEmpty {
             let sleeping = sleepers > 0 ? " Work that waits for time goes on with `advance(by:)`." : ""
-            fail(
+            noteUnstated(
                 "Work still runs at the end of the test: \(running.joined(separator: ", ")). Let it end or cancel it."
                     + sleeping, sourceLocation)
         }
@@ -114,12 +120,14 @@ extension TestStore {
         let isExhaustive = isExhaustive
         let inbox = inbox
         await wait {
-            isExhaustive ? !inbox.messages.isEmpty : inbox.messages.contains { isExpected($0.message) }
+            isExhaustive ? !inbox.open.messages.isEmpty : inbox.open.messages.contains { isExpected($0.message) }
         }
-        guard let found = inbox.takeMessage(where: { isExhaustive || isExpected($0) }) else {
+        let messages = inbox.takeMessages { isExhaustive || isExpected($0) }
+        guard let found = messages.last else {
             fail("Expected to receive \(expectation), but it did not come.\(whatMayBeMissing)", sourceLocation)
             return nil
         }
+        showSkipped(Inbox.Open(messages: messages.dropLast()), sourceLocation)
         guard isExpected(found.message) else {
             fail(
                 """
@@ -142,7 +150,6 @@ extension TestStore {
         _ change: ((inout F.State) throws -> Void)?, _ cause: String, _ before: F.State, _ after: F.State,
         _ sourceLocation: SourceLocation
     ) {
-        guard change != nil || isExhaustive else { return }
         // Who need not describe all of a change says what holds after it.
         var expected = isExhaustive ? before : after
         do {
@@ -153,7 +160,7 @@ extension TestStore {
         }
         guard expected != after else {
             if change != nil, expected == before { warnOfNothing(cause, sourceLocation) }
-            return
+            return showUndescribed(change, cause, before, after, sourceLocation)
         }
         let what =
             change == nil
@@ -169,9 +176,7 @@ extension TestStore {
     /// A closure says how a state changes that does not: what it says is perhaps meant for another step.
     func warnOfNothing(_ cause: String, _ sourceLocation: SourceLocation) {
         guard isExhaustive else { return }
-        Issue.record(
-            "The closure for \(cause) changes nothing, and neither does that: leave the closure out.",
-            severity: .warning, sourceLocation: sourceLocation)
+        warn("The closure for \(cause) changes nothing, and neither does that: leave the closure out.", sourceLocation)
     }
 
     /// Waits until `condition` holds or nothing can bring it about any more, at most the timeout.

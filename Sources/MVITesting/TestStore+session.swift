@@ -56,10 +56,12 @@ extension TestStore {
         let text = "\(what) to \(instance)"
         let inbox = inbox
         let isExpected: @Sendable (Inbox<F>.Sent) -> Bool = { $0.instance == instance && isMeant($0.value) }
-        await wait { isExhaustive ? !inbox.sent.isEmpty : inbox.sent.contains(where: isExpected) }
-        guard let found = inbox.takeSent(where: { isExhaustive || isExpected($0) }) else {
+        await wait { isExhaustive ? !inbox.open.sent.isEmpty : inbox.open.sent.contains(where: isExpected) }
+        let sent = inbox.takeSent { isExhaustive || isExpected($0) }
+        guard let found = sent.last else {
             return fail("Expected that \(text) is sent, but it was not.\(whatMayBeMissing)", sourceLocation)
         }
+        showSkipped(Inbox.Open(sent: sent.dropLast()), sourceLocation)
         guard !isExpected(found) else { return }
         fail(
             """

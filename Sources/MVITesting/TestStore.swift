@@ -50,7 +50,9 @@ import Testing
 /// - ``expectFailure(sourceLocation:)``
 /// - ``expectSent(_:to:key:sourceLocation:)``
 /// - ``expectSent(action:to:key:sourceLocation:)``
-/// - ``exhaustive(_:)``
+/// - ``exhaustive(_:showsSkipped:)``
+/// - ``skipUnasserted(strict:sourceLocation:)``
+/// - ``cancelWork(strict:sourceLocation:)``
 /// - ``finish(sourceLocation:)``
 ///
 /// ### What there is
@@ -86,6 +88,7 @@ public final class TestStore<F: Feature>: Sendable {
 
     struct Condition {
         var isExhaustive: Bool
+        var showsSkipped = false
         var isFinished = false
         /// Who sends the intents that say no other sender.
         var principal: Principal?
@@ -184,7 +187,7 @@ public final class TestStore<F: Feature>: Sendable {
         world?.end()
         let condition = condition.withLock { $0 }
         guard condition.isExhaustive, !condition.isFinished else { return }
-        let open = inbox.open.map { "\n" + $0 }.joined()
+        let open = inbox.open.texts.map { "\n" + $0 }.joined()
         fail(
             "The test store was given up without `await store.finish()`, so it is not known whether all was asserted."
                 + open, origin)
@@ -218,7 +221,7 @@ public final class TestStore<F: Feature>: Sendable {
     private var runner: TurnRunner<F>? { host?.runner as? TurnRunner<F> }
 
     /// The store in memory; after the end of the test the one that was there last.
-    private var host: SessionStore? {
+    var host: SessionStore? {
         let found = world?.session.store(inMemory: id)
         return condition.withLock { condition in
             if found != nil { condition.store = found }
@@ -238,11 +241,17 @@ public final class TestStore<F: Feature>: Sendable {
 
     /// Whether what is not asserted fails the test; `exhaustive(false)` from here on lets it pass: `receive` and
     /// `expect` skip what comes before, changes of state may go undescribed, and work may run on at the end.
-    public func exhaustive(_ isExhaustive: Bool) {
-        condition.withLock { $0.isExhaustive = isExhaustive }
+    ///
+    /// - Parameters:
+    ///   - isExhaustive: whether what is not asserted fails the test.
+    ///   - showsSkipped: whether what is skipped is shown as warnings, which fail no test, at the lines that skip it. Closures
+    ///     of `send` and `receive` run twice then, to find the changes that they do not describe.
+    public func exhaustive(_ isExhaustive: Bool, showsSkipped: Bool = false) {
+        condition.withLock { ($0.isExhaustive, $0.showsSkipped) = (isExhaustive, showsSkipped) }
     }
 
     var isExhaustive: Bool { condition.withLock { $0.isExhaustive } }
+    var showsSkipped: Bool { condition.withLock { $0.showsSkipped } }
 
     /// Keeps the store for what is asked of it after the end.
     func markFinished() {

@@ -114,4 +114,14 @@ private struct Voucher: Feature {
         await store.sendRejected(.reserve, .conflict, code: "taken")
         await store.finish()
     }
+
+    @Test("a reservation may be made again when it has ended")
+    func again() async {
+        let store = TestStore(Seat())
+        await store.send(.reserve)
+        await store.advance(by: .seconds(600))
+        await store.skipUnasserted()
+        await store.send(.reserve) { $0.isReserved = true }
+        await store.finish()
+    }
 }
