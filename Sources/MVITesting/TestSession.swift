@@ -173,6 +173,9 @@ final class TestSession: Sendable {
     /// The names of the work that runs, in all stores of the session.
     var work: [String] { session.storesInMemory.flatMap { $0.scope.workInProgress } }
 
+    /// How much work waits for a state, in all stores of the session.
+    var stateWaiterCount: Int { session.storesInMemory.reduce(0) { $0 + $1.runner.waiterCount } }
+
     /// Lets everything run that does not wait for time or for others: work, turns, observers. False if that does not end.
     func settle() async -> Bool {
         guard await executor.settled(atMost: timeout) else { return false }
@@ -187,7 +190,9 @@ final class TestSession: Sendable {
     /// Waits until `condition` holds or nothing can bring it about any more, at most the timeout.
     func wait(until condition: @escaping @Sendable () -> Bool) async {
         let isOver: @Sendable () -> Bool = { [self] in condition() || (executor.isIdle && work.isEmpty) }
-        let isUpToTime: @Sendable () -> Bool = { [self] in executor.isIdle && clock.waiterCount >= work.count }
+        let isUpToTime: @Sendable () -> Bool = { [self] in
+            executor.isIdle && clock.waiterCount + stateWaiterCount >= work.count
+        }
         let end = ContinuousClock.now + timeout
         while !isOver(), ContinuousClock.now < end {
             let left = ContinuousClock.now.duration(to: end)

@@ -188,6 +188,8 @@ extension TestStore {
         let sleepers = clock.sleeperCount
         let sleeping =
             sleepers == 0 ? "" : " \(sleepers) of its tasks wait for time, which `advance(by:)` moves."
-        return " Work runs: \(running.joined(separator: ", ")).\(sleeping)"
+        let waiters = world?.stateWaiterCount ?? 0
+        let waiting = waiters == 0 ? "" : " \(waiters) of its tasks wait for a state that has not come."
+        return " Work runs: \(running.joined(separator: ", ")).\(sleeping)\(waiting)"
     }
 }

@@ -5,6 +5,7 @@
 public struct PartWork<P: Part>: Sendable {
     private let context: WorkContext
     private let read: @Sendable () -> P?
+    private let first: @Sendable (_ isMet: @escaping @Sendable (P) -> Bool) async throws -> P
     private let step: @Sendable (@escaping @Sendable (inout PartTurn<P>) -> Void) async -> Void
 
     init<F: Feature>(_ work: Work<F>, at place: PartPlace<F, P>) {
@@ -16,6 +17,15 @@ public struct PartWork<P: Part>: Sendable {
                 if !isThere { turn.effects.append(.cancelParts([place.name])) }
             }
         }
+        first = { [step] isMet in
+            let state = try await work.state(where: { place.read($0).map(isMet) ?? true })
+            guard let part = place.read(state) else {
+                // It cancels the work, unless the turn that removed the part has.
+                await step { _ in }
+                throw CancellationError()
+            }
+            return part
+        }
     }
 
     /// The intent that launched this work.
@@ -23,6 +33,11 @@ public struct PartWork<P: Part>: Sendable {
 
     /// The part's state now; nil if it has left its list.
     public var state: P? { read() }
+
+    /// Returns the part's first state of which a condition holds, as `Work.state(where:)` does.
+    ///
+    /// - Throws: `CancellationError` if the part has left its list or the work is cancelled first.
+    public func state(where isMet: @escaping @Sendable (P) -> Bool) async throws -> P { try await first(isMet) }
 
     /// A step with one message.
     public func dispatch(_ message: P.Message) async {

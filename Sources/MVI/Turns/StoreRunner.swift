@@ -20,6 +20,8 @@ package protocol StoreRunner: AnyObject, Sendable {
     func observeEnd()
     /// Returns when every observation so far was handed to the observers.
     func observersCaughtUp() async
+    /// How much launched work waits for a state.
+    var waiterCount: Int { get }
     func addObserverCounts(to diagnostics: inout StoreDiagnostics)
 }
 
@@ -50,6 +52,8 @@ package protocol WorkHost: AnyObject, Sendable {
     var environment: StoreEnvironment { get }
     /// Runs a step of the work as a turn; returns what it threw, nil when it is committed or dropped.
     func step(of work: WorkContext, _ turn: @escaping RunTurn) async -> (any Error)?
+    /// Whether the work runs and was not cancelled. Called under no lock.
+    func isLive(_ work: WorkContext) -> Bool
     /// Reports the error of a step whose call cannot throw.
     func failed(_ work: WorkContext, _ error: any Error)
 }

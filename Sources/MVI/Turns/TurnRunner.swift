@@ -38,6 +38,8 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         @usableFromInline var beforeChain: SavedCopy?
         /// Whether a turn ever launched work of a part that may leave.
         @usableFromInline var hasPartWork = false
+        /// Work that waits for a state, in the order in which it came; nil if none does.
+        @usableFromInline var waiters: [StateWaiter<F.State>]?
 
         @inlinable
         init(head: Values) { self.head = head }
@@ -220,11 +222,12 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @inlinable
     package func commit() {
         // The old one dies after the lock.
-        _ = copies.withLock { copies -> Values? in
-            guard var values = copies.working.take() else { return nil }
+        let (_, waiters) = copies.withLock { copies -> (Values?, [StateWaiter<F.State>]?) in
+            guard var values = copies.working.take() else { return (nil, nil) }
             swap(&values, &copies.head)
-            return values
+            return (values, copies.waiters)
         }
+        if let waiters { offerState(to: waiters) }
     }
 
     // MARK: Chains
@@ -380,7 +383,11 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     package func observersCaughtUp() async { await observers?.caughtUp() }
 
     @usableFromInline
-    package func observeEnd() { telling([.ended], .end, nil)?() }
+    package func observeEnd() {
+        telling([.ended], .end, nil)?()
+        // Their work is over, which ends the waits.
+        if let waiters = copies.withLock({ $0.waiters }) { offerState(to: waiters) }
+    }
 
     @usableFromInline
     package func addObserverCounts(to diagnostics: inout StoreDiagnostics) {

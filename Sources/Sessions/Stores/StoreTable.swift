@@ -244,5 +244,7 @@ extension SessionStore: WorkHost {
         }
     }
 
+    package func isLive(_ work: WorkContext) -> Bool { scope.isLive(work.token) }
+
     package func failed(_ work: WorkContext, _ error: any Error) { scope.workFailed(work, on: self, error: error) }
 }

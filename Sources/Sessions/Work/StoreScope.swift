@@ -136,7 +136,7 @@ package final class StoreScope: Sendable {
     }
 
     /// Whether the work runs.
-    private func isLive(_ token: WorkToken) -> Bool { state.withLock { $0.work.isLive(token) } }
+    func isLive(_ token: WorkToken) -> Bool { state.withLock { $0.work.isLive(token) } }
 
     /// Whether work of that id would run or wait after the effects of the batch's earlier turns and those of a turn.
     func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool {
