@@ -8,7 +8,7 @@ public struct PartTurn<P: Part>: ~Copyable {
 
     let turn: any PartTurnHolder<P>
 
-    /// The part's state, with every message dispatched so far in it. The last one, if it has left its list.
+    /// The part's state, with every message dispatched so far in it. The last one, if it is gone.
     public var state: P { turn.state }
 
     /// The intent that led to this turn.
@@ -16,7 +16,7 @@ public struct PartTurn<P: Part>: ~Copyable {
 
     /// Says what happened to the part. When this returns, `state` is the new state.
     ///
-    /// If the part has left its list, nothing happens, and the store's diagnostics count it.
+    /// If the part has left its list or is nil, nothing happens, and the store's diagnostics count it.
     public mutating func dispatch(_ message: P.Message) { turn.dispatch(message) }
 
     /// Starts `operation` once this turn is committed, as `Turn.launch` does.

@@ -1,6 +1,6 @@
 /// What launched work of a part holds: each step that it takes is a turn of its own, and returns when that is committed.
 ///
-/// It may be used from any task. If the part has left its list, a step does nothing but to cancel the work; the store's
+/// It may be used from any task. If the part is gone, a step does nothing but to cancel the work; the store's
 /// diagnostics count it.
 public struct PartWork<P: Part>: Sendable {
     private let context: WorkContext
@@ -31,7 +31,7 @@ public struct PartWork<P: Part>: Sendable {
     /// The intent that launched this work.
     public var intentID: IntentID { context.origin.intentID }
 
-    /// The part's state now; nil if it has left its list.
+    /// The part's state now; nil if it is gone.
     public var state: P? { read() }
 
     /// Returns the part's first state of which a condition holds, as `Work.state(where:)` does.

@@ -6,29 +6,30 @@ extension Turn {
     /// ```
     ///
     /// - Parameters:
-    ///   - state: where the part is in the state.
+    ///   - state: where the part is in the state. Another ``Part/partID`` there is another part, with work of its own.
     ///   - message: what a message of the part is as the feature's: the name of the case, or a closure.
     ///   - body: runs at once. What it throws is thrown on.
     public mutating func part<P: Part, E: Error>(
         _ state: any KeyPath<F.State, P> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
         _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) {
-        _ = try part(at: PartPlace<F, P>(state, read: { $0[keyPath: state] }, message: message), body)
+        let place = PartPlace<F, P>(state, in: current, isOptional: false, message) { $0[keyPath: state] }
+        _ = try part(at: place, body)
     }
 
-    /// The same for a part that has an id: another one in its place is another part, with work of its own.
-    public mutating func part<P: Part & Identifiable, E: Error>(
-        _ state: any KeyPath<F.State, P> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
+    /// Runs code of a part that the state may be without. If it is nil, nothing happens, and the store's diagnostics count
+    /// it. Its work ends with the turn that sets it to nil.
+    ///
+    /// A case of an enum is such a part by a property that returns its value, and nil in the other cases.
+    ///
+    /// - Returns: whether there is such a part.
+    @discardableResult
+    public mutating func part<P: Part, E: Error>(
+        _ state: any KeyPath<F.State, P?> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
         _ body: (inout PartTurn<P>) throws(E) -> Void
-    ) throws(E) where P.ID: Sendable {
-        let id = current[keyPath: state].id
-        let place = PartPlace<F, P>(
-            state, id: id, ids: { [AnyHashable($0[keyPath: state].id)] },
-            read: { feature in
-                let part = feature[keyPath: state]
-                return part.id == id ? part : nil
-            }, message: message)
-        _ = try part(at: place, body)
+    ) throws(E) -> Bool {
+        let place = PartPlace<F, P>(state, in: current, isOptional: true, message) { $0[keyPath: state] }
+        return try part(at: place, body)
     }
 
     /// Runs code of one part of a list as part of this turn. If there is none of that id, nothing happens, and the
@@ -49,10 +50,7 @@ extension Turn {
         _ id: P.ID, in list: any KeyPath<F.State, Parts<P>> & Sendable,
         _ message: @escaping @Sendable (P.ID, P.Message) -> F.Message, _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) -> Bool {
-        let place = PartPlace<F, P>(
-            list, id: id, ids: { Set($0[keyPath: list].lazy.map { AnyHashable($0.id) }) },
-            read: { $0[keyPath: list][id: id] }, message: { message(id, $0) })
-        return try part(at: place, body)
+        try part(at: PartPlace(id, in: list, message), body)
     }
 
     mutating func part<P: Part, E: Error>(

@@ -123,7 +123,7 @@ public struct StoreDiagnostics: Sendable {
     public var droppedAfterEnd = 0
     /// Steps of launched work that had ended: what it started did not end with it.
     public var droppedLateSteps = 0
-    /// Messages, steps and other uses of parts that have left their list.
+    /// Messages, steps and other uses of parts that have left their list, or are nil.
     public var droppedForGoneParts = 0
     /// Observations that observers were too slow for.
     public var missedObservations = 0

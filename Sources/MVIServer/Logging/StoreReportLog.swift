@@ -60,7 +60,7 @@ struct DiagnosticsLog {
         log("Observers threw", \.observerFailures, now)
         log("Throws were too many to be handed to features", \.droppedFailures, now)
         log("Steps came of launched work that had ended; wait in the work for what it starts", \.droppedLateSteps, now)
-        log("Messages were for parts that had left their list", \.droppedForGoneParts, now)
+        log("Messages were for parts that had left their list or were nil", \.droppedForGoneParts, now)
         last = now
     }
 

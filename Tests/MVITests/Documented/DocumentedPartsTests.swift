@@ -77,6 +77,43 @@ struct Basket: Feature {
     }
 }
 
+enum Screen: Codable, Equatable, Sendable {
+    case basket
+    case editing(Item)
+
+    var item: Item? {
+        get { if case .editing(let item) = self { item } else { nil } }
+        set { if let newValue { self = .editing(newValue) } }
+    }
+}
+
+private struct Screens: Feature {
+    struct State: Codable, Equatable, Sendable { var screen = Screen.basket }
+    enum Intent: Codable, Sendable { case show(Screen), set(count: Int) }
+    enum Message: Equatable, Sendable {
+        case showed(Screen)
+        case item(Item.Message)
+    }
+    static let examples: [Intent] = [.show(.basket), .set(count: 2)]
+    let initialState = State()
+    let save: Save
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        switch intent {
+        case .show(let screen): turn.dispatch(.showed(screen))
+        case .set(let count):
+            turn.part(\.screen.item, Message.item) { $0.set(count, save) }
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .showed(let screen): state.screen = screen
+        case .item(let message): state.screen.item?.reduce(message)
+        }
+    }
+}
+
 @Suite struct DocumentedPartsTests {
     @Test("the documented basket saves its bags and its items, each by itself, and saves none that is gone")
     func basket() async {
@@ -102,6 +139,28 @@ struct Basket: Feature {
         await store.receive(.bags(.saved)) { $0.bags.isSaving = false }
         // The tea left the basket before it was saved, and its work with it.
         #expect(saved.all == ["bags 1"])
+        await store.finish()
+    }
+
+    @Test("the documented screen saves the item that it edits, and no longer when it shows another or the basket")
+    func screens() async {
+        let gate = Gate()
+        let saved = Collected<String>()
+        let store = TestStore(
+            Screens { id, count in
+                try await gate.wait()
+                saved.append("\(id) \(count)")
+            }, exhaustive: false)
+        for screen in [Screen.editing(Item(id: "tea")), .editing(Item(id: "jam")), .basket] {
+            await store.send(.show(screen))
+            await store.send(.set(count: 1))
+        }
+        #expect(store.workInProgress.isEmpty)
+        await store.send(.show(.editing(Item(id: "tea"))))
+        await store.send(.set(count: 2))
+        gate.open()
+        await store.receive(.item(.saved)) { $0.screen = .editing(Item(id: "tea", count: 2)) }
+        #expect(saved.all == ["tea 2"])
         await store.finish()
     }
 }
