@@ -1,12 +1,12 @@
 /// A turn that was lent to code of one part.
 final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
-    /// Nil once it was given back.
+    /// Nil while it is lent to code of a part in this one, and once it was given back.
     private var turn: Turn<F>?
-    private let place: PartPlace<F, P>
+    private let place: PartPlace<F.State, F.Message, P>
     private(set) var state: P
     let intentID: IntentID
 
-    init(_ turn: consuming Turn<F>, _ state: P, at place: PartPlace<F, P>) {
+    init(_ turn: consuming Turn<F>, _ state: P, at place: PartPlace<F.State, F.Message, P>) {
         intentID = turn.intentID
         self.turn = consume turn
         self.state = state
@@ -21,8 +21,8 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
 
     func dispatch(_ message: P.Message) {
         let message = place.message(message)
-        let read = place.read
-        state = with(state) { turn, last in
+        let (last, read) = (state, place.read)
+        state = with { turn in
             guard read(turn.state) != nil else {
                 turn.noteGonePart()
                 return last
@@ -32,9 +32,20 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
         }
     }
 
+    func part<Inner: Part, E: Error>(
+        at inner: PartPlace<P, P.Message, Inner>, _ body: (inout PartTurn<Inner>) throws(E) -> Void
+    ) throws(E) -> Bool {
+        let (last, read) = (state, place.read)
+        let place = PartPlace(inner, within: place)
+        return try with { (turn) throws(E) in
+            defer { state = read(turn.state) ?? last }
+            return try turn.part(at: place, body)
+        }
+    }
+
     func launch(_ id: WorkID?, _ policy: WorkPolicy, _ isCounted: Bool, _ operation: @escaping PartTurn<P>.Operation) {
         let id = id.map { scoped($0) }
-        with(()) { [place] turn, _ in
+        with { [place] turn in
             turn.launch(id: id, policy: policy, isCounted: isCounted, of: place.name) { work in
                 try await operation(PartWork(work, at: place))
             }
@@ -43,21 +54,26 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
 
     func cancel(_ id: WorkID) {
         let id = scoped(id)
-        with(()) { turn, _ in turn.cancel(id) }
+        with { turn in turn.cancel(id) }
     }
 
     func isRunning(_ id: WorkID) -> Bool {
         let id = scoped(id)
-        return with(false) { turn, _ in turn.isRunning(id) }
+        return with { turn in turn.isRunning(id) }
     }
 
     private func scoped(_ id: WorkID) -> WorkID { WorkID(id.name, in: place.name) }
 
-    /// Runs a body on the turn; returns `otherwise` when that was given back.
-    private func with<R>(_ otherwise: R, _ body: (inout Turn<F>, R) -> R) -> R {
-        guard var held = turn.take() else { return otherwise }
-        let result = body(&held, otherwise)
-        turn = consume held
-        return result
+    /// Runs a body on the turn. A `PartTurn` cannot be used while its turn is another's, so that there is one.
+    private func with<R, E: Error>(_ body: (inout Turn<F>) throws(E) -> R) throws(E) -> R {
+        guard var held = turn.take() else { preconditionFailure("cannot use a part's turn when it is over") }
+        do throws(E) {
+            let result = try body(&held)
+            turn = consume held
+            return result
+        } catch {
+            turn = consume held
+            throw error
+        }
     }
 }

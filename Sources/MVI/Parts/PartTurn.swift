@@ -54,6 +54,9 @@ protocol PartTurnHolder<P>: AnyObject {
     var state: P { get }
     var intentID: IntentID { get }
     func dispatch(_ message: P.Message)
+    func part<Inner: Part, E: Error>(
+        at place: PartPlace<P, P.Message, Inner>, _ body: (inout PartTurn<Inner>) throws(E) -> Void
+    ) throws(E) -> Bool
     func launch(_ id: WorkID?, _ policy: WorkPolicy, _ isCounted: Bool, _ operation: @escaping PartTurn<P>.Operation)
     func cancel(_ id: WorkID)
     func isRunning(_ id: WorkID) -> Bool

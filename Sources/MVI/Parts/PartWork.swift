@@ -8,7 +8,7 @@ public struct PartWork<P: Part>: Sendable {
     private let first: @Sendable (_ isMet: @escaping @Sendable (P) -> Bool) async throws -> P
     private let step: @Sendable (@escaping @Sendable (inout PartTurn<P>) -> Void) async -> Void
 
-    init<F: Feature>(_ work: Work<F>, at place: PartPlace<F, P>) {
+    init<F: Feature>(_ work: Work<F>, at place: PartPlace<F.State, F.Message, P>) {
         context = work.context
         read = { place.read(work.state) }
         step = { body in

@@ -13,7 +13,9 @@ extension Turn {
         _ state: any KeyPath<F.State, P> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
         _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) {
-        let place = PartPlace<F, P>(state, in: current, isOptional: false, message) { $0[keyPath: state] }
+        let place = PartPlace<F.State, F.Message, P>(state, in: current, isOptional: false, message) {
+            $0[keyPath: state]
+        }
         _ = try part(at: place, body)
     }
 
@@ -28,7 +30,9 @@ extension Turn {
         _ state: any KeyPath<F.State, P?> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
         _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) -> Bool {
-        let place = PartPlace<F, P>(state, in: current, isOptional: true, message) { $0[keyPath: state] }
+        let place = PartPlace<F.State, F.Message, P>(state, in: current, isOptional: true, message) {
+            $0[keyPath: state]
+        }
         return try part(at: place, body)
     }
 
@@ -54,7 +58,7 @@ extension Turn {
     }
 
     mutating func part<P: Part, E: Error>(
-        at place: PartPlace<F, P>, _ body: (inout PartTurn<P>) throws(E) -> Void
+        at place: PartPlace<F.State, F.Message, P>, _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) -> Bool {
         guard let state = place.read(current) else {
             noteGonePart()

@@ -114,6 +114,56 @@ private struct Screens: Feature {
     }
 }
 
+struct Bag: Part, Identifiable {
+    enum Message: Equatable, Sendable { case item(id: String, Item.Message) }
+
+    let id: String
+    var items = Item.List()
+
+    mutating func reduce(_ message: Message) {
+        switch message {
+        case .item(let id, let message): items.reduce(id, message)
+        }
+    }
+}
+
+extension PartTurn where P == Bag {
+    mutating func set(_ count: Int, of item: String, _ save: @escaping Save) {
+        part(item, in: \.items, P.Message.item) { $0.set(count, save) }
+    }
+}
+
+private struct Bags: Feature {
+    struct State: Codable, Equatable, Sendable {
+        var bags: Bag.List = [
+            Bag(id: "small", items: [Item(id: "tea")]), Bag(id: "big", items: [Item(id: "tea"), Item(id: "jam")]),
+        ]
+    }
+    enum Intent: Codable, Sendable { case remove(bag: String), set(bag: String, item: String, count: Int) }
+    enum Message: Equatable, Sendable {
+        case removed(id: String)
+        case bag(id: String, Bag.Message)
+    }
+    static let examples: [Intent] = [.remove(bag: "big"), .set(bag: "big", item: "tea", count: 2)]
+    let initialState = State()
+    let save: Save
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        switch intent {
+        case .remove(let id): turn.dispatch(.removed(id: id))
+        case .set(let bag, let item, let count):
+            turn.part(bag, in: \.bags, Message.bag) { $0.set(count, of: item, save) }
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .removed(let id): state.bags.remove(id: id)
+        case .bag(let id, let message): state.bags.reduce(id, message)
+        }
+    }
+}
+
 @Suite struct DocumentedPartsTests {
     @Test("the documented basket saves its bags and its items, each by itself, and saves none that is gone")
     func basket() async {
@@ -161,6 +211,27 @@ private struct Screens: Feature {
         gate.open()
         await store.receive(.item(.saved)) { $0.screen = .editing(Item(id: "tea", count: 2)) }
         #expect(saved.all == ["tea 2"])
+        await store.finish()
+    }
+
+    @Test("the documented bags save their items, each by itself, and a bag that is removed saves none")
+    func bags() async {
+        let gate = Gate()
+        let saved = Collected<String>()
+        let store = TestStore(
+            Bags { id, count in
+                try await gate.wait()
+                saved.append("\(id) \(count)")
+            }, exhaustive: false)
+        for (bag, item) in [("small", "tea"), ("big", "tea"), ("big", "jam")] {
+            await store.send(.set(bag: bag, item: item, count: 2))
+        }
+        #expect(store.workInProgress == ["save of tea in small", "save of tea in big", "save of jam in big"])
+        await store.send(.remove(bag: "big"))
+        gate.open()
+        await store.receive(.bag(id: "small", .item(id: "tea", .saved)))
+        #expect(saved.all == ["tea 2"])
+        #expect(store.state.bags == [Bag(id: "small", items: [Item(id: "tea", count: 2)])])
         await store.finish()
     }
 }

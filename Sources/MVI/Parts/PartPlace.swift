@@ -1,0 +1,46 @@
+/// Where a part is in the state of a feature, or of the part around it: how it is read, and what its messages become.
+struct PartPlace<State: Sendable, Message: Sendable, P: Part>: Sendable {
+    /// Nil if the part is gone.
+    let read: @Sendable (State) -> P?
+    let message: @Sendable (P.Message) -> Message
+    let name: PartName
+
+    /// The place of a part at a key path.
+    ///
+    /// - Parameters:
+    ///   - state: the present one, which says which part it is.
+    ///   - isOptional: whether a state may have none there.
+    ///   - find: returns the part at the path.
+    init(
+        _ path: any Hashable & Sendable, in state: State, isOptional: Bool,
+        _ message: @escaping @Sendable (P.Message) -> Message, find: @escaping @Sendable (State) -> P?
+    ) {
+        let id = find(state)?.partID
+        self.message = message
+        read = { state in find(state).flatMap { $0.partID.hashable == id.hashable ? $0 : nil } }
+        name = PartName(path, id, canLeave: isOptional || id != nil) { (state: State) in
+            find(state).map { [$0.partID.hashable] } ?? []
+        }
+    }
+
+    /// The place of a part of a list.
+    init(
+        _ id: P.ID, in list: any KeyPath<State, Parts<P>> & Sendable,
+        _ message: @escaping @Sendable (P.ID, P.Message) -> Message
+    ) where P: Identifiable, P.ID: Sendable {
+        self.message = { message(id, $0) }
+        read = { $0[keyPath: list][id: id] }
+        name = PartName(list, id, canLeave: true) { (state: State) in
+            Set(state[keyPath: list].lazy.map { AnyHashable($0.id) })
+        }
+    }
+
+    /// The place of a part that is at `place` of another part.
+    init<Outer: Part>(
+        _ place: PartPlace<Outer, Outer.Message, P>, within outer: PartPlace<State, Message, Outer>
+    ) {
+        read = { outer.read($0).flatMap(place.read) }
+        message = { outer.message(place.message($0)) }
+        name = PartName(place.name, within: outer.name, read: outer.read)
+    }
+}

@@ -1,0 +1,42 @@
+extension PartTurn {
+    /// Runs code of a part of this part, as `Turn.part` does with one of the feature. Its work ends with either part.
+    ///
+    /// ```swift
+    /// editor.part(\.title, Message.title) { title in title.dispatch(.typed("a")) }
+    /// ```
+    public mutating func part<Inner: Part, E: Error>(
+        _ state: any KeyPath<P, Inner> & Sendable, _ message: @escaping @Sendable (Inner.Message) -> P.Message,
+        _ body: (inout PartTurn<Inner>) throws(E) -> Void
+    ) throws(E) {
+        let place = PartPlace<P, P.Message, Inner>(state, in: self.state, isOptional: false, message) {
+            $0[keyPath: state]
+        }
+        _ = try turn.part(at: place, body)
+    }
+
+    /// The same with a part that this part may be without.
+    ///
+    /// - Returns: whether there is such a part.
+    @discardableResult
+    public mutating func part<Inner: Part, E: Error>(
+        _ state: any KeyPath<P, Inner?> & Sendable, _ message: @escaping @Sendable (Inner.Message) -> P.Message,
+        _ body: (inout PartTurn<Inner>) throws(E) -> Void
+    ) throws(E) -> Bool {
+        let place = PartPlace<P, P.Message, Inner>(state, in: self.state, isOptional: true, message) {
+            $0[keyPath: state]
+        }
+        return try turn.part(at: place, body)
+    }
+
+    /// The same with a part of a list in this part.
+    ///
+    /// - Returns: whether there is such a part.
+    @discardableResult
+    public mutating func part<Inner: Part & Identifiable, E: Error>(
+        _ id: Inner.ID, in list: any KeyPath<P, Parts<Inner>> & Sendable,
+        _ message: @escaping @Sendable (Inner.ID, Inner.Message) -> P.Message,
+        _ body: (inout PartTurn<Inner>) throws(E) -> Void
+    ) throws(E) -> Bool {
+        try turn.part(at: PartPlace(id, in: list, message), body)
+    }
+}
