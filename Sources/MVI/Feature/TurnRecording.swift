@@ -1,5 +1,5 @@
-/// What happened in a turn, as it is recorded. It can be encoded and decoded where the feature's messages and actions
-/// can.
+/// What happened in a turn, as it is recorded. With `MVIServer` or `MVITesting` it can be encoded and decoded where the
+/// feature's messages and actions can.
 public struct TurnRecording<F: Feature>: Sendable {
     /// The id of the intent that led to it.
     public var intent: String
@@ -42,6 +42,3 @@ public struct TurnRecording<F: Feature>: Sendable {
         self.init(intent: turn.intentID.text, events: turn.observations, state: turn.state, labels: turn.labels)
     }
 }
-
-extension TurnRecording: Encodable where F.Message: Encodable, F.Action: Encodable {}
-extension TurnRecording: Decodable where F.Message: Decodable, F.Action: Decodable {}

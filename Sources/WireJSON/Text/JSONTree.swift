@@ -1,0 +1,74 @@
+/// A JSON value on its way between this codec and another one: whole numbers are exact up to 64 bits.
+private enum JSONTree: Codable {
+    case null
+    case bool(Bool)
+    case negative(Int64)
+    case natural(UInt64)
+    case real(Double)
+    case string(String)
+    case array([JSONTree])
+    case object([String: JSONTree])
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(UInt64.self) {
+            self = .natural(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .negative(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .real(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([JSONTree].self) {
+            self = .array(value)
+        } else {
+            // As a dictionary, so that no strategy of the other codec changes the names.
+            self = .object(try container.decode([String: JSONTree].self))
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .negative(let value): try container.encode(value)
+        case .natural(let value): try container.encode(value)
+        case .real(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let value): try container.encode(value)
+        }
+    }
+}
+
+/// For a type whose JSON is the same with every codec: its `encode(to:)` and `init(from:)` ask whether the codec is another.
+extension WireJSON {
+    package static func isOther(_ encoder: any Encoder) -> Bool { !(encoder is ValueEncoder) }
+    package static func isOther(_ decoder: any Decoder) -> Bool { !(decoder is ValueDecoder) }
+
+    /// Encodes the JSON of ``encodeStored(_:)`` with another encoder.
+    ///
+    /// - Throws: `EncodingError`.
+    package static func encodeStored<T: Encodable>(_ value: T, to encoder: any Encoder) throws {
+        let json: [UInt8]
+        do throws(WireEncodingError) { json = try encodeStored(value).bytes } catch { throw error.thrown }
+        try decode(JSONTree.self, from: json).encode(to: encoder)
+    }
+
+    /// Decodes from another decoder what ``decode(_:from:limits:)`` reads.
+    ///
+    /// - Throws: `DecodingError`.
+    package static func decode<T: Decodable>(_ type: T.Type, from decoder: any Decoder) throws -> T {
+        let json = try encode(try JSONTree(from: decoder))
+        do throws(WireDecodingError) {
+            return try decode(type, from: json)
+        } catch {
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: "\(error)"))
+        }
+    }
+}
