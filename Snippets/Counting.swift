@@ -147,6 +147,15 @@ struct Ledger: Feature {
     }
 }
 
+func record(_ url: URL) async throws {
+    // snippet.record
+    let store = TestStore(Ledger())
+    await store.send(.deposit(cents: 4_200)) { $0.cents = 4_200 }
+    try await Data(store.fixture().json).write(to: url)
+    await store.finish()
+    // snippet.end
+}
+
 func replay(_ url: URL) throws {
     // snippet.replay
     let fixture = try Fixture(Array(Data(contentsOf: url)))

@@ -2,8 +2,8 @@ import MVI
 import Sessions
 import WireJSON
 
-/// An exported session with recorded turns, to be replayed in a test: whether a feature's reducer still makes the same
-/// states of the same messages.
+/// A session with recorded turns, exported by a server or made by a ``TestStore``, to be replayed in a test: whether a
+/// feature's reducer still makes the same states of the same messages.
 ///
 /// ```swift
 /// let fixture = try Fixture(Array(Data(contentsOf: url)))
@@ -41,6 +41,8 @@ public struct Fixture: Sendable {
         let format: String
     }
 
+    /// The document that it was read from, in UTF-8: `init(_:)` reads it again from a file.
+    public let json: [UInt8]
     /// The session's stores.
     public let stores: [StoredState]
     /// Oldest first.
@@ -55,6 +57,7 @@ public struct Fixture: Sendable {
             throw FixtureError("The fixture has the format \"\(format)\"; this version reads \"\(Self.format)\".")
         }
         let export = try Self.read(Export.self, bytes)
+        json = bytes
         stores = export.stores
         turns = export.turns.sorted { $0.sequence < $1.sequence }
     }

@@ -36,9 +36,11 @@ final class TestSession: Sendable {
         }
         let features = try FeatureRegistry(
             try groups.map { try $0.served[0].definition(with: Array($0.served.dropFirst())) })
+        var limits = SessionLimits()
+        limits.recordedTurns = .max
         let environment = SessionEnvironment(
-            features: features, journal: journal, time: time, clock: clock, executor: surroundings.executor,
-            middleware: middleware, report: report
+            features: features, limits: limits, journal: journal, time: time, clock: clock,
+            executor: surroundings.executor, middleware: middleware, report: report
         ) { stores in
             stores.uuid = surroundings.uuid
             stores.jitter = { $0 }
@@ -140,6 +142,9 @@ final class TestSession: Sendable {
         let (journal, key) = (journal, key)
         return (try? journal.now { journal.loadStores([feature], of: key, named: Self.token, done: $0) })?.first
     }
+
+    /// The session as the journal has it, with its recorded turns; nil if it has ended.
+    var export: SessionExport? { (try? journal.now { journal.export(session.id, done: $0) }) ?? nil }
 
     /// Changes a store as another writer does; false if there is no such store.
     func write(_ feature: FeatureID, schemaVersion: Int, state: [UInt8], view: [UInt8]) throws(StoreError) -> Bool {

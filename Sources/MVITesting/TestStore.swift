@@ -63,6 +63,7 @@ import Testing
 /// - ``workInProgress``
 /// - ``isInMemory``
 /// - ``diagnostics``
+/// - ``fixture(sourceLocation:)``
 ///
 /// ### Other stores of the session
 ///

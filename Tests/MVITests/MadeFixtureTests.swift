@@ -6,6 +6,53 @@ import WireJSON
 
 @Suite("Fixtures that a test makes", .timeLimit(.minutes(10)))
 struct MadeFixtureTests {
+    @Test("54: the turns of a test are a fixture, which a file holds and a later test replays")
+    func ofStore() async throws {
+        let store = TestStore(Counter(), exhaustive: false)
+        for intent in [Counter.Intent.increment, .add(amount: 9), .load, .reset] { await store.send(intent) }
+        await store.sendRejected(.fail)
+        let fixture = try await store.fixture()
+        // The last one is the turn of the failure.
+        #expect(try fixture.replay(Counter()).map(\.count) == [0, 1, 10, 10, 42, 42, 42])
+        let read = try Fixture(fixture.json)
+        #expect(try read.replay(Counter()) == fixture.replay(Counter()))
+        #expect(try read.state(of: Counter()) == store.state && read.json == fixture.json)
+        // One line for the beginning, one for each store and each turn.
+        #expect(String(decoding: fixture.json, as: UTF8.self).split(separator: "\n").count == 1 + 1 + 7)
+        await store.send(.increment)
+        #expect(try await store.fixture().replay(Counter()).last?.count == 43)
+    }
+
+    @Test("54: a reducer that has changed fails the replay of a test's turns")
+    func changed() async throws {
+        let store = TestStore(Sum(factor: 1), exhaustive: false)
+        await store.send(.add(amount: 5))
+        let fixture = try await store.fixture()
+        let error = #expect(throws: FixtureError.self) { try fixture.replay(Sum(factor: 2)) }
+        #expect(error?.sequence == 2)
+    }
+
+    @Test("54: a store that began with a state, and its session's other stores, are in the fixture")
+    func ofSession() async throws {
+        let store = TestStore(
+            Counter(), key: "a", state: Counter.State(count: 7),
+            others: [OtherStore(Trolley(), state: Trolley.State(items: 3))], exhaustive: false)
+        await store.send(.increment)
+        let fixture = try await store.fixture()
+        #expect(fixture.stores.map(\.feature).sorted() == ["counter:a", "trolley"])
+        #expect(try fixture.replay(Counter(), instance: "counter:a").map(\.count) == [7, 8])
+        #expect(try fixture.state(of: Trolley()) == Trolley.State(items: 3))
+    }
+
+    @Test("54: a feature whose messages cannot be encoded is no failure of the test beside one whose can")
+    func notCodable() async throws {
+        let store = TestStore(Counter(), others: [OtherStore(Opaque())])
+        await store.send(.add(amount: 1)) { $0.count = 1 }
+        await store.send(.go, to: Opaque.self)
+        #expect(try await store.fixture().replay(Counter()).map(\.count) == [0, 1])
+        await store.finish()
+    }
+
     @Test("54: a recording that another encoder writes is one that a fixture reads, with every number exact")
     func otherCoders() throws {
         let state = Sum.State(
@@ -55,4 +102,15 @@ private struct Sum: Feature {
     func reduce(_ state: inout State, _ intent: Intent) {
         if case .add(let amount) = intent { state.total += amount * factor }
     }
+}
+
+/// A feature whose messages hold an error.
+private struct Opaque: Feature {
+    enum Intent: Codable, Sendable { case go }
+    enum Message: Sendable { case failed(any Error) }
+    static let examples: [Intent] = [.go]
+    let initialState = 0
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) { turn.dispatch(.failed(Broken())) }
+    func reduce(_ state: inout Int, _ message: Message) { state += 1 }
 }
