@@ -13,18 +13,12 @@ extension Turn {
     public mutating func launch(
         id: WorkID? = nil, policy: WorkPolicy = .parallel, isCounted: Bool = true, _ operation: @escaping Operation
     ) {
-        launch(id: id, policy: policy, isCounted: isCounted, of: nil, operation)
-    }
-
-    /// - Parameter part: the part that the work ends with.
-    mutating func launch(
-        id: WorkID?, policy: WorkPolicy, isCounted: Bool, of part: PartName?, _ operation: @escaping Operation
-    ) {
-        if part?.canLeave == true { makeRare().hasPartWork = true }
-        effects.append(.launch(request(id, policy, isCounted: isCounted, of: part, operation)))
+        effects.append(.launch(request(id, policy, isCounted: isCounted, operation)))
     }
 
     /// The work without its feature's type.
+    ///
+    /// - Parameter part: the part that it ends with.
     func request(
         _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool = true, of part: PartName? = nil,
         _ operation: @escaping Operation
@@ -65,10 +59,7 @@ extension Turn {
 
     /// Runs `operation` when `interval` has passed without another call for the same id.
     public mutating func debounce(id: WorkID, for interval: Duration, _ operation: @escaping Operation) {
-        launch(id: id, policy: .cancelPrevious) { work in
-            try await work.sleep(for: interval)
-            try await operation(work)
-        }
+        launch(id: id, policy: .cancelPrevious, Work.after(interval, operation))
     }
 
     /// Runs `operation` at once, and holds further calls for the same id back until `interval` has passed.
@@ -88,12 +79,7 @@ extension Turn {
     /// Runs `operation` every `interval`, first after one interval, until `cancel(id)` or the store's end. Setting it
     /// again starts it anew. An intent settles without waiting for a timer, or for what it launches.
     public mutating func timer(id: WorkID, every interval: Duration, _ operation: @escaping Operation) {
-        launch(id: id, policy: .cancelPrevious, isCounted: false) { work in
-            while true {
-                try await work.sleep(for: interval)
-                try await operation(work)
-            }
-        }
+        launch(id: id, policy: .cancelPrevious, isCounted: false, Work.every(interval, operation))
     }
 
     /// Runs `operation` while a stream shows the store, and cancels it `grace` after the last one left; one that
@@ -131,9 +117,7 @@ extension Turn {
         _ makeSequence: @escaping @Sendable () async throws -> Elements,
         onElement: @escaping @Sendable (_ element: Elements.Element, _ work: Work<F>) async throws -> Void
     ) {
-        let operation: Operation = { work in
-            for try await element in try await makeSequence() { try await onElement(element, work) }
-        }
+        let operation = Work.each(makeSequence, onElement)
         switch lifetime {
         case .whileWatched(let grace): whileWatched(id: id, grace: grace, operation)
         case .store: launch(id: id, policy: .cancelPrevious, isCounted: false, operation)

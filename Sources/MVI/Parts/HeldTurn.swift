@@ -19,6 +19,10 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
         return turn
     }
 
+    var now: Timestamp { with { turn in turn.now } }
+
+    func uuid() -> String { with { turn in turn.uuid() } }
+
     func dispatch(_ message: P.Message) {
         let message = place.message(message)
         let (last, read) = (state, place.read)
@@ -43,12 +47,17 @@ final class HeldTurn<F: Feature, P: Part>: PartTurnHolder {
         }
     }
 
-    func launch(_ id: WorkID?, _ policy: WorkPolicy, _ isCounted: Bool, _ operation: @escaping PartTurn<P>.Operation) {
+    func launch(
+        _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool, _ operation: @escaping PartTurn<P>.Operation,
+        as effect: (WorkRequest) -> Effect
+    ) {
         let id = id.map { scoped($0) }
         with { [place] turn in
-            turn.launch(id: id, policy: policy, isCounted: isCounted, of: place.name) { work in
+            if place.name.canLeave { turn.makeRare().hasPartWork = true }
+            let request = turn.request(id, policy, isCounted: isCounted, of: place.name) { work in
                 try await operation(PartWork(work, at: place))
             }
+            turn.effects.append(effect(request))
         }
     }
 

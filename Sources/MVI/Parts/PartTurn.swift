@@ -3,9 +3,6 @@
 /// All that is done through it belongs to the turn that it came from. It is handed over `inout` and cannot be copied, so
 /// it does not outlive that.
 public struct PartTurn<P: Part>: ~Copyable {
-    /// What launched work of the part is.
-    public typealias Operation = @Sendable (PartWork<P>) async throws -> Void
-
     let turn: any PartTurnHolder<P>
 
     /// The part's state, with every message dispatched so far in it. The last one, if it is gone.
@@ -14,37 +11,16 @@ public struct PartTurn<P: Part>: ~Copyable {
     /// The intent that led to this turn.
     public var intentID: IntentID { turn.intentID }
 
+    /// The time on the wall clock, as `Turn.now` has it.
+    public var now: Timestamp { turn.now }
+
+    /// A new UUID, the next one of the turn, as `Turn.uuid` makes it.
+    public mutating func uuid() -> String { turn.uuid() }
+
     /// Says what happened to the part. When this returns, `state` is the new state.
     ///
     /// If the part has left its list or is nil, nothing happens, and the store's diagnostics count it.
     public mutating func dispatch(_ message: P.Message) { turn.dispatch(message) }
-
-    /// Starts `operation` once this turn is committed, as `Turn.launch` does.
-    ///
-    /// - Parameters:
-    ///   - id: names the work inside the part. Parts at other places, and other parts of a list, have ids of their own.
-    ///   - policy: what happens when work of that id is running already.
-    ///   - isCounted: whether the intent is settled only after this work.
-    ///   - operation: the work.
-    public mutating func launch(
-        id: WorkID? = nil, policy: WorkPolicy = .parallel, isCounted: Bool = true, _ operation: @escaping Operation
-    ) {
-        turn.launch(id, policy, isCounted, operation)
-    }
-
-    /// Runs `operation` when `interval` has passed without another call for the same id of the part.
-    public mutating func debounce(id: WorkID, for interval: Duration, _ operation: @escaping Operation) {
-        launch(id: id, policy: .cancelPrevious) { work in
-            try await work.sleep(for: interval)
-            try await operation(work)
-        }
-    }
-
-    /// Cancels the part's running and waiting work of that id once this turn is committed.
-    public mutating func cancel(_ id: WorkID) { turn.cancel(id) }
-
-    /// Whether the part's work of that id would run or wait, as `Turn.isRunning` says.
-    public func isRunning(_ id: WorkID) -> Bool { turn.isRunning(id) }
 }
 
 /// Holds a turn while code runs that knows one of its parts only.
@@ -53,11 +29,15 @@ protocol PartTurnHolder<P>: AnyObject {
 
     var state: P { get }
     var intentID: IntentID { get }
+    var now: Timestamp { get }
+    func uuid() -> String
     func dispatch(_ message: P.Message)
     func part<Inner: Part, E: Error>(
         at place: PartPlace<P, P.Message, Inner>, _ body: (inout PartTurn<Inner>) throws(E) -> Void
     ) throws(E) -> Bool
-    func launch(_ id: WorkID?, _ policy: WorkPolicy, _ isCounted: Bool, _ operation: @escaping PartTurn<P>.Operation)
+    func launch(
+        _ id: WorkID?, _ policy: WorkPolicy, isCounted: Bool, _ operation: @escaping PartTurn<P>.Operation,
+        as effect: (WorkRequest) -> Effect)
     func cancel(_ id: WorkID)
     func isRunning(_ id: WorkID) -> Bool
 }

@@ -31,6 +31,9 @@ public struct PartWork<P: Part>: Sendable {
     /// The intent that launched this work.
     public var intentID: IntentID { context.origin.intentID }
 
+    /// The time on the wall clock now.
+    public var now: Timestamp { context.host.environment.now() }
+
     /// The part's state now; nil if it is gone.
     public var state: P? { read() }
 

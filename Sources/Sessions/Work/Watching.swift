@@ -50,6 +50,14 @@ struct Watching {
         registered.firstIndex { $0.id == id }.map { registered.remove(at: $0).request }
     }
 
+    /// The same with all that parts registered.
+    mutating func forget(workOf parts: Set<PartName>) -> [WorkRequest] {
+        let isMeant = { (work: Registered) in work.request.part.map(parts.contains) ?? false }
+        let forgotten = registered.filter(isMeant)
+        registered.removeAll(where: isMeant)
+        return forgotten.map(\.request)
+    }
+
     /// One more watcher: what to launch if it is the first, and the grace periods to call off.
     mutating func begin(graces cancelled: inout [Task<Void, Never>]) -> [WorkRequest] {
         watchers += 1

@@ -108,8 +108,10 @@ struct WorkTable {
         return !earlier.contains { $0.cancels(entry.request) }
     }
 
-    /// The parts that have work.
-    var parts: Set<PartName> { Set(running.values.lazy.compactMap(\.request.part)) }
+    /// The parts that have work. What waits in a queue, or is held back, does so behind work that runs.
+    var parts: Set<PartName> {
+        Set(running.values.lazy.compactMap(\.request.part)).union(watching.requests.lazy.compactMap(\.part))
+    }
 
     func id(of token: WorkToken) -> WorkID? { running[token]?.request.id }
 
@@ -142,12 +144,12 @@ struct WorkTable {
         }
     }
 
-    /// Cancels all work of parts, in the order in which it began. What waits in a queue, or is held back, does so behind work
-    /// that runs.
+    /// Cancels all work of parts, in the order in which it began, and forgets what they registered for watchers.
     private mutating func cancelAll(of parts: Set<PartName>, _ change: inout WorkChange) {
+        change.released += watching.forget(workOf: parts)
         let ended = running.filter { $0.value.request.part.map(parts.contains) ?? false }
         for (token, entry) in ended.sorted(by: { $0.key.number < $1.key.number }) {
-            if let id = entry.request.id { cancelAll(id, &change) } else { cancel(token, &change) }
+            if let id = entry.window ?? entry.request.id { cancelAll(id, &change) } else { cancel(token, &change) }
         }
     }
 
@@ -182,7 +184,8 @@ struct WorkTable {
             if latest { holdBack(request, id, interval, &change) }
             return
         }
-        let window = WorkRequest(origin: request.origin.uncounted, id: nil, policy: .parallel) { context in
+        let origin = request.origin.uncounted
+        let window = WorkRequest(origin: origin, id: nil, policy: .parallel, part: request.part) { context in
             try await context.sleep(for: interval)
         }
         let token = newToken()

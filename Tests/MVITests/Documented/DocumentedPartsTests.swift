@@ -164,6 +164,56 @@ private struct Bags: Feature {
     }
 }
 
+struct Offer: Part {
+    enum Message: Equatable, Sendable { case ticked(secondsLeft: Int) }
+
+    var secondsLeft: Int
+
+    mutating func reduce(_ message: Message) {
+        switch message {
+        case .ticked(let secondsLeft): self.secondsLeft = secondsLeft
+        }
+    }
+}
+
+extension PartTurn where P == Offer {
+    mutating func countDown() {
+        let end = now + .seconds(state.secondsLeft)
+        timer(id: "countdown", every: .seconds(1)) { work in
+            await work.turn { offer in
+                let left = max(0, (end - offer.now).components.seconds)
+                offer.dispatch(.ticked(secondsLeft: Int(left)))
+                if left == 0 { offer.cancel("countdown") }
+            }
+        }
+    }
+}
+
+private struct Offers: Feature {
+    struct State: Codable, Equatable, Sendable { var offer: Offer? }
+    enum Intent: Codable, Sendable { case offer(seconds: Int), take }
+    enum Message: Equatable, Sendable { case offered(Offer), taken, offer(Offer.Message) }
+    static let examples: [Intent] = [.offer(seconds: 2), .take]
+    let initialState = State()
+
+    func execute(_ intent: Intent, _ turn: inout Turn<Self>) {
+        switch intent {
+        case .offer(let seconds):
+            turn.dispatch(.offered(Offer(secondsLeft: seconds)))
+            turn.part(\.offer, Message.offer) { $0.countDown() }
+        case .take: turn.dispatch(.taken)
+        }
+    }
+
+    func reduce(_ state: inout State, _ message: Message) {
+        switch message {
+        case .offered(let offer): state.offer = offer
+        case .taken: state.offer = nil
+        case .offer(let message): state.offer?.reduce(message)
+        }
+    }
+}
+
 @Suite struct DocumentedPartsTests {
     @Test("the documented basket saves its bags and its items, each by itself, and saves none that is gone")
     func basket() async {
@@ -232,6 +282,21 @@ private struct Bags: Feature {
         await store.receive(.bag(id: "small", .item(id: "tea", .saved)))
         #expect(saved.all == ["tea 2"])
         #expect(store.state.bags == [Bag(id: "small", items: [Item(id: "tea", count: 2)])])
+        await store.finish()
+    }
+
+    @Test("the documented offer counts down until its time is up or it is taken")
+    func offers() async {
+        let store = TestStore(Offers())
+        await store.send(.offer(seconds: 2))
+        await store.receive(.offered(Offer(secondsLeft: 2))) { $0.offer = Offer(secondsLeft: 2) }
+        await store.advance(by: .seconds(2))
+        for left in [1, 0] { await store.receive(.offer(.ticked(secondsLeft: left))) { $0.offer?.secondsLeft = left } }
+        #expect(store.workInProgress.isEmpty)
+        await store.send(.offer(seconds: 9))
+        await store.receive(.offered(Offer(secondsLeft: 9))) { $0.offer = Offer(secondsLeft: 9) }
+        await store.send(.take)
+        await store.receive(.taken) { $0.offer = nil }
         await store.finish()
     }
 }

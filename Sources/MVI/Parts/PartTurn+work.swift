@@ -1,0 +1,60 @@
+/// The part's work. It ends with the part, and its ids are the part's own.
+extension PartTurn {
+    /// Launched work of the part: an asynchronous function of the context in which it may take steps.
+    public typealias Operation = @Sendable (PartWork<P>) async throws -> Void
+
+    /// Starts `operation` once this turn is committed, as `Turn.launch` does.
+    ///
+    /// - Parameters:
+    ///   - id: names the work inside the part. Parts at other places, and other parts of a list, have ids of their own.
+    ///   - policy: what happens when work of that id is running already.
+    ///   - isCounted: whether the intent is settled only after this work.
+    ///   - operation: the work.
+    public mutating func launch(
+        id: WorkID? = nil, policy: WorkPolicy = .parallel, isCounted: Bool = true, _ operation: @escaping Operation
+    ) {
+        turn.launch(id, policy, isCounted: isCounted, operation) { .launch($0) }
+    }
+
+    /// Cancels the part's running and waiting work of that id once this turn is committed.
+    public mutating func cancel(_ id: WorkID) { turn.cancel(id) }
+
+    /// Whether the part's work of that id would run or wait, as `Turn.isRunning` says.
+    public func isRunning(_ id: WorkID) -> Bool { turn.isRunning(id) }
+
+    /// Runs `operation` when `interval` has passed without another call for the same id of the part.
+    public mutating func debounce(id: WorkID, for interval: Duration, _ operation: @escaping Operation) {
+        launch(id: id, policy: .cancelPrevious, PartWork.after(interval, operation))
+    }
+
+    /// Runs `operation` at once, and holds further calls for the same id of the part back until `interval` has passed,
+    /// as `Turn.throttle` does.
+    public mutating func throttle(
+        id: WorkID, for interval: Duration, latest: Bool = false, _ operation: @escaping Operation
+    ) {
+        turn.launch(id, .parallel, isCounted: true, operation) { .throttle(interval, latest: latest, $0) }
+    }
+
+    /// Runs `operation` every `interval`, as `Turn.timer` does.
+    public mutating func timer(id: WorkID, every interval: Duration, _ operation: @escaping Operation) {
+        launch(id: id, policy: .cancelPrevious, isCounted: false, PartWork.every(interval, operation))
+    }
+
+    /// Runs `operation` while a stream shows the store, as `Turn.whileWatched` does.
+    public mutating func whileWatched(id: WorkID, grace: Duration = .seconds(5), _ operation: @escaping Operation) {
+        turn.launch(id, .keepPrevious, isCounted: false, operation) { .whileWatched(grace, $0) }
+    }
+
+    /// Runs `onElement` for each element of a sequence, as `Turn.observe` does.
+    public mutating func observe<Elements: AsyncSequence & SendableMetatype>(
+        id: WorkID, _ lifetime: WorkLifetime = .whileWatched(),
+        _ makeSequence: @escaping @Sendable () async throws -> Elements,
+        onElement: @escaping @Sendable (_ element: Elements.Element, _ work: PartWork<P>) async throws -> Void
+    ) {
+        let operation = PartWork.each(makeSequence, onElement)
+        switch lifetime {
+        case .whileWatched(let grace): whileWatched(id: id, grace: grace, operation)
+        case .store: launch(id: id, policy: .cancelPrevious, isCounted: false, operation)
+        }
+    }
+}
