@@ -26,7 +26,14 @@ private struct Job: Part, Identifiable {
     }
 }
 
-/// A section with a list and a part that it may be without, and which itself the feature may be without.
+/// A part that is always there, without an id.
+private struct Plan: Part {
+    var ticks = 0
+
+    mutating func reduce(_ message: Job.Message) { if message == .ticked { ticks += 1 } }
+}
+
+/// A section with a list, a part that it may be without and one that it always has. The feature may be without it.
 private struct Project: Part {
     enum Message: Equatable, Sendable {
         case job(Int, Job.Message), review(Job.Message), reviewed(Job?), plan(Job.Message)
@@ -34,7 +41,7 @@ private struct Project: Part {
 
     var jobs = Job.List()
     var review: Job?
-    var plan = Job(id: 0)
+    var plan = Plan()
 
     mutating func reduce(_ message: Message) {
         switch message {
@@ -46,7 +53,7 @@ private struct Project: Part {
     }
 }
 
-extension PartTurn where P == Job {
+extension PartTurn where P.Message == Job.Message {
     fileprivate mutating func start() {
         launch(id: "tick") { work in
             while true {
@@ -55,7 +62,9 @@ extension PartTurn where P == Job {
             }
         }
     }
+}
 
+extension PartTurn where P == Job {
     /// Runs code of the task that is found by going down along the ids.
     fileprivate mutating func descend(_ path: ArraySlice<Int>, _ body: (inout PartTurn<Job>) -> Void) -> Bool {
         guard let id = path.first else {
@@ -257,11 +266,11 @@ struct NestedPartTests {
         await store.send(.open(Project(jobs: [Job(id: 1), Job(id: 2)], review: Job(id: 3))))
         await store.send(.startProject)
         #expect(office.seen.all == ["true"])
-        #expect(store.workInProgress == ["tick of 1", "tick of 2", "tick of 3", "tick of 0", "tick"])
+        #expect(store.workInProgress == ["tick of 1", "tick of 2", "tick of 3", "tick", "tick"])
         await store.send(.cancelProject)
         await store.advance(by: .seconds(1))
         await store.send(.review(4))
-        #expect(store.workInProgress == ["tick of 1", "tick of 2", "tick of 0"])
+        #expect(store.workInProgress == ["tick of 1", "tick of 2", "tick"])
         await store.send(.review(nil))
         await store.send(.startProject)
         #expect(office.seen.all == ["true", "false"])
