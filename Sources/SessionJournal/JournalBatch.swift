@@ -52,14 +52,25 @@ public struct JournalBatch: Sendable {
         epoch: String? = nil, expectedOwner: SessionOwner? = nil, expectedAccess: UInt64? = nil,
         ownerChange: OwnerChange? = nil
     ) {
-        self.expectedAccess = expectedAccess
-        (self.session, self.expecting, self.head, self.time) = (session, expecting, head, time)
-        (self.stores, self.labels, self.receipts) = (stores, labels, receipts)
-        (self.reminders, self.recordings, self.recordingLimit) = (reminders, recordings, recordingLimit)
-        (self.forgottenReceipts, self.firstLabel) = (forgottenReceipts, firstLabel)
+        // One by one: tuples would be copied.
+        self.session = session
+        self.expecting = expecting
+        self.head = head
+        self.time = time
+        self.stores = stores
+        self.labels = labels
+        self.receipts = receipts
+        self.reminders = reminders
+        self.recordings = recordings
+        self.recordingLimit = recordingLimit
+        self.forgottenReceipts = forgottenReceipts
+        self.firstLabel = firstLabel
         self.forgottenLabels = forgottenLabels
-        (self.lostLabels, self.epoch) = (lostLabels, epoch)
-        (self.expectedOwner, self.ownerChange) = (expectedOwner, ownerChange)
+        self.lostLabels = lostLabels
+        self.epoch = epoch
+        self.expectedOwner = expectedOwner
+        self.expectedAccess = expectedAccess
+        self.ownerChange = ownerChange
     }
 }
 

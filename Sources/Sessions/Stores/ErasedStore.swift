@@ -101,7 +101,8 @@ struct ErasedStore: Sendable {
             return TurnResult(
                 turn, state: state, view: shown,
                 labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, feature, limit: outboxLimit),
-                reminders: try reminders(turn.rare?.reminders ?? []),
+                // Asked here, where the feature's types are known.
+                reminders: turn.rare?.reminders.isEmpty ?? true ? nil : try reminders(turn.rare?.reminders ?? []),
                 recording: isRecording ? record(TurnRecording(turn)) : nil)
         }
     }
@@ -127,8 +128,7 @@ struct ErasedStore: Sendable {
     }
 
     @usableFromInline
-    static func reminders<F: Feature>(_ requests: [ReminderRequest<F>]) throws(StoreError) -> [EncodedReminder]? {
-        guard !requests.isEmpty else { return nil }
+    static func reminders<F: Feature>(_ requests: [ReminderRequest<F>]) throws(StoreError) -> [EncodedReminder] {
         var encoded: [EncodedReminder] = []
         for request in requests {
             switch request {

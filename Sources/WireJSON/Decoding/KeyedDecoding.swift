@@ -15,7 +15,8 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var allKeys: [Key] {
         if !isPayload, let key = caseKey() {
             session.foundCase = node
-            return [key]
+            // Not as a literal, whose end asks for the array's metadata once more.
+            return Array(repeating: key, count: 1)
         }
         let keys = session.names(of: node).compactMap { Key(stringValue: $0) }
         // An author who asks for all names has seen those that are keys.
