@@ -222,12 +222,12 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     @inlinable
     package func commit() {
         // The old one dies after the lock.
-        let (_, waiters) = copies.withLock { copies -> (Values?, [StateWaiter<F.State>]?) in
-            guard var values = copies.working.take() else { return (nil, nil) }
+        let (_, hasWaiters) = copies.withLock { copies -> (Values?, Bool) in
+            guard var values = copies.working.take() else { return (nil, false) }
             swap(&values, &copies.head)
-            return (values, copies.waiters)
+            return (values, copies.waiters != nil)
         }
-        if let waiters { offerState(to: waiters) }
+        if hasWaiters { offerState() }
     }
 
     // MARK: Chains
@@ -386,7 +386,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     package func observeEnd() {
         telling([.ended], .end, nil)?()
         // Their work is over, which ends the waits.
-        if let waiters = copies.withLock({ $0.waiters }) { offerState(to: waiters) }
+        offerState()
     }
 
     @usableFromInline

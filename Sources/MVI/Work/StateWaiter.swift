@@ -73,10 +73,11 @@ extension TurnRunner {
         return try await waiter.found()
     }
 
+    /// Offers the committed state to the work that waits for one. Called under no lock.
     @usableFromInline
-    func offerState(to waiters: [StateWaiter<F.State>]) {
-        let state = state
-        for waiter in waiters { waiter.offer(state) }
+    func offerState() {
+        let (state, waiters) = copies.withLock { ($0.head.state, $0.waiters) }
+        for waiter in waiters ?? [] { waiter.offer(state) }
     }
 
     /// How much work waits for a state.
