@@ -82,6 +82,19 @@ public protocol Feature: Sendable {
     func execute(_ intent: Intent, _ turn: inout Turn<Self>) throws
     /// The same for an action that a turn sent.
     func perform(_ action: Action, _ turn: inout Turn<Self>) throws
+    /// Called in each turn that had messages, after its handler and actions, so that one place decides what follows from a
+    /// change, whichever message made it: compare what matters in `before` with `turn.state`. What it does belongs to the
+    /// turn. If its own messages change the state it is called again, with the state before those; after 16 calls the turn
+    /// fails.
+    ///
+    /// ```swift
+    /// func onChange(from before: State, _ turn: inout Turn<Self>) {
+    ///     if turn.state.filter != before.filter { turn.dispatch(.pageChanged(1)) }
+    /// }
+    /// ```
+    ///
+    /// A throw undoes the turn, as in `execute`.
+    func onChange(from before: State, _ turn: inout Turn<Self>) throws
     /// The next state. Pure, quick, total: it cannot throw and must not read clocks, randomness or services.
     func reduce(_ state: inout State, _ message: Message)
     /// What clients see of a state. Pure.
@@ -114,6 +127,9 @@ extension Feature {
     /// Nothing.
     @inlinable
     public func check(_ intent: Intent) -> Check? { nil }
+    /// Does nothing.
+    @inlinable
+    public func onChange(from before: State, _ turn: inout Turn<Self>) throws {}
     /// Shows nothing.
     public func onFailure(_ failure: Failure, _ turn: inout Turn<Self>) {}
     /// 5 minutes.

@@ -72,10 +72,10 @@ public struct Turn<F: Feature>: ~Copyable {
 
     @inlinable var hasActions: Bool { !actions.isEmpty }
 
-    /// Runs the actions sent so far and those that they send, in order.
+    /// Runs the actions sent so far, from the given one on, and those that they send, in order.
     @usableFromInline
-    mutating func performActions() throws {
-        var next = 0
+    mutating func performActions(from first: Int = 0) throws {
+        var next = first
         while next < actions.count {
             let action = actions[next]
             next += 1

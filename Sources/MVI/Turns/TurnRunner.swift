@@ -175,6 +175,7 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         do {
             try body(&turn)
             if turn.hasActions { try turn.performActions() }
+            if turn.hasMessages { try turn.followChanges(since: before.state) }
             let launches = turn.rare?.hasPartWork == true
             if launches, !hadPartWork { copies.withLock { $0.hasPartWork = true } }
             if turn.hasMessages, launches || hadPartWork { turn.cancelGoneParts() }
