@@ -44,6 +44,7 @@ public struct JournalBatch: Sendable {
     /// What becomes of the owner; nil if it stays.
     public var ownerChange: OwnerChange?
 
+    @inlinable
     public init(
         session: SessionKey, expecting: SessionHead, head: SessionHead, time: Duration, stores: [StoreChange] = [],
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
@@ -52,7 +53,6 @@ public struct JournalBatch: Sendable {
         epoch: String? = nil, expectedOwner: SessionOwner? = nil, expectedAccess: UInt64? = nil,
         ownerChange: OwnerChange? = nil
     ) {
-        // One by one: tuples would be copied.
         self.session = session
         self.expecting = expecting
         self.head = head
@@ -107,6 +107,7 @@ public struct StoreChange: Sendable {
     /// state of a change lacks members of it. Nil if it is not.
     public var setsAside: String?
 
+    @inlinable
     public init(
         feature: FeatureID, kind: Kind, number: UInt64, version: UInt64, made: UInt64, schemaVersion: Int = 1,
         state: [UInt8]? = nil, view: [UInt8]? = nil, viewIntent: String? = nil, setsAside: String? = nil

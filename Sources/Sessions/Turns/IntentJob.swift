@@ -47,10 +47,12 @@ final class IntentJob: QueueJob {
         _ intent: DecodedIntent, outside: Outside? = nil, record: (@Sendable (StoreError) -> RecordedRefusal?)?,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
-        (self.session, self.request, self.feature, self.intentID) = (session, request, feature, intentID)
-        (self.intent, self.outside, self.record, self.completion) = (intent, outside, record, completion)
         receipt = request.receipt(feature)
         stage = Stage(judgedAs: request.client.principal)
+        self.request = request
+        self.intent = intent
+        (self.session, self.feature, self.intentID) = (session, feature, intentID)
+        (self.outside, self.record, self.completion) = (outside, record, completion)
     }
 
     private init(_ job: IntentJob, at stage: Stage) {

@@ -35,7 +35,7 @@ final class PendingCommit: Sendable {
 
     /// - Parameter isTraced: whether it is appended.
     init(
-        _ session: Session, _ batch: consuming JournalBatch, _ working: consuming SessionBatch, isKept: Bool,
+        _ session: Session, _ batch: JournalBatch, _ working: SessionBatch, isKept: Bool,
         isOwners: Bool, isTraced: Bool
     ) {
         self.isOwners = isOwners
@@ -113,25 +113,26 @@ extension SessionCore {
                 session, nothing, working, isKept: key != nil, isOwners: ownsWork, isTraced: !isJudged)
             return (pending, needs)
         }
-        var journal = JournalBatch(
-            // One that is not kept yet gets its key before this is appended.
-            session: key ?? SessionKey(0), expecting: head,
-            head: SessionHead(number: head.number + working.count, nonce: nonces.next()), time: now,
-            stores: working.changes, labels: working.labels, receipts: working.receipts,
-            reminders: working.reminders ?? [], recordings: working.recordings,
-            recordingLimit: session.shared.limits.recordedTurns,
-            forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
-            forgottenLabels: Array(outbox.forgotten), lostLabels: outbox.lostIsNews ? outbox.lost : nil,
-            epoch: epochIsNews ? epoch : nil)
-        var needsNode = false
+        let next = SessionHead(number: head.number + working.count, nonce: nonces.next())
+        var (change, needsNode): (OwnerChange?, Bool) = (nil, false)
         if isShared {
-            journal.expectedOwner = ownership.owner
-            journal.expectedAccess = accessChanges
-            (journal.ownerChange, needsNode) = ownerChange(
-                working, beginning, head: journal.head, by: node, now: session.shared.time.monotonic())
+            (change, needsNode) = ownerChange(
+                working, beginning, head: next, by: node, now: session.shared.time.monotonic())
         }
+        // No variable: what is made for an argument is not copied.
         let pending = PendingCommit(
-            session, journal, working, isKept: key != nil, isOwners: ownsWork, isTraced: true)
+            session,
+            JournalBatch(
+                // One that is not kept yet gets its key before this is appended.
+                session: key ?? SessionKey(0), expecting: head, head: next, time: now,
+                stores: working.changes, labels: working.labels, receipts: working.receipts,
+                reminders: working.reminders ?? [], recordings: working.recordings,
+                recordingLimit: session.shared.limits.recordedTurns,
+                forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
+                forgottenLabels: Array(outbox.forgotten), lostLabels: outbox.lostIsNews ? outbox.lost : nil,
+                epoch: epochIsNews ? epoch : nil, expectedOwner: isShared ? ownership.owner : nil,
+                expectedAccess: isShared ? accessChanges : nil, ownerChange: change),
+            working, isKept: key != nil, isOwners: ownsWork, isTraced: true)
         return (pending, needsNode ? .lease : .append)
     }
 }

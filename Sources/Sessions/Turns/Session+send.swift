@@ -14,7 +14,7 @@ extension Session {
     /// - Parameter record: the answer to an error that uses a number up, to be kept as its receipt; nil for one that does
     ///   not.
     package func send(
-        _ request: IntentRequest, to feature: FeatureID,
+        _ request: consuming IntentRequest, to feature: FeatureID,
         record: (@Sendable (StoreError) -> RecordedRefusal?)? = nil,
         completion: @escaping @Sendable (IntentResult) -> Void
     ) {
@@ -37,11 +37,12 @@ extension Session {
         var id = IntentID(bits: name)
         if case .key(let key)? = request.name { id = IntentID(key) }
         let intent = definition.decode(request.body, store?.runner)
+        let isFault = store == nil && intent.fault != nil
         let job = IntentJob(self, request, feature, id, intent, record: record, completion: completion)
         if store == nil {
             if isKept {
                 startLoads([feature])
-            } else if intent.fault != nil {
+            } else if isFault {
                 // Order of checks: whether the instance exists comes before what is wanted of it.
                 do throws(StoreError) { _ = try initialState(of: feature, for: principal) } catch {
                     return job.fail(error)

@@ -51,12 +51,11 @@ struct SessionBatch {
     var accessGeneration: UInt64?
 
     /// Adds a store that is kept; returns its place.
-    mutating func add(_ slot: borrowing StoreSlot) -> Int {
-        let summary = slot.summary
+    mutating func add(_ summary: StoreSummary, _ store: SessionStore?, lost: [String]) -> Int {
         entries.append(
             Entry(
-                feature: summary.feature, store: slot.store, isKept: true, hasRow: true, version: summary.version,
-                made: summary.made, lost: slot.lost))
+                feature: summary.feature, store: store, isKept: true, hasRow: true, version: summary.version,
+                made: summary.made, lost: lost))
         return entries.count - 1
     }
 
@@ -124,7 +123,7 @@ extension SessionCore {
             }
         } else if let index = stores.index(of: feature) {
             guard let store = stores[index].store else { return .passive(stores.failure(of: feature)) }
-            let place = batch.add(stores[index])
+            let place = batch.add(stores[index].summary, store, lost: stores[index].lost)
             return found(store, at: place)
         }
         let count = stores.count + batch.entries.count { !$0.isDisposed && !$0.isKept && !$0.hasRow }
@@ -145,7 +144,7 @@ extension SessionCore {
             return batch.entries[place].store === store && !batch.entries[place].isDisposed ? place : nil
         }
         guard let index = stores.index(of: store.feature), stores[index].store === store else { return nil }
-        return batch.add(stores[index])
+        return batch.add(stores[index].summary, store, lost: stores[index].lost)
     }
 
     /// What a store in memory has yet to do before a turn of its.
@@ -308,7 +307,7 @@ extension SessionCore {
     mutating func dispose(of feature: FeatureID) -> Bool {
         let place =
             batch.index(of: feature)
-            ?? stores.index(of: feature).map { batch.add(stores[$0]) }
+            ?? stores.index(of: feature).map { batch.add(stores[$0].summary, stores[$0].store, lost: stores[$0].lost) }
         guard let index = place, !batch.entries[index].isDisposed else { return false }
         batch.count += 1
         let store = batch.entries[index]
