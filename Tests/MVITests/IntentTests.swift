@@ -202,6 +202,16 @@ struct IntentTests {
         store.dispose()
     }
 
+    @Test func `14, 15: actions that lead to each other without end fail their turn, and the next intent runs`() async {
+        let store = TestStore(Echo())
+        let error = await store.sendRejected(.shout(isEndless: true))
+        #expect(
+            error?.failure.map { "\($0.error)" }?.hasPrefix("More than 100000 actions were sent in one turn.") == true)
+        #expect(store.state == Echo.State())
+        await store.send(.shout(isEndless: false)) { $0.echoes = 1 }
+        await store.finish()
+    }
+
     @Test("17: work that awaits does not block the next intent")
     func awaiting() async throws {
         let gate = Gate()
@@ -275,4 +285,21 @@ private struct Adder: Feature {
         case .add(let number): state.sum += number
         }
     }
+}
+
+private struct Echo: Feature {
+    struct State: Codable, Equatable, Sendable { var echoes = 0 }
+    enum Intent: Codable, Sendable { case shout(isEndless: Bool) }
+    enum Action: Sendable { case answer(isEndless: Bool) }
+    enum Message: Equatable, Sendable { case heard }
+    static let examples: [Intent] = [.shout(isEndless: false)]
+    let initialState = State()
+    func execute(_ intent: Intent, _ turn: inout Turn<Echo>) {
+        if case .shout(let isEndless) = intent { turn.send(.answer(isEndless: isEndless)) }
+    }
+    func perform(_ action: Action, _ turn: inout Turn<Echo>) {
+        guard case .answer(true) = action else { return turn.dispatch(.heard) }
+        turn.send(action)
+    }
+    func reduce(_ state: inout State, _ message: Message) { state.echoes += 1 }
 }

@@ -18,6 +18,22 @@ struct TestStoreReceiveTests {
         await store.finish()
     }
 
+    @Test func `53: a closure that throws fails the test with what it threw`() async {
+        struct Odd: Error {}
+        let thrown = Collected<String>()
+        await withKnownIssue {
+            let store = TestStore(Counter())
+            await store.send(.increment) { _ in throw Odd() }
+            await store.send(.increment)
+            await store.receive(.changed(by: 1)) { _ in throw Odd() }
+            await store.finish()
+        } matching: { issue in
+            thrown.append(issue.error.map { "\($0)" } ?? "\(issue)")
+            return true
+        }
+        #expect(thrown.all == ["Odd()", "Odd()"])
+    }
+
     @Test("53: a wrong change of an intent's turn fails the test with the difference, also where it has no message")
     func wrongSend() async {
         let texts = await failures {

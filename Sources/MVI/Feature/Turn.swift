@@ -77,10 +77,22 @@ public struct Turn<F: Feature>: ~Copyable {
     mutating func performActions(from first: Int = 0) throws {
         var next = first
         while next < actions.count {
+            if next == ActionsWithoutEnd.limit { throw ActionsWithoutEnd() }
             let action = actions[next]
             next += 1
             if runner.isObserved { observations.append(.action(action)) }
             try runner.feature.perform(action, &self)
         }
+    }
+}
+
+/// Why a turn failed in which one action sent another again and again.
+private struct ActionsWithoutEnd: Error, CustomStringConvertible {
+    /// How many actions a turn may perform.
+    static let limit = 100_000
+
+    var description: String {
+        "More than \(Self.limit) actions were sent in one turn. Send no action that leads to itself: `launch` work for what "
+            + "goes on."
     }
 }
