@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "MVITesting", targets: ["MVITesting"]),
         .library(name: "MVIClient", targets: ["MVIClient"]),
         .library(name: "MVIServer", targets: ["MVIServer"]),
+        .library(name: "MVIServerTesting", targets: ["MVIServerTesting"]),
         .library(name: "SessionJournal", targets: ["SessionJournal"]),
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
         .library(name: "PostgresJournal", targets: ["PostgresJournal"]),
@@ -71,12 +72,7 @@ let package = Package(
         .target(name: "Networks", dependencies: ["Locking"], swiftSettings: settings),
 
         // Pure code: no I/O, no HTTP.
-        .target(
-            name: "MVI",
-            dependencies: [
-                "Locking", deque, tracing,
-            ],
-            swiftSettings: settings),
+        .target(name: "MVI", dependencies: ["Locking", deque, tracing], swiftSettings: settings),
         .target(
             name: "MVITesting", dependencies: ["MVI", "Sessions", "SessionJournal", "WireJSON", "Locking"],
             swiftSettings: settings),
@@ -86,15 +82,11 @@ let package = Package(
         .target(name: "Schema", dependencies: ["WireJSON"], swiftSettings: settings),
         .target(name: "EventStream", swiftSettings: settings),
         .target(
-            name: "PrometheusMetrics",
-            dependencies: ["Locking", metrics],
-            swiftSettings: settings),
+            name: "PrometheusMetrics", dependencies: ["Locking", metrics], swiftSettings: settings),
         // For apps: nothing of the server's, no C library.
         .target(
             name: "MVIClient",
-            dependencies: [
-                "MVI", "WireJSON", "JSONDelta", "EventStream", "Locking", deque,
-            ],
+            dependencies: ["MVI", "WireJSON", "JSONDelta", "EventStream", "Locking", deque],
             swiftSettings: settings),
         .target(
             name: "SessionJournal",
@@ -144,10 +136,16 @@ let package = Package(
             name: "MVIServer",
             dependencies: [
                 "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "Networks", "WireJSON",
-                "EventStream",
-                "Locking", "CResources", "PrometheusMetrics", "Schema", arguments, configuration, metrics, crypto,
-                logging,
-                lifecycle, tracing,
+                "EventStream", "Locking", "CResources", "PrometheusMetrics", "Schema", arguments, configuration,
+                metrics, crypto, logging, lifecycle, tracing,
+            ],
+            swiftSettings: settings),
+        // A server for adopters' tests. Of its own, so that tests of features alone need no HTTP and no C library.
+        .target(
+            name: "MVIServerTesting",
+            dependencies: [
+                "EventStream", "Locking", "MVI", "MVIClient", "MVIServer", "MVITesting", "SQLiteJournal",
+                "SessionJournal", "Sessions", "WireJSON", logging,
             ],
             swiftSettings: settings),
         // Of its own, so that only servers that share a journal build an HTTP client.
@@ -163,9 +161,7 @@ let package = Package(
         // Servers that share a PostgreSQL database, as a command is told of it.
         .target(
             name: "PostgresServer",
-            dependencies: [
-                "MVIServer", "NodeTransport", "PostgresJournal", "SessionJournal", logging,
-            ],
+            dependencies: ["MVIServer", "NodeTransport", "PostgresJournal", "SessionJournal", logging],
             swiftSettings: settings),
         // Of its own, so that only servers with JWTs build one.
         .target(
@@ -378,6 +374,10 @@ let package = Package(
                 .product(name: "AsyncHTTPClient", package: "async-http-client"), crypto, logging,
             ],
             path: "Examples/Shop/Tests", swiftSettings: settings),
+        .testTarget(
+            name: "MVIServerTestingTests",
+            dependencies: ["MVI", "MVIServer", "MVIServerTesting", "MVITesting", lifecycle], packageAccess: false,
+            swiftSettings: settings),
         .testTarget(
             name: "NewServerTests", dependencies: ["NewServer", "MVI", "MVITesting"],
             path: "Examples/Template/Tests/NewServerTests", packageAccess: false, swiftSettings: settings),

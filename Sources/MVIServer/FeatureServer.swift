@@ -18,15 +18,15 @@ import SessionJournal
 /// A program that is nothing but a server is a ``FeatureServerCommand``, which has flags, help and commands.
 public struct FeatureServer: Sendable {
     let content: ServerContent
-    private let directory: SessionDirectory
-    private let authenticator: (any Authenticator)?
-    private let middleware: [any CommonMiddleware]
-    private let page: [PageResource]
-    private let services: [any Service]
+    let directory: SessionDirectory
+    let authenticator: (any Authenticator)?
+    let middleware: [any CommonMiddleware]
+    let page: [PageResource]
+    let services: [any Service]
     // What a `FeatureServerCommand` adds where it is nil.
     var settings: ServerSettings?
     var logger: Logger?
-    var journal: (any Journal)?
+    package var journal: (any Journal)?
     var peers: (any PeerTransport)?
     var metrics: (any MetricsFactory)?
 

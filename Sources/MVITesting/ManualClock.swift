@@ -121,7 +121,7 @@ public final class ManualClock: Clock, Sendable {
     }
 
     /// The same for other ways to rest; stops, and returns false, where `rest` does.
-    func advance(by duration: Duration, resting rest: () async -> Bool) async -> Bool {
+    package func advance(by duration: Duration, resting rest: () async -> Bool) async -> Bool {
         let end = now.advanced(by: duration)
         guard await rest() else { return false }
         while wakeNext(until: end) {

@@ -1,7 +1,7 @@
 import Locking
 
 /// Wakes tasks that wait for something to have changed. What changed lives elsewhere: read `version`, look, wait.
-final class Signal: Sendable {
+package final class Signal: Sendable {
     private struct State {
         var version: UInt64 = 0
         var lastWaiter: UInt64 = 0
@@ -12,8 +12,11 @@ final class Signal: Sendable {
 
     var version: UInt64 { state.withLock { $0.version } }
 
+    /// Nobody waits yet.
+    package init() {}
+
     /// Says that something has changed. Call it after the change, under no lock.
-    func send() {
+    package func send() {
         let waiters = state.withLock { state in
             state.version += 1
             let waiters = state.waiters
@@ -56,7 +59,7 @@ final class Signal: Sendable {
     }
 
     /// The same with a deadline.
-    func wait(atMost limit: Duration, until condition: @escaping @Sendable () -> Bool) async -> Bool {
+    package func wait(atMost limit: Duration, until condition: @escaping @Sendable () -> Bool) async -> Bool {
         if condition() { return true }
         return await withTaskGroup(of: Bool.self) { group in
             group.addTask { await self.wait(until: condition) }

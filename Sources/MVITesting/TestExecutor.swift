@@ -78,7 +78,7 @@ public final class TestExecutor: TaskExecutor, Sendable {
     }
 
     /// `idle` with a deadline: false if some task never waits.
-    func settled(atMost limit: Duration) async -> Bool {
+    package func settled(atMost limit: Duration) async -> Bool {
         await signal.wait(atMost: limit, until: { self.isIdle })
     }
 

@@ -2,75 +2,127 @@ import Locking
 import MVI
 import SessionJournal
 
-/// The journal of a test store's session: in memory, with appends that fail while a test wants it so.
-final class TestJournal: Journal {
-    private let kept = MemoryJournal()
+/// A test's journal: another one, in memory for a test store, with appends that fail while the test wants it so.
+package final class TestJournal: Journal {
+    private let kept: any Journal
     private let failure = Lock<StoreError?>(nil)
+    private let counts = Lock(Counts())
+    private let signal = Signal()
+
+    private struct Counts {
+        var appends = 0
+        var operations = 0
+        var open = 0
+    }
+
+    package init(_ kept: any Journal = MemoryJournal()) { self.kept = kept }
 
     /// Every append fails from now on; nil for no more.
-    func fail(_ error: StoreError?) { failure.withLock { $0 = error } }
+    package func fail(_ error: StoreError?) { failure.withLock { $0 = error } }
 
-    var trouble: StoreError? { failure.withLock { $0 } }
+    /// The number of appends, those that failed included.
+    package var appendCount: Int { counts.withLock { $0.appends } }
 
-    func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        if let trouble { return .failed(trouble) }
-        return kept.append(batch, done: done)
+    /// The number of operations that were begun.
+    package var operationCount: Int { counts.withLock { $0.operations } }
+
+    /// Returns when each operation is over, and all has run that its end led to in the same call; false if that takes longer.
+    package func settled(atMost limit: Duration) async -> Bool {
+        await signal.wait(atMost: limit) { self.counts.withLock { $0.open == 0 } }
     }
 
-    func secret(done: @escaping Done<JournalSecret>) { kept.secret(done: done) }
-
-    func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
-        kept.create(session, credential: credential, done: done)
+    private func counted<Value>(_ done: @escaping Done<Value>) -> Done<Value> {
+        begin()
+        return { result in
+            done(result)
+            self.end()
+        }
     }
 
-    func change(_ change: CredentialChange, done: @escaping Done<Void>) { kept.change(change, done: done) }
-
-    func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
-        kept.bury(token, until: until, done: done)
+    private func begin() {
+        counts.withLock { counts in
+            counts.operations += 1
+            counts.open += 1
+        }
     }
 
-    func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
-        kept.remove(session, tombstoneUntil: tombstoneUntil, done: done)
+    private func end() {
+        counts.withLock { $0.open -= 1 }
+        signal.send()
     }
 
-    func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) { kept.touch(touches, done: done) }
+    package var trouble: StoreError? { failure.withLock { $0 } ?? kept.trouble }
 
-    func expire(
+    package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+        counts.withLock { $0.appends += 1 }
+        if let failure = failure.withLock({ $0 }) { return .failed(failure) }
+        begin()
+        let result = kept.append(batch) { result in
+            done(result)
+            self.end()
+        }
+        if result != nil { end() }
+        return result
+    }
+
+    package func secret(done: @escaping Done<JournalSecret>) { kept.secret(done: counted(done)) }
+
+    package func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
+        kept.create(session, credential: credential, done: counted(done))
+    }
+
+    package func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+        kept.change(change, done: counted(done))
+    }
+
+    package func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+        kept.bury(token, until: until, done: counted(done))
+    }
+
+    package func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        kept.remove(session, tombstoneUntil: tombstoneUntil, done: counted(done))
+    }
+
+    package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
+        kept.touch(touches, done: counted(done))
+    }
+
+    package func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         kept.expire(
-            lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
+            lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: counted(done))
     }
 
-    func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
-        kept.load(token, now: now, done: done)
+    package func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+        kept.load(token, now: now, done: counted(done))
     }
 
-    func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
-        kept.load(session, since: since, done: done)
+    package func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
+        kept.load(session, since: since, done: counted(done))
     }
 
-    func loadStores(
+    package func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
     ) {
-        kept.loadStores(features, of: session, named: token, done: done)
+        kept.loadStores(features, of: session, named: token, done: counted(done))
     }
 
-    func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
-        kept.find(query, limit: limit, done: done)
+    package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+        kept.find(query, limit: limit, done: counted(done))
     }
 
-    func list(of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>) {
-        kept.list(of: subject, before: before, limit: limit, done: done)
+    package func list(of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>) {
+        kept.list(of: subject, before: before, limit: limit, done: counted(done))
     }
 
-    func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
-        kept.alarms(after: after, limit: limit, done: done)
+    package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+        kept.alarms(after: after, limit: limit, done: counted(done))
     }
 
-    func export(_ id: String, done: @escaping Done<SessionExport?>) { kept.export(id, done: done) }
+    package func export(_ id: String, done: @escaping Done<SessionExport?>) { kept.export(id, done: counted(done)) }
 
-    func close() async { await kept.close() }
+    package func close() async { await kept.close() }
 }
 
 extension Journal {

@@ -1,0 +1,83 @@
+import Locking
+import Logging
+import MVI
+import ServiceLifecycle
+import SessionJournal
+import Sessions
+
+/// A server that a test runs inside its process, on the loopback interface: with the test's journal and time, without
+/// signals, and without the services that act as time passes. The test does what these do.
+package final class HostedServer: Sendable {
+    private let assembly: Assembly
+    private let group: ServiceGroup?
+    private let services: Lock<Task<Void, any Error>?>
+
+    fileprivate static let silent = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
+
+    /// The port that it listens on; the system's choice if it was made with 0.
+    package var port: UInt16 { assembly.http.port }
+    package var sessions: SessionTable { assembly.sessions }
+
+    /// A server that does not run yet. Its settings are those that it was made with, never those of the environment.
+    ///
+    /// - Parameter authenticator: makes the one that is asked, of the server's own.
+    /// - Throws: as `FeatureServer.run()` before anything is served.
+    package init(
+        _ server: FeatureServer, port: UInt16, journal: any Journal, time: TimeSource, clock: any Clock<Duration>,
+        executor: any TaskExecutor, authenticator: ((any Authenticator)?) -> any Authenticator
+    ) throws {
+        var settings = server.settings ?? ServerSettings()
+        // All clients of a test have one address.
+        if server.settings == nil { settings.sessionRate = 0 }
+        (settings.host, settings.port, settings.adminPort) = ("127.0.0.1", port, nil)
+        let logger = server.logger ?? Self.silent
+        let own = server.authenticator ?? settings.identityHeader.map { HeaderAuthenticator(field: $0) }
+        assembly = try Assembly(
+            server.content, settings: settings, logger: logger, middleware: server.middleware, page: server.page,
+            authenticator: authenticator(own), directory: server.directory,
+            observation: server.metrics.map { ServerObservation($0) } ?? ServerObservation(),
+            adapt: { parts in
+                SessionEnvironment(
+                    features: parts.features, limits: parts.limits, journal: journal, time: time, clock: clock,
+                    executor: executor, middleware: parts.middleware, metrics: parts.metrics, report: parts.report)
+            })
+        group =
+            server.services.isEmpty
+            ? nil
+            : ServiceGroup(
+                configuration: ServiceGroupConfiguration(
+                    services: server.services.map { .init(service: $0) }, logger: logger))
+        services = Lock(nil)
+    }
+
+    /// Starts the server's services, and listens.
+    ///
+    /// - Throws: `HTTPServerError`.
+    package func start() throws {
+        if let group { services.withLock { $0 = Task { try await group.run() } } }
+        try assembly.http.start()
+    }
+
+    /// Stops as a process does at SIGTERM. The journal stays open.
+    ///
+    /// - Throws: the error of a service that failed.
+    package func stop() async throws {
+        sessions.drain()
+        await assembly.http.shutdown(grace: .seconds(2))
+        await sessions.flush()
+        await group?.triggerGracefulShutdown()
+        try await services.withLock { $0.take() }?.value
+    }
+}
+
+extension FeatureServerCommand {
+    /// The command's server as a test hosts it.
+    ///
+    /// - Parameter data: the folder of what is kept; `:memory:` for none.
+    package func hosted(data: String) async throws -> FeatureServer {
+        var settings = ServerSettings()
+        settings.data = data
+        if settings.dataFolder == nil { settings.journal = .memory }
+        return try await server(ServerStart(settings: settings, logger: HostedServer.silent, isServing: true))
+    }
+}

@@ -1,0 +1,153 @@
+import FoundationEssentials
+import Locking
+import MVI
+import MVIClient
+import Testing
+import WireJSON
+
+/// A client of a ``TestServer`` with a session of its own: it sends each request once, over a socket, and hands the answer
+/// over as it is.
+public final class TestClient: Sendable {
+    /// The form in which a client holds its session.
+    public enum Credential: Sendable {
+        /// As an app does, by a token in `Authorization`.
+        case bearer
+        /// As a browser does.
+        case cookie
+    }
+
+    private struct Session: Decodable {
+        let id: String
+        var token: String?
+    }
+
+    /// The session's id, as the features see it.
+    public let session: String
+    private let server: TestServer
+    private let credential: Credential
+    private let field: Lock<String>
+
+    fileprivate init(_ server: TestServer, _ identity: String?, _ credential: Credential, isShared: Bool) async throws {
+        (self.server, self.credential) = (server, credential)
+        var order = [#""credential":"\#(credential)""#]
+        if let identity { order.append(#""identity":\#(try Self.json(identity)),"shared":\#(isShared)"#) }
+        let answer = try await server.request("POST", "/sessions", body: "{\(order.joined(separator: ","))}")
+        guard answer.status == 201 || answer.status == 200 else {
+            throw TestServerError("The server makes no session for the client: \(answer).")
+        }
+        let made = try answer.decode(Session.self)
+        session = made.id
+        field = Lock("")
+        take(made, answer)
+    }
+
+    private static func json(_ text: String) throws -> String {
+        String(decoding: try WireJSON.encode(text), as: UTF8.self)
+    }
+
+    private func take(_ session: Session, _ answer: TestAnswer) {
+        switch credential {
+        case .bearer: if let token = session.token { field.withLock { $0 = "Bearer \(token)" } }
+        case .cookie:
+            if let cookie = answer.fields["set-cookie"]?.prefix(while: { $0 != ";" }) {
+                field.withLock { $0 = String(cookie) }
+            }
+        }
+    }
+
+    // MARK: Signing in
+
+    /// Signs in, or renews who is signed in: what access rules say of the session may change. Fails the test if the server
+    /// refuses it.
+    public func signIn(as principal: Principal, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await signIn(identity: TestSignIn.identity(of: principal), sourceLocation: sourceLocation)
+    }
+
+    /// The same with a proof for the server's own authenticator, such as a JWT.
+    public func signIn(identity: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let answer = try await request(
+            "PUT", "/sessions/current/identity", body: #"{"identity":\#(Self.json(identity))}"#)
+        if answer.status == 200 { return take(try answer.decode(Session.self), answer) }
+        Issue.record("The server does not sign the client in: \(answer)", sourceLocation: sourceLocation)
+    }
+
+    // MARK: Requests
+
+    /// A store of the session, to send to and to read. Nothing is asked of the server for it.
+    ///
+    /// - Parameter key: which of its instances, for a feature that is served by key.
+    public func store<F: Feature>(_ feature: F.Type, key: String? = nil) -> ClientStore<F> {
+        ClientStore(client: self, id: key.map { "\(F.name):\($0)" } ?? F.name)
+    }
+
+    /// Sends a request with the session's credential.
+    public func request(
+        _ method: String, _ path: String, body: String = "", fields: [String: String] = [:]
+    ) async throws -> TestAnswer {
+        try await server.request(method, path, body: body, fields: fields.merging(self.fields) { $1 })
+    }
+
+    /// The header field that names the session, with its secret: for requests of the test's own.
+    public var fields: [String: String] {
+        [credential == .bearer ? "Authorization" : "Cookie": field.withLock { $0 }]
+    }
+
+    /// Opens a stream of stores, and returns when the server has accepted it. It ends with the test.
+    ///
+    /// - Parameter stores: the ids of the stores: ``ClientStore/id``.
+    public func events(of stores: String...) async throws -> ClientEvents {
+        let events = ClientEvents()
+        let target = "/events?" + stores.map { "feature=\($0)" }.joined(separator: "&")
+        let client = try server.plainClient
+        let answer = try await client.send("GET", target, fields.map { ($0, $1) }) { events.take($0) }
+        guard answer.status == 200 else {
+            throw TestServerError("The server opens no stream of \(stores): \(TestAnswer(answer)).")
+        }
+        events.keep(client)
+        return events
+    }
+}
+
+extension TestServer {
+    /// A client with a new session.
+    ///
+    /// - Parameters:
+    ///   - principal: the principal that it signs in as; nil for no sign-in. The server's authenticator is not asked.
+    ///   - credential: the form in which it holds its session.
+    ///   - isShared: whether it gets the one session that all such clients of its user share.
+    /// - Throws: ``TestServerError`` if the server makes no session.
+    public func client(
+        as principal: Principal? = nil, credential: TestClient.Credential = .bearer, isShared: Bool = false
+    ) async throws -> TestClient {
+        try await TestClient(self, principal.map { try TestSignIn.identity(of: $0) }, credential, isShared: isShared)
+    }
+
+    /// The same with a proof for the server's own authenticator, such as a JWT.
+    public func client(
+        identity: String, credential: TestClient.Credential = .bearer, isShared: Bool = false
+    ) async throws -> TestClient {
+        try await TestClient(self, identity, credential, isShared: isShared)
+    }
+
+    /// Sends a request without a session: to an endpoint beside the features, such as a webhook, or for the page.
+    ///
+    /// - Parameters:
+    ///   - path: begins with a slash; with the query, if there is one.
+    ///   - body: JSON, unless the fields have another `Content-Type`; no body if it is empty.
+    /// - Throws: `RemoteError` if the server does not answer.
+    public func request(
+        _ method: String, _ path: String, body: String = "", fields: [String: String] = [:]
+    ) async throws -> TestAnswer {
+        var fields = fields
+        if !body.isEmpty, fields["Content-Type"] == nil { fields["Content-Type"] = "application/json" }
+        let answer = try await plainClient.send(method, path, fields.map { ($0, $1) }, body: Array(body.utf8))
+        return TestAnswer(answer)
+    }
+
+    fileprivate var plainClient: PlainClient {
+        get throws {
+            guard let url = URL(string: url) else { throw TestServerError("\"\(url)\" is no URL.") }
+            return PlainClient(url)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import MVI
+import MVIServer
+import WireJSON
+
+/// Signs a test's principals in, and asks the server's own authenticator about everything else.
+struct TestSignIn: Authenticator {
+    private static let prefix = "test principal "
+    let own: (any Authenticator)?
+
+    /// The identity with which a client is that principal.
+    static func identity(of principal: Principal) throws -> String {
+        prefix + String(decoding: try WireJSON.encode(principal), as: UTF8.self)
+    }
+
+    func authenticate(_ proof: IdentityProof) async throws -> Principal {
+        if let identity = proof.identity, identity.hasPrefix(Self.prefix) {
+            return try WireJSON.decode(Principal.self, from: Array(identity.dropFirst(Self.prefix.count).utf8))
+        }
+        guard let own else {
+            throw AuthenticationError(
+                .rejected,
+                "The server under test was made without an authenticator: sign in with `client(as: Principal(…))`.")
+        }
+        return try await own.authenticate(proof)
+    }
+
+    var subjectField: String? { own?.subjectField }
+    func needsSubjectField(_ principal: Principal) -> Bool { false }
+}
