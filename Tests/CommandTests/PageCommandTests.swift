@@ -54,7 +54,7 @@ struct PageCommandTests {
         ],
         "Sources/MVIServer/MVIServer.docc/DeployingAServer.md": ["docker ": .notHere("a Docker engine")],
         "Sources/MVIServer/MVIServer.docc/SharingPostgreSQL.md": ["MVI_JOURNAL=": .other("PostgresJournalTests")],
-        "Sources/MVIServer/MVIServer.docc/SigningInWithJWTs.md": ["curl ": .other("the shop's ReadmeTests")],
+        "Sources/MVIServer/MVIServer.docc/SigningInWithJWTs.md": ["curl ": .other("ShopReadmeTests")],
         "Examples/Minimal/README.md": ["": .session], "Examples/Migration/README.md": ["": .session],
         "Examples/Shop/README.md": ["": .session], "Examples/Template/README.md": ["": .session],
         "Clients/Conformance/README.md": [

@@ -1,5 +1,6 @@
 import JWTAuthentication
 import MVI
+import MVIServerTesting
 import MVITesting
 import Testing
 
@@ -8,35 +9,33 @@ import Testing
 @Suite("Customers, over HTTP", .timeLimit(.minutes(10)))
 struct CustomerTests {
     @Test func `offers are for premium customers, as long as they are`() async throws {
-        try await ShopServer.run { server in
-            #expect(try await server.device().state(of: "offers").status == 403)
-            #expect(try await server.device("bob").state(of: "offers").status == 403)
-            var ann = try await server.device("ann premium")
-            #expect(try await ann.state(of: "offers").status == 200)
-            var stream = try await ann.events(of: "catalogue", "offers")
-            try await stream.next("state", "TEA10")
-            #expect(try await ann.identify("ann").status == 200)
-            try await stream.next("denied", #""feature":"offers""#)
+        try await Shop.run { server in
+            #expect(try await server.client().store(Offers.self).read().status == 403)
+            #expect(try await server.client(as: .bob).store(Offers.self).read().status == 403)
+            let ann = try await server.client(as: .premiumAnn)
+            let (offers, catalogue) = (ann.store(Offers.self), ann.store(Catalogue.self))
+            #expect(try await offers.read().status == 200)
+            let events = try await ann.events(of: catalogue.id, offers.id)
+            try await events.state(of: offers) { $0.offers.contains { $0.coupon == "TEA10" } }
+            try await ann.signIn(as: .ann)
+            #expect(try await events.event("denied").contains(#""feature":"offers""#))
             // The stream goes on with the others.
-            try await ann.send(#"{"type":"search","text":"as"}"#, to: "catalogue")
-            try await stream.next("state", #""text":"as""#)
-            #expect(try await ann.send(#"{"type":"refresh"}"#, to: "offers").status == 403)
+            try await catalogue.send(.search(text: "as"))
+            try await events.state(of: catalogue) { $0.text == "as" }
+            try await offers.sendRejected(.refresh, status: 403)
         }
     }
 
     @Test func `two devices of one customer see what the other does`() async throws {
-        try await ShopServer.run { server in
-            let phone = try await server.device("ann", isShared: true)
-            let laptop = try await server.device("ann", isShared: true)
-            #expect(phone.session.id == laptop.session.id && phone.session.token != laptop.session.token)
-            var onPhone = try await phone.events(of: "cart:tea")
-            var onLaptop = try await laptop.events(of: "cart:tea")
-            try await onPhone.next("state")
-            try await onLaptop.next("state")
-            try await phone.send(#"{"type":"add","product":"assam","count":1}"#, to: "cart:tea")
-            try await onLaptop.next("state", #""count":1"#)
-            try await laptop.send(#"{"type":"set","product":"assam","count":3}"#, to: "cart:tea")
-            try await onPhone.next("state", #""count":3"#)
+        try await Shop.run { server in
+            let phone = try await server.client(as: .ann, isShared: true)
+            let laptop = try await server.client(as: .ann, isShared: true)
+            #expect(phone.session == laptop.session && phone.fields != laptop.fields)
+            let (onPhone, onLaptop) = (try await phone.cart.events(), try await laptop.cart.events())
+            try await phone.cart.send(.add(product: "assam", count: 1))
+            try await onLaptop.state(of: laptop.cart) { $0.lines.map(\.count) == [1] }
+            try await laptop.cart.send(.set(product: "assam", count: 3))
+            try await onPhone.state(of: phone.cart) { $0.lines.map(\.count) == [3] }
         }
     }
 
@@ -45,44 +44,40 @@ struct CustomerTests {
         let services = Services.test(save: { line, shop, owner in
             saved.append("\(owner.id) \(shop) \(line.id) \(line.count)")
         })
-        try await ShopServer.run(services: services) { server in
-            var device = try await server.device()
-            try await device.send(#"{"type":"add","product":"sencha","count":2}"#, to: "cart:tea")
+        try await Shop.run(services: services) { server in
+            let device = try await server.client()
+            try await device.cart.send(.add(product: "sencha", count: 2))
             #expect(saved.all.isEmpty)
-            #expect(try await device.identify("ann").status == 200)
-            await saved.atLeast(1)
-            #expect(saved.all == ["ann tea sencha 2"])
-            #expect(try await device.cart() == ["sencha": 2])
+            try await device.signIn(as: .ann)
+            #expect(await saved.atLeast(1) == ["ann tea sencha 2"])
+            #expect(try await device.goods() == ["sencha": 2])
         }
     }
 
     @Test func `an administrator lists a customer's sessions and ends one`() async throws {
-        try await ShopServer.run { server in
-            let ann = try await server.device("ann")
-            try await ann.send(#"{"type":"add","product":"assam","count":1}"#, to: "cart:tea")
-            #expect(try await ann.state(of: "session-list").status == 403)
-            let ada = try await server.device("ada admin")
-            var stream = try await ada.events(of: "session-list")
-            try await ada.send(#"{"type":"show","customer":"ann"}"#, to: "session-list")
-            try await stream.next("state", ann.session.id)
-            let refused = try await ada.send(#"{"type":"end","session":"\#(ada.session.id)"}"#, to: "session-list")
-            #expect(refused.status == 404 && refused.code == "no-such-session")
-            try await ada.send(#"{"type":"end","session":"\#(ann.session.id)"}"#, to: "session-list")
-            try await stream.next("state", #""sessions":[],"isLoading":false"#)
-            #expect(try await ann.state(of: "cart:tea").status == 404)
+        try await Shop.run { server in
+            let ann = try await server.ann()
+            #expect(try await ann.store(SessionList.self).read().status == 403)
+            let ada = try await server.client(as: .ada)
+            let list = ada.store(SessionList.self)
+            let events = try await list.events()
+            try await list.send(.show(customer: "ann"))
+            try await events.state(of: list) { $0.sessions.map(\.id) == [ann.session] }
+            try await list.sendRejected(.end(session: ada.session), status: 404, code: "no-such-session")
+            try await list.send(.end(session: ann.session))
+            try await events.state(of: list) { $0.sessions.isEmpty && !$0.isLoading }
+            #expect(try await ann.cart.read().status == 404)
         }
     }
 
     @Test func `analytics say who did what`() async throws {
-        try await ShopServer.run { server in
-            try await server.device("ann").send(#"{"type":"add","product":"assam","count":1}"#, to: "cart:tea")
-            try await server.device().send(#"{"type":"coupon","code":"NONE"}"#, to: "cart:tea")
-            let entries = await server.world.analytics.until { entries in
-                Set(entries.map(\.who)).isSuperset(of: ["ann", nil])
-            }
+        let analytics = Collected<Analytics.Entry>()
+        try await Shop.run(analytics: analytics) { server in
+            _ = try await server.ann()
+            try await server.client().cart.sendRejected(.coupon(code: "NONE"))
+            let entries = await analytics.until { Set($0.map(\.who)).isSuperset(of: ["ann", nil]) }
             #expect(
-                entries.contains(
-                    .init(who: "ann", feature: "cart:tea", what: #"add(product: "assam", count: 1)"#)))
+                entries.contains(.init(who: "ann", feature: "cart:tea", what: #"add(product: "assam", count: 2)"#)))
             #expect(
                 entries.contains(
                     .init(who: nil, feature: "cart:tea", what: #"coupon(code: "NONE") refused: coupon-unknown"#)))
@@ -90,16 +85,16 @@ struct CustomerTests {
     }
 
     @Test func `a shop that is not there is refused with the shop's code`() async throws {
-        try await ShopServer.run { server in
-            let answer = try await server.device().state(of: "cart:cars")
+        try await Shop.run { server in
+            let answer = try await server.client().store(Cart.self, key: "cars").read()
             #expect(answer.status == 404 && answer.code == "no-such-shop")
         }
     }
 
     @Test func `nobody signs in as anybody unless the settings say so`() async throws {
-        try await ShopServer.run { server in
-            let jwt = try await server.send("POST", "/development/jwt", #"{"subject":"ann"}"#)
-            let payment = try await server.send("POST", "/development/payment", "{}")
+        try await Shop.run { server in
+            let jwt = try await server.request("POST", "/development/jwt", body: #"{"subject":"ann"}"#)
+            let payment = try await server.request("POST", "/development/payment", body: "{}")
             #expect(jwt.status == 404 && payment.status == 404)
         }
     }
@@ -107,28 +102,28 @@ struct CustomerTests {
     @Test func `in development anybody signs in and pays`() async throws {
         let (issuer, secret) = ("https://login.example.com/", "0123456789abcdef0123456789abcdef")
         let jwt = JWTSettings(issuer: issuer, audiences: ["shop"], secret: JWTSecret(secret))
-        try await ShopServer.run(
+        try await Shop.run(
             development: Development(issuer: issuer, audience: "shop", secret: Array(secret.utf8)),
             authenticator: try await JWTAuthenticator(jwt)
         ) { server in
             struct Token: Decodable { let jwt: String }
-            let answer = try await server.send(
-                "POST", "/development/jwt", #"{"subject":"ann","tier":"premium","seconds":1000000000}"#)
-            let ann = try await server.device(answer.read(Token.self).jwt)
-            #expect(try await ann.state(of: "offers").status == 200)
-            try await ann.send(#"{"type":"add","product":"assam","count":1}"#, to: "cart:tea")
-            try await ann.send(#"{"type":"place"}"#, to: "checkout:tea")
+            let answer = try await server.request(
+                "POST", "/development/jwt", body: #"{"subject":"ann","tier":"premium"}"#)
+            let ann = try await server.client(identity: answer.decode(Token.self).jwt)
+            #expect(try await ann.store(Offers.self).read().status == 200)
+            try await ann.cart.send(.add(product: "assam", count: 1))
+            try await ann.checkout.send(.place)
             let order = try #require(try await ann.orders().first).id
-            let event = #"{"id":"1","session":"\#(ann.session.id)","shop":"tea","order":"\#(order)"}"#
-            #expect(try await server.send("POST", "/development/payment", event).status == 204)
+            let event = #"{"id":"1","session":"\#(ann.session)","shop":"tea","order":"\#(order)"}"#
+            #expect(try await server.request("POST", "/development/payment", body: event).status == 204)
             #expect(try await ann.orders().map(\.status) == [.paid])
         }
     }
 
     @Test(arguments: ["/", "/shop.js", "/shop.css"])
     func `the page is served`(path: String) async throws {
-        try await ShopServer.run { server in
-            let file = try await server.send("GET", path)
+        try await Shop.run { server in
+            let file = try await server.request("GET", path)
             #expect(file.status == 200 && !file.body.isEmpty)
         }
     }

@@ -1,4 +1,3 @@
-import Locking
 import MVI
 import MVITesting
 import Testing
@@ -47,17 +46,17 @@ struct CatalogueTests {
 
     @Test func `it tries three times, then says that it failed`() async {
         struct Down: Error {}
-        let tries = Lock(0)
+        let tries = Collected<String>()
         let store = TestStore(
-            Catalogue { _ in
-                tries.withLock { $0 += 1 }
+            Catalogue { text in
+                tries.append(text)
                 throw Down()
             })
         await store.receive(.searchStarted(text: "")) { $0.isSearching = true }
         await store.advance(by: .seconds(60))
         await store.expectFailure()
         await store.receive(.failed) { ($0.isSearching, $0.hasFailed) = (false, true) }
-        #expect(tries.withLock { $0 } == 3)
+        #expect(tries.all.count == 3)
         await store.finish()
     }
 
@@ -180,26 +179,23 @@ struct CheckoutFeatureTests {
 @Suite("The offers")
 struct OffersTests {
     @Test func `they are asked for while somebody looks, and again every five seconds at most`() async {
-        let asked = Lock(0)
+        let asked = Collected<Void>()
         let store = TestStore(
             Offers(today: {
-                let count = asked.withLock { asked in
-                    asked += 1
-                    return asked
-                }
-                return AsyncStream { offers in
+                asked.append(())
+                return AsyncStream { [count = asked.all.count] offers in
                     offers.yield([Offer(text: "Number \(count)", coupon: "TEA10")])
                     offers.finish()
                 }
             }), exhaustive: false)
         await store.advance(by: .zero)
-        #expect(asked.withLock { $0 } == 0)
+        #expect(asked.all.count == 0)
         await store.beginWatching()
         await store.receive(where: { $0 == .shown([Offer(text: "Number 1", coupon: "TEA10")]) })
         for _ in 0..<3 { await store.send(.refresh) }
         await store.receive(where: { $0 == .shown([Offer(text: "Number 2", coupon: "TEA10")]) })
         await store.advance(by: .milliseconds(4_999))
-        #expect(asked.withLock { $0 } == 2)
+        #expect(asked.all.count == 2)
         await store.advance(by: .milliseconds(1))
         await store.receive(where: { $0 == .shown([Offer(text: "Number 3", coupon: "TEA10")]) })
         await store.endWatching()
