@@ -24,7 +24,7 @@ extension TestStore where F.Message: Codable, F.Action: Codable {
 }
 
 extension Fixture {
-    /// What a fixture reads of an export, in the form of `docs/fixtures.md`.
+    /// The parts of an export that a fixture reads, in the form of `docs/fixtures.md`.
     fileprivate static func document(of export: SessionExport) -> [UInt8] {
         let stores = export.stores.map { store in
             let version = "\"schemaVersion\":\(store.schemaVersion),\"version\":\(store.summary.version)"

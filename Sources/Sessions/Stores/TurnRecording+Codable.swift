@@ -1,7 +1,7 @@
 import MVI
 import WireJSON
 
-/// Here, as `MVI` does not know the wire's JSON.
+/// In this module, since `MVI` does not know the wire's JSON.
 extension TurnRecording {
     private enum CodingKeys: CodingKey { case intent, cause, actions, messages, state, labels }
 }
