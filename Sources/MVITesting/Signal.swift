@@ -12,7 +12,7 @@ package final class Signal: Sendable {
 
     var version: UInt64 { state.withLock { $0.version } }
 
-    /// Nobody waits yet.
+    /// Creates a signal for which no task waits.
     package init() {}
 
     /// Says that something has changed. Call it after the change, under no lock.

@@ -83,7 +83,7 @@ struct Assembly: Sendable {
         self.link = link
         application = try Application(
             sessions, settings, page: page, endpoints: content.endpoints,
-            authenticator: authenticator ?? settings.identityHeader.map { HeaderAuthenticator(field: $0) },
+            authenticator: settings.authenticator(authenticator),
             monitor: monitor, link: link, owner: owner, observation: observation, accessLog: accessLog, logger: logger)
         http = HTTPServer(
             configuration: settings.http(hasNodes: link != nil), logger: logger, handler: application)
@@ -123,5 +123,12 @@ struct Assembly: Sendable {
         configuration.headTimeout = .seconds(2)
         configuration.idleTimeout = .seconds(5)
         return HTTPServer(configuration: configuration, logger: logger, handler: application)
+    }
+}
+
+extension ServerSettings {
+    /// The program's own authenticator, else the one that the settings ask for.
+    func authenticator(_ own: (any Authenticator)?) -> (any Authenticator)? {
+        own ?? identityHeader.map { HeaderAuthenticator(field: $0) }
     }
 }

@@ -31,10 +31,9 @@ package final class HostedServer: Sendable {
         if server.settings == nil { settings.sessionRate = 0 }
         (settings.host, settings.port, settings.adminPort) = ("127.0.0.1", port, nil)
         let logger = server.logger ?? Self.silent
-        let own = server.authenticator ?? settings.identityHeader.map { HeaderAuthenticator(field: $0) }
         assembly = try Assembly(
             server.content, settings: settings, logger: logger, middleware: server.middleware, page: server.page,
-            authenticator: authenticator(own), directory: server.directory,
+            authenticator: authenticator(settings.authenticator(server.authenticator)), directory: server.directory,
             observation: server.metrics.map { ServerObservation($0) } ?? ServerObservation(),
             adapt: { parts in
                 SessionEnvironment(

@@ -98,11 +98,13 @@ struct ErasedStore: Sendable {
                     }
                 }
             }
+            var reminders: [EncodedReminder]?
+            // Asked here, where the feature's types are known.
+            if let requests = turn.rare?.reminders, !requests.isEmpty { reminders = try Self.reminders(requests) }
             return TurnResult(
                 turn, state: state, view: shown,
                 labels: turn.labels.isEmpty ? [] : try labels(of: turn.labels, feature, limit: outboxLimit),
-                // Asked here, where the feature's types are known.
-                reminders: turn.rare?.reminders.isEmpty ?? true ? nil : try reminders(turn.rare?.reminders ?? []),
+                reminders: reminders,
                 recording: isRecording ? record(TurnRecording(turn)) : nil)
         }
     }
