@@ -4,7 +4,7 @@ FROM swift:6.3-bookworm AS build
 # version written down could not be installed any more.
 # hadolint ignore=DL3008
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libmicrohttpd-dev libpq-dev libsqlite3-dev pkg-config zlib1g-dev \
+ && apt-get install -y --no-install-recommends libcurl4-openssl-dev libmicrohttpd-dev libpq-dev libsqlite3-dev libssl-dev pkg-config \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
 
@@ -18,17 +18,13 @@ RUN swift package resolve && script/packages
 COPY openapi.yaml openapi-admin.yaml ./
 COPY Clients/JavaScript/mvi-client.js Clients/JavaScript/mvi-client.js
 COPY Sources Sources
-COPY Tests Tests
-COPY Benchmarks/Sources Benchmarks/Sources
-COPY Fuzzing/Sources Fuzzing/Sources
-COPY Trials/Sources Trials/Sources
-COPY Examples Examples
 # Swift's own libraries go into the binary, so the image below needs none of them. ICU must not: a package that imports
 # Foundation, where FoundationEssentials would do, brings it along and doubles the binary.
-RUN swift build -c release --product mvi-server --static-swift-stdlib \
- && install -D "$(swift build -c release --static-swift-stdlib --show-bin-path)/mvi-server" /out/mvi-server \
- && strip /out/mvi-server \
- && if grep -q icudt /out/mvi-server; then echo "mvi-server has ICU in it: what imports Foundation?" >&2; exit 1; fi
+RUN for product in mvi-server mvi-tools; do \
+      swift build -c release --product "$product" --static-swift-stdlib \
+      && install -D -s "$(swift build -c release --static-swift-stdlib --show-bin-path)/$product" "/out/$product" || exit 1; \
+    done \
+ && if grep -q icudt /out/*; then echo "a program has ICU in it: what imports Foundation?" >&2; exit 1; fi
 
 # --- Run --------------------------------------------------------------------------------------------------------------
 FROM debian:bookworm-slim
@@ -37,11 +33,11 @@ LABEL org.opencontainers.image.title="mvi-server" \
       org.opencontainers.image.licenses="Apache-2.0"
 # hadolint ignore=DL3008
 RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates libmicrohttpd12 libpq5 libsqlite3-0 zlib1g \
+ && apt-get install -y --no-install-recommends ca-certificates libcurl4 libmicrohttpd12 libpq5 libsqlite3-0 libssl3 \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
  && useradd --uid 10001 --user-group --no-log-init --no-create-home --home-dir /data --shell /usr/sbin/nologin mvi \
  && install -d -o mvi -g mvi -m 0700 /data
-COPY --from=build /out/mvi-server /usr/local/bin/mvi-server
+COPY --from=build /out/ /usr/local/bin/
 
 # Defaults, as every flag has a variable: a flag after the image's name, or `--env`, decides.
 # The health check has a port of its own inside the container; MVI_ADMIN_HOST=0.0.0.0 lets probes from outside use it.

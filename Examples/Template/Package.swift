@@ -6,7 +6,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [.executable(name: "new-server", targets: ["NewServer"])],
     dependencies: [
-        .package(name: "mvi-server", path: "../..", traits: [])
+        .package(name: "mvi-server", path: "../..")
     ],
     targets: [
         .executableTarget(

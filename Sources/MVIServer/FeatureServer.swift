@@ -41,7 +41,7 @@ public struct FeatureServer: Sendable {
     ///   - authenticator: finds out who clients are; nil for anonymous sessions only, unless the settings name a header.
     ///   - services: what the features need, such as a database: started before the first request is taken, stopped
     ///     after the last was answered.
-    ///   - peers: how other servers with the same journal are reached, which has to be a `SharedJournal`: `NodeTransport` has
+    ///   - peers: how other servers with the same journal are reached, which has to be a `SharedJournal`: `PostgresServer` has
     ///     one. Nil for one server. The server closes it.
     ///   - metrics: where metrics go: with a `PrometheusRegistry` they are read at `/metrics` on the admin port; give the
     ///     same to `MetricsSystem.bootstrap` to have those of features among them. Nil for one of its own.

@@ -1,6 +1,5 @@
 import Logging
 import MVIServer
-import NodeTransport
 import PostgresJournal
 import SessionJournal
 

@@ -39,7 +39,7 @@ struct NewPackageTests {
         for (path, text) in files {
             #expect(!text.contains("NewServer") && !text.contains("new-server"), "\(path) has the template's name")
         }
-        #expect(files["Package.swift"]?.contains(#"path: "\#(Self.root)", traits: []"#) == true)
+        #expect(files["Package.swift"]?.contains(#"path: "\#(Self.root)""#) == true)
         #expect(files["Dockerfile"]?.contains("COPY --from=mvi-server [\"Sources\", \"\(Self.root)/Sources\"]") == true)
     }
 
@@ -70,23 +70,23 @@ struct NewPackageTests {
     @Test(arguments: [
         (
             "https://git.example.com/mvi-server.git",
-            #".package(url: "https://git.example.com/mvi-server.git", branch: "main", traits: [])"#
+            #".package(url: "https://git.example.com/mvi-server.git", branch: "main")"#
         ),
         (
             "https://git.example.com/mvi-server.git@1.2.0",
-            #".package(url: "https://git.example.com/mvi-server.git", from: "1.2.0", traits: [])"#
+            #".package(url: "https://git.example.com/mvi-server.git", from: "1.2.0")"#
         ),
         (
             "https://tally@10.0.0.1/new-server/Tally&co.git@v1.2.0-rc.1",
-            #".package(url: "https://tally@10.0.0.1/new-server/Tally&co.git", from: "1.2.0-rc.1", traits: [])"#
+            #".package(url: "https://tally@10.0.0.1/new-server/Tally&co.git", from: "1.2.0-rc.1")"#
         ),
         (
             "ssh://git@git.example.com/mvi-server.git@next",
-            #".package(url: "ssh://git@git.example.com/mvi-server.git", branch: "next", traits: [])"#
+            #".package(url: "ssh://git@git.example.com/mvi-server.git", branch: "next")"#
         ),
         (
             "git@git.example.com:mvi-server.git",
-            #".package(url: "git@git.example.com:mvi-server.git", branch: "main", traits: [])"#
+            #".package(url: "git@git.example.com:mvi-server.git", branch: "main")"#
         ),
     ])
     func `the library can come from a repository, and the image needs no second folder then`(
@@ -109,7 +109,7 @@ struct NewPackageTests {
         #expect(text.contains(#"    cd \#(temporary.path)/my\ shop"#), "\(text)")
         let files = try files(folder)
         #expect(
-            files["Package.swift"]?.contains(#".package(name: "mvi-server", path: "\#(library)", traits: [])"#) == true)
+            files["Package.swift"]?.contains(#".package(name: "mvi-server", path: "\#(library)")"#) == true)
         #expect(files["Dockerfile"]?.contains(#"COPY --from=mvi-server ["Tests", "\#(library)/Tests"]"#) == true)
         #expect(files["Sources/NewServer/Tally.swift"] != nil)
     }

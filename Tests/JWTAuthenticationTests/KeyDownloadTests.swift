@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import JWTAuthentication
@@ -18,7 +19,7 @@ struct KeyDownloadTests {
 
     @Test("the content of a good answer is the key set, sent with a length, in chunks or up to the connection's end")
     func content() async throws {
-        let server = try KeyServer { target in
+        let server = try RawServer { target in
             switch target {
             case "/length": .content(Array("hello".utf8))
             case "/chunks":
@@ -28,36 +29,36 @@ struct KeyDownloadTests {
         }
         defer { server.stop() }
         for path in ["/length", "/chunks", "/end", "/length?of=it"] {
-            #expect(try await outcome(server.address(path)).get() == Array("hello".utf8), "\(path)")
+            #expect(try await outcome(server.url(path)).get() == Array("hello".utf8), "\(path)")
         }
         #expect(server.targets == ["/length", "/chunks", "/end", "/length?of=it"])
     }
 
     @Test("a redirect is a failure, and its target is not asked", arguments: [301, 302, 303, 307, 308])
     func redirect(_ status: Int) async throws {
-        let server = try KeyServer { target in
+        let server = try RawServer { target in
             target == "/keys"
                 ? .whole("HTTP/1.1 \(status) Elsewhere\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n")
                 : .content(keySet())
         }
         defer { server.stop() }
         #expect(
-            await failure(server.address()) == "the server answered \(status); redirects are not followed")
+            await failure(server.url()) == "the server answered \(status); redirects are not followed")
         #expect(server.targets == ["/keys"])
     }
 
     @Test("an answer without the keys is a failure", arguments: [204, 206, 304, 404, 500, 503])
     func status(_ status: Int) async throws {
-        let server = try KeyServer { _ in .whole("HTTP/1.1 \(status) Other\r\nContent-Length: 0\r\n\r\n") }
+        let server = try RawServer { _ in .whole("HTTP/1.1 \(status) Other\r\nContent-Length: 0\r\n\r\n") }
         defer { server.stop() }
-        #expect(await failure(server.address())?.hasPrefix("the server answered \(status)") == true)
+        #expect(await failure(server.url())?.hasPrefix("the server answered \(status)") == true)
     }
 
     @Test("more than 256 KiB are not taken, with a length or without")
     func huge() async throws {
         let piece = String(repeating: " ", count: 1_024)
         let limit = KeySetDocument.longest
-        let server = try KeyServer { target in
+        let server = try RawServer { target in
             switch target {
             case "/exactly":
                 .whole("HTTP/1.1 200 OK\r\nContent-Length: \(limit)\r\n\r\n" + String(repeating: " ", count: limit))
@@ -68,12 +69,12 @@ struct KeyDownloadTests {
             }
         }
         defer { server.stop() }
-        #expect(try await outcome(server.address("/exactly")).get().count == limit)
+        #expect(try await outcome(server.url("/exactly")).get().count == limit)
         for path in ["/length", "/chunks", "/end"] {
-            #expect(await failure(server.address(path)) == "the server sent more than 262144 bytes", "\(path)")
+            #expect(await failure(server.url(path)) == "the server sent more than 262144 bytes", "\(path)")
         }
         // Each connection was closed, or the server would still be busy with it.
-        #expect(try await outcome(server.address("/exactly")).get().count == limit)
+        #expect(try await outcome(server.url("/exactly")).get().count == limit)
     }
 
     @Test(
@@ -83,19 +84,19 @@ struct KeyDownloadTests {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
         ])
     func slow(_ begin: String) async throws {
-        let server = try KeyServer { target in target == "/keys" ? .held(begin) : .content([1]) }
+        let server = try RawServer { target in target == "/keys" ? .held(begin) : .content([1]) }
         defer { server.stop() }
         let time: Duration = .milliseconds(100)
-        #expect(await failure(server.address(), timeout: time) == "the download took longer than \(time)")
+        #expect(await failure(server.url(), timeout: time) == "the download took longer than \(time)")
         // The connection is closed: the server takes the next.
-        #expect(try await outcome(server.address("/next")).get() == [1])
+        #expect(try await outcome(server.url("/next")).get() == [1])
     }
 
     @Test("no server, a server that hangs up, and one that talks something else are failures")
     func noServer() async throws {
-        let server = try KeyServer { target in .whole(target == "/nothing" ? "" : "SSH-2.0-OpenSSH_9.2\r\n") }
-        #expect(await failure(server.address("/nothing"))?.hasPrefix("the download failed") == true)
-        #expect(await failure(server.address("/other"))?.hasPrefix("the download failed") == true)
+        let server = try RawServer { target in .whole(target == "/nothing" ? "" : "SSH-2.0-OpenSSH_9.2\r\n") }
+        #expect(await failure(server.url("/nothing"))?.hasPrefix("the download failed") == true)
+        #expect(await failure(server.url("/other"))?.hasPrefix("the download failed") == true)
         server.stop()
         #expect(await failure("http://127.0.0.1:1/keys")?.hasPrefix("the download failed") == true)
     }
@@ -104,13 +105,13 @@ struct KeyDownloadTests {
     func endToEnd() async throws {
         let issuer = TestIssuer(key: try await .ed25519())
         let keys = keySet(issuer.key.jwk("key-1"))
-        let server = try KeyServer { _ in .content(keys) }
+        let server = try RawServer { _ in .content(keys) }
         defer { server.stop() }
         let world = TestWorld()
         var environment = world.environment
         environment.fetch = JWTEnvironment.system.fetch
         let settings = JWTSettings(
-            issuer: TestIssuer.name, audiences: [TestIssuer.audience], keys: .url(server.address()))
+            issuer: TestIssuer.name, audiences: [TestIssuer.audience], keys: .url(server.url()))
         let authenticator = try await JWTAuthenticator(
             settings, logger: world.log.logger, environment: environment)
         #expect(try await authenticator.verdict(issuer.token()).isAccepted)

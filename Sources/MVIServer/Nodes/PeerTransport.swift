@@ -1,6 +1,6 @@
 /// Carries requests to other nodes: the processes that use the same journal.
 ///
-/// `NodeTransport` has one; a server that runs as one node needs none.
+/// `PostgresServer` has one; a server that runs as one node needs none.
 public protocol PeerTransport: Sendable {
     /// Sends a request once and waits for its answer. Called on any thread, many times at once.
     ///

@@ -1,4 +1,6 @@
-import NodeTransport
+import Locking
+import PostgresServer
+import TestSupport
 import Testing
 
 @testable import MVIServer
@@ -31,22 +33,22 @@ struct HTTPPeerTransportTests {
 
     @Test("the line, the fields and the body arrive as they are, the answer comes back as it is")
     func exchange() async throws {
-        let peer = try RawPeer(
+        let peer = try RawServer(
             .whole("HTTP/1.1 422 Refused\r\nContent-Length: 5\r\nETag: \"a\"\r\nX: 1\r\nX: 2\r\n\r\nhello"))
         defer { peer.stop() }
         let answer = try await outcome(peer.address, request()).get()
         #expect(answer.status == 422 && answer.body == Array("hello".utf8))
         #expect(answer.fields.map { "\($0.name)=\($0.value)" }.suffix(3) == [#"ETag="a""#, "X=1", "X=2"])
-        let lines = try #require(peer.heads.first).split(separator: "\r\n").map(String.init)
+        let lines = try #require(peer.requests.first).split(separator: "\r\n").map(String.init)
         #expect(lines[0] == "POST /features/item:1/intents?a=%2F HTTP/1.1")
-        #expect(lines.filter { $0.lowercased().hasPrefix("host:") } == ["host: shop.example"])
+        #expect(lines.map { $0.lowercased() }.filter { $0.hasPrefix("host:") } == ["host: shop.example"])
         #expect(lines.contains("prefer: wait=1"))
         #expect(lines.contains { $0.lowercased() == "content-length: 2" })
     }
 
     @Test("where nobody listens, nothing was sent", arguments: ["POST", "GET", "DELETE"])
     func refused(method: String) async throws {
-        let peer = try RawPeer(.whole(""))
+        let peer = try RawServer(.whole(""))
         peer.stop()
         await peer.untilStopped()
         #expect(await failure(peer.address, request(method)) == .notSent)
@@ -63,17 +65,17 @@ struct HTTPPeerTransportTests {
         "an answer that ends too early, or never comes, leaves open what was done",
         arguments: ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", "garbage\r\n\r\n"])
     func cut(text: String) async throws {
-        let peer = try RawPeer(.whole(text))
+        let peer = try RawServer(.whole(text))
         defer { peer.stop() }
         #expect(await failure(peer.address, request()) == .unknown)
-        #expect(peer.heads.count == 1)
+        #expect(peer.requests.count == 1)
     }
 
     @Test(
         "a slow answer is not waited for longer than its time",
         arguments: ["", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"])
     func slow(text: String) async throws {
-        let peer = try RawPeer(.held(text))
+        let peer = try RawServer(.held(text))
         defer { peer.stop() }
         #expect(await failure(peer.address, request(timeout: .milliseconds(200))) == .unknown)
     }
@@ -85,7 +87,7 @@ struct HTTPPeerTransportTests {
         }
         for (count, isTaken) in [(1_000, true), (1_001, false), (100_000, false)] {
             for length in ["Content-Length: \(count)\r\n", "Connection: close\r\n"] {
-                let peer = try RawPeer(.whole(answer(count, length)))
+                let peer = try RawServer(.whole(answer(count, length)))
                 defer { peer.stop() }
                 let result = await outcome(peer.address, request())
                 switch result {
@@ -98,10 +100,31 @@ struct HTTPPeerTransportTests {
 
     @Test("a redirect is an answer, and is not followed")
     func redirect() async throws {
-        let peer = try RawPeer(.whole("HTTP/1.1 307 Elsewhere\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"))
+        let peer = try RawServer(.whole("HTTP/1.1 307 Elsewhere\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"))
         defer { peer.stop() }
         #expect(try await outcome(peer.address, request()).get().status == 307)
-        #expect(peer.heads.count == 1)
+        #expect(peer.requests.count == 1)
+    }
+
+    @Test("a request that meets the end of a kept connection is not sent again", arguments: ["POST", "DELETE"])
+    func keptConnection(method: String) async throws {
+        let count = Lock(0)
+        let peer = try RawServer { _ in
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            return number == 1 ? .kept("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") : .whole("")
+        }
+        defer { peer.stop() }
+        let transport = HTTPPeerTransport()
+        #expect(try await transport.send(request(method), to: peer.address).status == 200)
+        let error = await #expect(throws: PeerError.self) {
+            try await transport.send(request(method), to: peer.address)
+        }
+        #expect(error?.outcome == .unknown)
+        #expect(peer.requests.count == 2)
+        await transport.close()
     }
 
     @Test("a connection is kept for the next request")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @testable import MVIServer
-@testable import NodeTransport
+@testable import PostgresServer
 
 @Suite("What nodes ask each other for", .timeLimit(.minutes(1)))
 struct NodeEndpointTests {

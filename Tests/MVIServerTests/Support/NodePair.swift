@@ -6,7 +6,7 @@ import Sessions
 import Testing
 
 @testable import MVIServer
-@testable import NodeTransport
+@testable import PostgresServer
 
 /// Two servers on one journal. `near` takes requests, and `far` owns every session: until `near` is told otherwise, what it
 /// appends is refused with `.elsewhere`.

@@ -3,7 +3,7 @@
 //   node-server PROCESS VERSION      the name that this process writes down, and the version of Tally: 1 or 2
 import Logging
 import MVIServer
-import NodeTransport
+import PostgresServer
 import PostgresJournal
 import SessionJournal
 

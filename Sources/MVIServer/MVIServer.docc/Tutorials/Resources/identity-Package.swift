@@ -6,7 +6,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [.executable(name: "little-shop", targets: ["LittleShop"])],
     dependencies: [
-        .package(name: "mvi-server", path: "../mvi-server", traits: ["JWT"])
+        .package(name: "mvi-server", path: "../mvi-server")
     ],
     targets: [
         .executableTarget(

@@ -1,0 +1,208 @@
+import CLibCurl
+import Locking
+
+/// One request on its way.
+///
+/// `@unchecked Sendable`, proof: what changes is touched by the loop's thread only, in libcurl's callbacks too, which run there;
+/// the flag has its lock, the rest is constant.
+final class Transfer: @unchecked Sendable, Hashable {
+    /// Bytes of a head; libcurl of Debian 12 bounds a line only.
+    private static let longestHead = 256 * 1024
+
+    let request: CurlRequest
+    let isCancelled = Lock(false)
+    private let receive: @Sendable (CurlPart) -> Bool
+
+    // The loop's thread alone.
+    var easy: UnsafeMutableRawPointer?
+    var lines: UnsafeMutablePointer<curl_slist>?
+    var deadline: ContinuousClock.Instant?
+    private var head = CurlHead()
+    private var headBytes = 0
+    private var hasHead = false
+    private var wasSent = false
+    /// Why a callback ended the request.
+    private var ended: CurlFailure.Reason?
+
+    init(_ request: CurlRequest, _ receive: @escaping @Sendable (CurlPart) -> Bool) {
+        (self.request, self.receive) = (request, receive)
+    }
+
+    static func == (one: Transfer, other: Transfer) -> Bool { one === other }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+    func failure(_ reason: CurlFailure.Reason, _ text: String) -> CurlFailure {
+        CurlFailure(reason: reason, mayHaveArrived: wasSent, description: text)
+    }
+
+    /// What libcurl's result says; nil for a whole answer.
+    func failure(_ code: CURLcode) -> CurlFailure? {
+        if code == CURLE_OK { return hasHead ? nil : failure(.broken, "no head of an answer came") }
+        let reason: CurlFailure.Reason =
+            switch code {
+            case CURLE_COULDNT_RESOLVE_HOST: .unknownHost
+            case CURLE_COULDNT_CONNECT: .noConnection
+            case CURLE_OPERATION_TIMEDOUT: wasSent ? .tookTooLong : .noConnection
+            case CURLE_PEER_FAILED_VERIFICATION: .notTrusted
+            // An answer of another protocol has the same code as a scheme that is not spoken.
+            case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL: wasSent ? .broken : .notWritten
+            case CURLE_SSL_CACERT_BADFILE: .badAuthorities
+            case CURLE_WRITE_ERROR: ended ?? .broken
+            default: .broken
+            }
+        return failure(
+            reason,
+            reason == .notTrusted
+                ? "the server's certificate is not one that this machine trusts"
+                : String(cString: curl_easy_strerror(code)))
+    }
+
+    /// Writes the request into libcurl's handle; what is returned is why it cannot be.
+    func prepare(_ easy: UnsafeMutableRawPointer, idleSeconds: Int) -> CurlFailure? {
+        guard let lines = fieldLines() else {
+            return failure(.notWritten, "a field has a character that HTTP does not allow")
+        }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        var codes = [
+            mvi_curl_set_text(easy, CURLOPT_URL, request.url),
+            mvi_curl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https"),
+            // As it was given: neither dots nor percents are changed.
+            mvi_curl_set_number(easy, CURLOPT_PATH_AS_IS, 1),
+            mvi_curl_set_number(easy, CURLOPT_FOLLOWLOCATION, 0),
+            // Not those of the environment either.
+            mvi_curl_set_text(easy, CURLOPT_PROXY, ""),
+            mvi_curl_set_number(easy, CURLOPT_NOSIGNAL, 1),
+            // Whoever ends a request does not wait for the name's look-up.
+            mvi_curl_set_number(easy, CURLOPT_QUICK_EXIT, 1),
+            mvi_curl_set_number(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(request.connectTime / .milliseconds(1))),
+            mvi_curl_set_number(easy, CURLOPT_MAXAGE_CONN, idleSeconds),
+            mvi_curl_set_number(
+                easy, CURLOPT_HTTP_VERSION,
+                request.version == .http1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS),
+            mvi_curl_set_fields(easy, lines),
+            mvi_curl_set_sinks(easy, headSink, bodySink, context),
+            mvi_curl_set_check(easy, sendCheck, context),
+        ]
+        switch (request.method, request.body.isEmpty) {
+        case ("HEAD", _): codes.append(mvi_curl_set_number(easy, CURLOPT_NOBODY, 1))
+        case ("GET", true): codes.append(mvi_curl_set_number(easy, CURLOPT_HTTPGET, 1))
+        case ("POST", _), ("PUT", _), ("PATCH", _), (_, false):
+            // An empty one needs an address, too; libcurl copies the bytes.
+            codes.append(
+                (request.body + [0]).withUnsafeBytes {
+                    mvi_curl_set_body(easy, $0.baseAddress?.assumingMemoryBound(to: CChar.self), request.body.count)
+                })
+            codes.append(mvi_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method))
+        default: codes.append(mvi_curl_set_text(easy, CURLOPT_CUSTOMREQUEST, request.method))
+        }
+        if request.decodes { codes.append(mvi_curl_set_text(easy, CURLOPT_ACCEPT_ENCODING, "gzip, deflate")) }
+        if let file = request.authorities { codes.append(mvi_curl_set_text(easy, CURLOPT_CAINFO, file)) }
+        if request.isAlone {
+            codes.append(mvi_curl_set_number(easy, CURLOPT_FORBID_REUSE, 1))
+            codes.append(mvi_curl_set_number(easy, CURLOPT_FRESH_CONNECT, 1))
+            codes.append(mvi_curl_set_number(easy, CURLOPT_DNS_CACHE_TIMEOUT, 0))
+        }
+        // A bound that cannot be set is no bound.
+        guard codes.allSatisfy({ $0 == CURLE_OK }) else {
+            return failure(.notWritten, "libcurl \(String(cString: curl_version())) lacks an option that is needed")
+        }
+        return nil
+    }
+
+    /// The lines of the request's fields, without those that libcurl adds by itself.
+    private func fieldLines() -> UnsafeMutablePointer<curl_slist>? {
+        var texts = ["Expect:"]
+        let names = Set(request.fields.map { $0.name.lowercased() })
+        for (name, line) in [("accept", "Accept:"), ("content-type", "Content-Type:")] where !names.contains(name) {
+            texts.append(line)
+        }
+        for (name, value) in request.fields {
+            guard !name.isEmpty, (name + value).utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+                return nil
+            }
+            // Without a value libcurl would leave the field out.
+            texts.append(value.isEmpty ? "\(name);" : "\(name): \(value)")
+        }
+        for text in texts {
+            guard let longer = curl_slist_append(lines, text) else { return nil }
+            lines = longer
+        }
+        return lines
+    }
+
+    /// Whether the request may be sent on the connection that is there now: once.
+    ///
+    /// libcurl sends a request again by itself, whatever its method, where a kept connection ended without an answer. The server
+    /// may have run it.
+    fileprivate func mayBeSent() -> Bool {
+        guard !wasSent else { return false }
+        wasSent = true
+        return true
+    }
+
+    /// A line of a head; also lines that come after the body, which nobody reads.
+    fileprivate func takeLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        headBytes += bytes.count
+        guard headBytes <= Self.longestHead else {
+            ended = .tooLong
+            return false
+        }
+        guard !hasHead else { return true }
+        let line = String(decoding: bytes, as: UTF8.self).trimmed { $0.isNewline }
+        if line.hasPrefix("HTTP/") {
+            let words = line.split(separator: " ", maxSplits: 2)
+            head = CurlHead(
+                status: words.count > 1 ? Int(words[1]) ?? 0 : 0, version: String(words[0].dropFirst("HTTP/".count)))
+        } else if line.isEmpty {
+            guard head.status >= 200 else { return true }
+            hasHead = true
+            return give(.head(head))
+        } else if let colon = line.firstIndex(of: ":") {
+            let value = line[line.index(after: colon)...].trimmed { $0 == " " || $0 == "\t" }
+            head.fields.append((String(line[..<colon]), String(value)))
+        }
+        return true
+    }
+
+    fileprivate func give(_ part: CurlPart) -> Bool {
+        guard receive(part) else {
+            ended = .tooLong
+            return false
+        }
+        return true
+    }
+}
+
+extension CurlFailure {
+    static let closed = CurlFailure(reason: .cancelled, mayHaveArrived: false, description: "the client is closed")
+    static let noThread = CurlFailure(
+        reason: .notWritten, mayHaveArrived: false, description: "the system has no thread to give")
+}
+
+extension StringProtocol {
+    fileprivate func trimmed(_ isTrimmed: (Character) -> Bool) -> SubSequence {
+        let begin = drop(while: isTrimmed)
+        guard let last = begin.lastIndex(where: { !isTrimmed($0) }) else { return begin[begin.endIndex...] }
+        return begin[...last]
+    }
+}
+
+// libcurl's callbacks, on the loop's thread. The context is the transfer, which the loop holds until the handle is freed.
+
+private func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+    context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private let headSink: mvi_curl_sink = { bytes, size, count, context in
+    transfer(context)?.takeLine(UnsafeRawBufferPointer(start: bytes, count: size * count)) == true ? size * count : 0
+}
+
+private let bodySink: mvi_curl_sink = { bytes, size, count, context in
+    let part = [UInt8](UnsafeRawBufferPointer(start: bytes, count: size * count))
+    return transfer(context)?.give(.bytes(part)) == true ? size * count : 0
+}
+
+private let sendCheck: mvi_curl_check = { context, _, _, _, _ in
+    transfer(context)?.mayBeSent() == true ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}

@@ -1,0 +1,165 @@
+/// What was measured between this machine and a server. Nothing is judged here; nil is not measured.
+struct Measurements: Sendable {
+    var address: ServerAddress
+    /// Whether the address is this machine's own.
+    var isLoopback: Bool { ["127.0.0.1", "localhost", "[::1]"].contains(address.host) }
+
+    /// The version that was agreed on with a client that offers HTTP/2: `1.1` or `2`.
+    var http = "1.1"
+    /// The `Server` and `Via` fields of an answer.
+    var serverField: String?
+    var viaField: String?
+    /// How long small requests took on a connection that was there.
+    var roundTrips: [Duration] = []
+    /// Answers with a `Date`.
+    var dated: [Answer] = []
+
+    var live: Exchange?
+    var ready: Exchange?
+    var adminLive: Exchange?
+    var adminReady: Exchange?
+
+    /// Why no session could be made.
+    var sessionRefusal: Exchange?
+    /// Refusals of the server: what was asked, the status that is right, and the answer.
+    var refusals: [Refusal] = []
+
+    /// A stream without compression.
+    var plainStream: StreamSample?
+    /// A stream with all encodings of browsers, as far as its head.
+    var encodedHead: StreamSample?
+    /// A stream of which gzip is decoded.
+    var decodedStream: StreamSample?
+    /// How much later than its answer the event of a change came.
+    var eventDelays: [Duration] = []
+    /// Events of changes that did not come within the patience.
+    var missingEvents = 0
+    /// A stream on which nothing happens.
+    var quietStream: QuietSample?
+    var together: TogetherSample?
+
+    var arrival: RequestArrival?
+    /// The same request with forwarding fields that a client made up.
+    var forgedArrival: RequestArrival?
+
+    /// An intent that is none, with the page's own origin, with another one, and with another site's `Sec-Fetch-Site`.
+    var ownOrigin: Exchange?
+    var foreignOrigin: Exchange?
+    var foreignSite: Exchange?
+    var cookie: CookieSample?
+
+    /// Whether a `Last-Event-ID` that is none was answered with a `reset`.
+    var lastEventIDArrived: Bool?
+    /// An intent with an `Idempotency-Key` that is too long.
+    var longKey: Exchange?
+    var tags: TagSample?
+    /// Bodies by their size in bytes.
+    var bodies: [(bytes: Int, exchange: Exchange)] = []
+
+    init(_ address: ServerAddress) { self.address = address }
+
+    /// The address that no client has (RFC 5737), which forged fields name.
+    static let forgedClient = "192.0.2.77"
+}
+
+/// A request that the server refuses.
+struct Refusal: Sendable {
+    var request: String
+    var status: Int
+    var exchange: Exchange
+
+    init(request: String, status: Int, exchange: Exchange) {
+        (self.request, self.status, self.exchange) = (request, status, exchange)
+    }
+}
+
+/// The beginning of a stream.
+struct StreamSample: Sendable {
+    /// Status and fields of the head; nil if none came.
+    var head: Answer?
+    /// From the request to the first event; nil if none came within the patience.
+    var firstEvent: Duration?
+    /// Whether an event came only after the session, and with it the stream, had been ended.
+    var cameAtItsEnd = false
+    /// How long was waited for the first event.
+    var patience: Duration = .zero
+    /// Why the stream failed.
+    var failure: String?
+
+    init() {}
+
+    /// The head's `Content-Encoding`, if it is any.
+    var encoding: String? {
+        guard let encoding = head?["content-encoding"]?.lowercased(), encoding != "identity" else { return nil }
+        return encoding
+    }
+}
+
+/// A stream on which nothing but heartbeats is to come.
+struct QuietSample: Sendable {
+    enum End: Sendable, Equatable {
+        /// It was open when the watch was over.
+        case open
+        /// The server said why it ends the stream.
+        case said(String)
+        /// It ended without a word: cleanly or not.
+        case cut(String)
+    }
+
+    /// Seconds between heartbeats, as the stream's `hello` says; nil if no `hello` came.
+    var heartbeat: Int?
+    var watched: Duration = .zero
+    var end = End.open
+    /// When each ping arrived, from the stream's start, and the server's clock in it since 1970.
+    var pings: [(arrival: Duration, sent: Duration)] = []
+    /// The longest time without any bytes.
+    var longestSilence: Duration = .zero
+
+    init() {}
+}
+
+/// Several streams at once.
+struct TogetherSample: Sendable {
+    var wanted: Int
+    /// How many showed their first event.
+    var live: Int
+    /// What became of an intent that was sent while they were open.
+    var intent: Exchange
+    /// `1.1` or `2`.
+    var http: String
+
+    init(wanted: Int, live: Int, intent: Exchange, http: String) {
+        (self.wanted, self.live, self.intent, self.http) = (wanted, live, intent, http)
+    }
+}
+
+/// A session by cookie.
+struct CookieSample: Sendable {
+    /// `POST /sessions` for a cookie.
+    var made: Exchange
+    /// `GET /sessions/current` with that cookie.
+    var used: Exchange?
+
+    init(made: Exchange, used: Exchange?) { (self.made, self.used) = (made, used) }
+
+    /// The `Set-Cookie` of the server's session.
+    var setCookie: String? {
+        made.answer?.fields.first { $0.name.lowercased() == "set-cookie" && $0.value.contains("mvi_session=") }?.value
+    }
+}
+
+/// Entity tags of one state.
+struct TagSample: Sendable {
+    var plain: String
+    /// The same state's tag for a client that takes compressed answers.
+    var compressed: String?
+    /// The status that the compressed answer's tag got in `If-None-Match`.
+    var conditional: Int?
+    /// The `Content-Encoding` of a larger answer in JSON; a state may be too small to be compressed.
+    var jsonEncoding: String?
+
+    init(plain: String, compressed: String?, conditional: Int?, jsonEncoding: String? = nil) {
+        (self.plain, self.compressed, self.conditional) = (plain, compressed, conditional)
+        self.jsonEncoding = jsonEncoding
+    }
+}

@@ -1,0 +1,85 @@
+import LibCurl
+
+/// Sends requests to one server, over HTTP/2 if it is offered.
+struct Link: Sendable {
+    /// How much of an answer is read.
+    private static let bodyLimit = 4 << 20
+
+    let client = CurlClient()
+    let options: DoctorOptions
+    /// Whether answers in gzip and deflate are decoded.
+    let decodes: Bool
+
+    init(_ options: DoctorOptions, decodes: Bool) { (self.options, self.decodes) = (options, decodes) }
+
+    func close() { client.close() }
+
+    /// Sends one request and waits for its answer, for as long as an answer may take.
+    ///
+    /// - Parameter server: nil for the address that is examined.
+    @discardableResult
+    func send(
+        _ method: String, _ target: String, _ fields: [(name: String, value: String)] = [], body: [UInt8] = [],
+        to server: ServerAddress? = nil
+    ) async -> Exchange {
+        let request = request(method, target, fields, body: body, to: server ?? options.address)
+        let outcome: Exchange? = await within(options.answerTime) { await exchange(request) }
+        return outcome ?? .failure("none in \(Readable.time(options.answerTime))")
+    }
+
+    /// Opens a stream; it goes on until it is closed.
+    func open(_ target: String, _ fields: [(name: String, value: String)]) -> OpenStream {
+        let accept = [(name: "Accept", value: "text/event-stream"), (name: "Cache-Control", value: "no-cache")]
+        return OpenStream(client, request("GET", target, accept + fields, body: [], to: options.address))
+    }
+
+    private func request(
+        _ method: String, _ target: String, _ fields: [(name: String, value: String)], body: [UInt8],
+        to server: ServerAddress
+    ) -> CurlRequest {
+        var request = CurlRequest(
+            method, "\(server)\(target)", fields: [("User-Agent", "mvi-server-doctor")] + options.fields + fields,
+            body: body)
+        if !body.isEmpty { request.fields.append(("Content-Type", "application/json")) }
+        request.version = .newest
+        request.connectTime = min(options.answerTime, .seconds(5))
+        request.decodes = decodes
+        request.authorities = options.authorities
+        return request
+    }
+
+    private func exchange(_ request: CurlRequest) async -> Exchange {
+        let clock = ContinuousClock()
+        let (start, sent) = (clock.now, WallClock.now)
+        do throws(CurlFailure) {
+            // The task that waits beside this one ends it earlier.
+            let whole = try await client.send(request, longest: Self.bodyLimit)
+            var answer = Answer(whole.head)
+            (answer.body, answer.took, answer.sent, answer.received) = (
+                whole.body, clock.now - start, sent, WallClock.now
+            )
+            return .answer(answer)
+        } catch {
+            return .failure(Self.words(error))
+        }
+    }
+
+    /// Why a request failed, in few words.
+    static func words(_ failure: CurlFailure) -> String {
+        switch failure.reason {
+        case .noConnection: "nothing listens there"
+        case .unknownHost: "no connection: the name is not known"
+        case .badAuthorities:
+            "the certificates in the file of --certificate cannot be read; give a file in the form PEM"
+        case .tooLong: "an answer of more than \(bodyLimit) bytes"
+        default: Readable.text(failure.description)
+        }
+    }
+}
+
+extension Answer {
+    /// The head of an answer.
+    init(_ head: CurlHead) {
+        self.init(status: head.status, http: head.version.hasPrefix("2") ? "2" : "1.1", fields: head.fields)
+    }
+}

@@ -1,0 +1,172 @@
+import EventStream
+import LibCurl
+import Locking
+
+/// A stream that is being read: what came of it, and when.
+///
+/// Read by a task of its own; any task may look at the record and wait for it to change.
+final class OpenStream: Sendable {
+    struct Event: Sendable {
+        let name: String
+        /// From the request.
+        let arrival: Duration
+        /// The `feature` in its data, if there is one.
+        let feature: String?
+        /// Its data, if that is short.
+        let data: [UInt8]
+    }
+
+    struct Record: Sendable {
+        var head: Answer?
+        var events: [Event] = []
+        var hasEnded = false
+        /// Why it failed; nil for a stream that goes on or ended cleanly.
+        var failure: String?
+        var lastByte = Duration.zero
+        var longestSilence = Duration.zero
+        /// From the request to the stream's end.
+        var length: Duration?
+    }
+
+    private struct State {
+        var record = Record()
+        var changes = 0
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+        var nextWaiter = 0
+    }
+
+    /// A server that writes more events than this without end is not listened to any longer.
+    private static let eventLimit = 10_000
+    private static let dataLimit = 4_096
+
+    private let state: Lock<State>
+    private let reader: Task<Void, Never>
+    private let start: ContinuousClock.Instant
+
+    init(_ client: CurlClient, _ request: CurlRequest) {
+        let state = Lock(State())
+        let start = ContinuousClock.now
+        (self.state, self.start) = (state, start)
+        reader = Task { await Self.read(client, request, start, state) }
+    }
+
+    deinit { reader.cancel() }
+
+    /// Ends the stream from this side.
+    func close() async {
+        reader.cancel()
+        await reader.value
+    }
+
+    var record: Record { state.withLock { $0.record } }
+
+    /// Since the request.
+    var age: Duration { ContinuousClock.now - start }
+
+    /// Waits until `find` finds something in the record; nil when the time is over, or when the stream has ended without
+    /// it.
+    func first<Found: Sendable>(
+        within limit: Duration, _ find: @escaping @Sendable (Record) -> Found?
+    ) async -> Found? {
+        // What is there counts, however short the time is.
+        if let found = find(record) { return found }
+        return await mvi_tools.within(limit) { [self] in
+            while !Task.isCancelled {
+                let (record, changes) = state.withLock { ($0.record, $0.changes) }
+                if let found = find(record) { return found }
+                guard !record.hasEnded else { return nil }
+                await change(after: changes)
+            }
+            return nil
+        }
+    }
+
+    /// Returns when the record has changed more often than this, or when the task is cancelled.
+    private func change(after changes: Int) async {
+        let number = state.withLock { state in
+            defer { state.nextWaiter += 1 }
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    guard state.changes == changes, !Task.isCancelled else { return true }
+                    state.waiters[number] = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
+        }
+    }
+
+    private static func change(_ state: Lock<State>, _ change: (inout Record) -> Void) {
+        let waiters = state.withLock { state in
+            change(&state.record)
+            state.changes += 1
+            defer { state.waiters = [:] }
+            return state.waiters.values
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// What is read from the answer's bytes.
+    private struct Reading {
+        var parser = EventParser(maximumLineLength: 4 << 20, maximumEventLength: 4 << 20)
+        var count = 0
+        var failure: String?
+
+        mutating func take(_ bytes: [UInt8], _ arrival: Duration) -> [Event]? {
+            do throws(EventParsingError) {
+                let events = try parser.feed(bytes).map { event(of: $0, arrival) }
+                count += events.count
+                guard count > eventLimit else { return events }
+                failure = "more than \(eventLimit) events"
+            } catch {
+                failure = "no event stream: \(Readable.text("\(error)"))"
+            }
+            return nil
+        }
+    }
+
+    private static func read(
+        _ client: CurlClient, _ request: CurlRequest, _ start: ContinuousClock.Instant, _ state: Lock<State>
+    ) async {
+        let reading = Lock(Reading())
+        var failure: String?
+        do throws(CurlFailure) {
+            try await client.stream(request) { part in
+                let arrival = ContinuousClock.now - start
+                switch part {
+                case .head(let head):
+                    change(state) { record in
+                        record.head = Answer(head)
+                        record.lastByte = arrival
+                    }
+                case .bytes(let bytes):
+                    guard let events = reading.withLock({ $0.take(bytes, arrival) }) else { return false }
+                    change(state) { record in
+                        record.longestSilence = max(record.longestSilence, arrival - record.lastByte)
+                        record.lastByte = arrival
+                        record.events += events
+                    }
+                }
+                return true
+            }
+        } catch {
+            failure = error.reason == .cancelled ? nil : reading.withLock { $0.failure } ?? Link.words(error)
+        }
+        change(state) { record in
+            record.hasEnded = true
+            record.failure = failure
+            record.length = ContinuousClock.now - start
+        }
+    }
+
+    private static func event(of parsed: ParsedEvent, _ arrival: Duration) -> Event {
+        Event(
+            name: parsed.name, arrival: arrival, feature: Wire.read(FeatureEvent.self, parsed.data)?.feature,
+            data: parsed.data.count <= dataLimit ? parsed.data : [])
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// `mvi-tools`: programs for the people who run a server. They know it by its address only.
+@main
+struct Tools: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mvi-tools", abstract: "Examine a server, or watch it.",
+        subcommands: [TopCommand.self, DoctorCommand.self])
+
+    static func main() async {
+        // A reader that goes away is an end and not a signal that kills.
+        signal(SIGPIPE, SIG_IGN)
+        await main(nil)
+    }
+
+    /// Writes all of a result to the standard output; false if its reader is gone.
+    static func put(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) throws -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EPIPE {
+                return false
+            } else if errno != EINTR {
+                throw ToolFailure(1, "Not all could be written (errno \(errno)).")
+            }
+        }
+        return true
+    }
+
+    /// The value of an environment variable; nil for an empty one.
+    static func variable(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Runs a tool; says on standard error why it failed, and ends with the failure's exit code.
+    static func reporting(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let failure as ToolFailure {
+            _ = try? put(Array("mvi-server: \(failure.description)\n".utf8), to: STDERR_FILENO)
+            throw ExitCode(failure.code)
+        }
+    }
+}
+
+/// The reason why a tool was not carried out: what happened, and what to do.
+struct ToolFailure: Error {
+    let code: Int32
+    let description: String
+
+    init(_ code: Int32, _ description: String) { (self.code, self.description) = (code, description) }
+}

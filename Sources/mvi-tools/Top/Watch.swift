@@ -1,0 +1,63 @@
+/// What is known of a server that is asked for its metrics again and again.
+struct Watch: Sendable {
+    private let address: String
+    /// The last answers, the older one first; and why there is none since, from when on.
+    private var before: Metrics?
+    private var last: Metrics?
+    private var failure: (reason: String, time: Double)?
+
+    /// - Parameter address: what the server is called in the first line.
+    init(address: String) { self.address = address }
+
+    /// The server answered.
+    mutating func took(_ metrics: Metrics) {
+        (before, last, failure) = (last, metrics, nil)
+    }
+
+    /// The server did not answer.
+    ///
+    /// - Parameters:
+    ///   - reason: for a person, in a few words.
+    ///   - time: seconds since 1970.
+    mutating func failed(_ reason: String, time: Double) { failure = (reason, time) }
+
+    /// Whether there are two answers, so that rates are known.
+    var hasRates: Bool { before != nil && last != nil }
+
+    var isAnswering: Bool { failure == nil && last != nil }
+
+    /// The table.
+    ///
+    /// - Parameter height: lines at most; features that have no room are counted. Nil for as many as there are.
+    func lines(height: Int? = nil) -> [Line] {
+        var lines = [head]
+        if let failure {
+            var line = Line("No answer: \(failure.reason).", .bad)
+            if let last { line.add(" Below is what was so \(Figures.age(failure.time - last.time)) ago.", .warning) }
+            lines.append(line)
+        }
+        guard let last else { return lines }
+        guard last.isOfServer else {
+            return lines + [Line("The answer has no metrics of an mvi-server; is this its admin address?", .bad)]
+        }
+        let table = Table(last, before.flatMap { Interval($0, last) })
+        return lines + table.lines(height: height.map { $0 - lines.count })
+    }
+
+    private var head: Line {
+        var line = Line("mvi-server", .strong)
+        guard let last else { return line.adding(" at \(address)") }
+        if let version = last.samples(MetricNames.build).first?.labels["version"] { line.add(" \(version)", .strong) }
+        line.add(" at \(address)   ")
+        switch last.value(MetricNames.ready) {
+        case nil: break
+        case 0?: line.add("NOT READY", .bad)
+        default: line.add("ready", .good)
+        }
+        if let start = last.value(MetricNames.start) { line.add("   up \(Figures.age(last.time - start))") }
+        if let before, let interval = Interval(before, last), interval.isOfNewProcess {
+            line.add("   restarted", .warning)
+        }
+        return line
+    }
+}

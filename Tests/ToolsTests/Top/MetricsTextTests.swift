@@ -1,0 +1,36 @@
+import Testing
+
+@testable import mvi_tools
+
+@Suite struct `Prometheus' text` {
+    @Test func `a value has its name, its labels and its number`() {
+        #expect(
+            MetricsText.read("a_total{x=\"1\", y = \"b c\",} 2.5 1395066363000\nb 7\nc{} -3e2\n") == [
+                Sample("a_total", labels: ["x": "1", "y": "b c"], 2.5), Sample("b", 7), Sample("c", -300),
+            ])
+    }
+
+    @Test func `escapes in a label stand for what they mean`() {
+        let read = MetricsText.read(#"a{path="C:\\x\"y\nz"} 1"#)
+        #expect(read.first?.labels == ["path": "C:\\x\"y\nz"])
+    }
+
+    @Test func `infinity and what is no number are numbers`() {
+        let read = MetricsText.read("a{le=\"+Inf\"} +Inf\nb -Inf\nc NaN\n")
+        #expect(read.map(\.value).prefix(2) == [.infinity, -.infinity])
+        #expect(read.last?.value.isNaN == true)
+    }
+
+    @Test(arguments: [
+        "", "# HELP a text", "# EOF", "a", "a{", "a{b} 1", "a{b=1} 1", "a{b=\"c} 1", "a{b=\"c\"", "a x", "1a 2", "{} 1",
+        "a{b=\"\\", "é 1",
+    ])
+    func `a line that has no value is passed over, and what follows is read`(line: String) {
+        #expect(MetricsText.read("\(line)\nb 1\r\n") == [Sample("b", 1)])
+    }
+
+    @Test func `what comes behind a value is passed over`() {
+        let read = MetricsText.read("a_bucket{le=\"1\"} 3 # {trace_id=\"x\"} 0.5\n")
+        #expect(read == [Sample("a_bucket", labels: ["le": "1"], 3)])
+    }
+}
