@@ -145,9 +145,7 @@ let package = Package(
             "NewServer", "Examples/Template/Sources/NewServer", ["MVI", "MVIServer"],
             resources: [.embedInCode("Page")]),
 
-        // For script/bench: the server with states of any size, and pieces of the hot path to count instructions of.
-        .executableTarget(
-            name: "sized-server", dependencies: ["MVI", "MVIServer"], path: "Benchmarks/Sources/sized"),
+        // For script/bench: pieces of the hot path to count instructions of, and the journals alone.
         .executableTarget(
             name: "micro",
             dependencies: [
@@ -170,11 +168,9 @@ let package = Package(
             path: "Fuzzing/Sources/FuzzTargets"),
         .executableTarget(name: "fuzz", dependencies: ["FuzzTargets"], path: "Fuzzing/Sources/fuzz"),
 
-        // For script/trial: a feature that rings, one whose handler does not return, and one in two schema versions.
-        example("reminding-server", "Trials/Sources/reminding", ["MVI", "MVIServer"]),
-        example("blocking-server", "Trials/Sources/blocking", ["MVI", "MVIServer"]),
+        // For script/trial and script/bench: features that no product has.
         example(
-            "node-server", "Trials/Sources/nodes",
+            "trial-server", "Trials/Sources",
             ["MVI", "MVIServer", "PostgresJournal", "PostgresServer", "SessionJournal", logging]),
 
         // What several test targets share, a disk that fails when a test says so, and the Swift client as the conformance
@@ -194,21 +190,9 @@ let package = Package(
         .testTarget(
             name: "MVITests",
             dependencies: ["MVI", "MVITesting", "Sessions", "SessionJournal", "TestSupport", "WireJSON"]),
-        // Pure code that needs nothing of the others.
-        .testTarget(name: "WireJSONTests", dependencies: ["WireJSON"]),
-        .testTarget(name: "JSONDeltaTests", dependencies: ["JSONDelta", "WireJSON"]),
-        .testTarget(name: "SchemaTests", dependencies: ["Schema", "MVI", "WireJSON"]),
-        .testTarget(
-            name: "PrometheusMetricsTests",
-            dependencies: ["PrometheusMetrics", .product(name: "Metrics", package: "swift-metrics")]),
-        .testTarget(name: "EventStreamTests", dependencies: ["EventStream"]),
-        .testTarget(name: "NetworksTests", dependencies: ["Networks", "Locking"]),
-        .testTarget(name: "MicroHTTPTests", dependencies: ["MicroHTTP", "Networks"]),
-        .testTarget(name: "SQLiteTests", dependencies: ["SQLite"]),
-        .testTarget(name: "LibCurlTests", dependencies: ["LibCurl", "Locking", "TestSupport"]),
-        .testTarget(
-            name: "SessionJournalTests",
-            dependencies: ["MVI", "SessionJournal", "JournalConformance", "Locking", "TestSupport"]),
+        .testTarget(name: "FormatTests", dependencies: ["EventStream", "JSONDelta", "MVI", "Schema", "WireJSON"]),
+        .testTarget(name: "MicroHTTPTests", dependencies: ["Locking", "MicroHTTP", "Networks"]),
+        .testTarget(name: "BorderTests", dependencies: ["LibCurl", "Locking", "SQLite", "TestSupport"]),
         .testTarget(
             name: "SessionsTests",
             dependencies: [
@@ -221,12 +205,12 @@ let package = Package(
                 "WireJSON", logging,
             ]),
         .testTarget(
-            name: "SQLiteJournalTests",
+            name: "JournalTests",
             dependencies: [
-                "SQLiteJournal", "MVI", "SessionJournal", "JournalConformance", "SQLite", "Locking", "CFaultyDisk",
-                "TestSupport", "Sessions", logging,
+                "CFaultyDisk", "JournalConformance", "Locking", "MVI", "SQLite", "SQLiteJournal", "SessionJournal",
+                "Sessions", "TestSupport", logging,
             ],
-            exclude: ["schema-1.sql", "schema-3.sql"]),
+            exclude: ["SQLite/schema-1.sql", "SQLite/schema-3.sql"]),
         .testTarget(
             name: "PostgresJournalTests",
             dependencies: [
@@ -239,7 +223,8 @@ let package = Package(
                 "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream", "JSONDelta",
                 "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "Networks", "PostgresServer", "SessionJournal",
                 "Sessions", "WireJSON", "PrometheusMetrics", crypto,
-                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"), logging, yaml,
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "Metrics", package: "swift-metrics"), logging, yaml,
             ]),
         .testTarget(
             name: "JWTAuthenticationTests",
@@ -261,7 +246,6 @@ let package = Package(
                 "MVITesting", "WireJSON", "Locking", lifecycle, logging, yaml,
             ],
             exclude: ["Types/Files"]),
-        .testTarget(name: "DemoFeaturesTests", dependencies: ["DemoFeatures", "MVITesting", "WireJSON"]),
         .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"]),
         // Holds the code of the pages and of the tutorial against Snippets and the compiler.
         .testTarget(name: "DocumentationTests", dependencies: ["TestSupport", "shop", yaml]),

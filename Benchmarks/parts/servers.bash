@@ -9,7 +9,7 @@ build_servers() {
     local product
     # As the image is built, with Swift's libraries inside; the peer likewise.
     local released=(-c release --static-swift-stdlib --package-path "$root" --scratch-path "$root/.build-bench/swift")
-    for product in mvi-server sized-server; do
+    for product in mvi-server trial-server; do
         swift build "${released[@]}" --product "$product" >&2
     done
     bin=$(swift build "${released[@]}" --show-bin-path)
@@ -44,7 +44,7 @@ start_server() {
     mvi) command+=(MVI_JOURNAL=memory "$bin/mvi-server") ;;
     mvi-sqlite) command+=("$bin/mvi-server") ;;
     mvi-demo) command+=(MVI_JOURNAL=memory MVI_DEMO_LATENCY=0 MVI_INTENT_RATE=0 "$bin/mvi-server") ;;
-    mvi-sized) command+=(MVI_JOURNAL=memory MVI_INTENT_RATE=0 "$bin/sized-server") ;;
+    mvi-sized) command+=(MVI_JOURNAL=memory MVI_INTENT_RATE=0 "$bin/trial-server" sized) ;;
     limit) command=("$work/limit" "$port") ;;
     hummingbird) command=("$hummingbird" "$port") ;;
     node) command=(node "$peers/node/peer.js" "$port") ;;

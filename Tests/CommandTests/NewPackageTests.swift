@@ -110,7 +110,7 @@ struct NewPackageTests {
         let files = try files(folder)
         #expect(
             files["Package.swift"]?.contains(#".package(name: "mvi-server", path: "\#(library)")"#) == true)
-        #expect(files["Dockerfile"]?.contains(#"COPY --from=mvi-server ["Tests", "\#(library)/Tests"]"#) == true)
+        #expect(files["Dockerfile"]?.contains(#"COPY --from=mvi-server ["Sources", "\#(library)/Sources"]"#) == true)
         #expect(files["Sources/NewServer/Tally.swift"] != nil)
     }
 

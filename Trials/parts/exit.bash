@@ -15,7 +15,7 @@ start_condition() {
     blocked)
         client+=(--feature blocking --clients 3)
         launch env MVI_HOST=127.0.0.1 MVI_PORT="$port" MVI_DATA="$data" MVI_GRACE="${exit_grace_s}s" MVI_LOG_LEVEL=warning \
-            "$blocking_server"
+            "$trial_server" blocking
         ;;
     backup) client=() && disk_with DISK_HANG="$work/hang" ;;
     # Work that is still running when its request's wait is over.
@@ -99,8 +99,8 @@ trial_exit() {
     echo "seed                     $seed"
     need_sqlite
     need_files 600
-    swift build --package-path "$root" -c "$configuration" --product blocking-server >&2
-    blocking_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/blocking-server
+    swift build --package-path "$root" -c "$configuration" --product trial-server >&2
+    trial_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/trial-server
     for ((each = 0; each < times; each++)); do
         condition=${exit_conditions[each % ${#exit_conditions[@]}]}
         start_condition "$condition"

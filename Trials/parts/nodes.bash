@@ -9,8 +9,8 @@ build_nodes() {
     node_server=${MVI_NODE_SERVER:-}
     [[ " $* " == *" zombie "* || " $* " == *" deploys "* || " $* " == *" all "* ]] || return 0
     [[ -z $node_server ]] || return 0
-    swift build --package-path "$root" -c "$configuration" --product node-server >&2
-    node_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/node-server
+    swift build --package-path "$root" -c "$configuration" --product trial-server >&2
+    node_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/trial-server
 }
 
 # trial_nodes LENGTH NAME...: LENGTH in what the trial counts, seconds, rounds or sessions; 0 for its own.

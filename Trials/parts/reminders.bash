@@ -5,12 +5,12 @@
 
 build_reminding() {
     "$root/script/bootstrap"
-    swift build --package-path "$root" -c "$configuration" --product reminding-server >&2
-    reminding_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/reminding-server
+    swift build --package-path "$root" -c "$configuration" --product trial-server >&2
+    trial_server=$(swift build --package-path "$root" -c "$configuration" --show-bin-path)/trial-server
 }
 
 run_reminding() {
-    launch env MVI_HOST=127.0.0.1 MVI_PORT="$port" MVI_DATA="$data" MVI_LOG_LEVEL=warning "$reminding_server"
+    launch env MVI_HOST=127.0.0.1 MVI_PORT="$port" MVI_DATA="$data" MVI_LOG_LEVEL=warning "$trial_server" reminding
     await_ready
 }
 

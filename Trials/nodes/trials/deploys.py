@@ -22,7 +22,7 @@ async def _versions(world):
     database = await world.database("versions")
     nodes = [
         await world.node(f"version{version}", database.url(), binary=world.options.node_server,
-                         arguments=(f"v{version}" + ".{start}", str(version))).start()
+                         arguments=("nodes", f"v{version}" + ".{start}", str(version))).start()
         for version in (1, 2)]
     old, new = (Link(node.port) for node in nodes)
     tokens, sums, additions = [], [0] * sessions, [0] * sessions

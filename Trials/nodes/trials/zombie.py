@@ -19,7 +19,7 @@ async def run(world):
     nodes = []
     for name in ("a", "b", "c"):
         # The number of its start is a part of the name that a process writes down.
-        node = world.node(name, database.url(), binary=world.options.node_server, arguments=(name + ".{start}", "1"))
+        node = world.node(name, database.url(), binary=world.options.node_server, arguments=("nodes", name + ".{start}", "1"))
         nodes.append(await node.start())
     stopped, others = nodes[0], nodes[1:]
     # The work begins at the node that will be stopped.

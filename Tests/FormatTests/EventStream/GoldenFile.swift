@@ -18,7 +18,7 @@ struct GoldenFile: CustomTestStringConvertible, Sendable {
 
     private static let root: String = {
         var path = #filePath.split(separator: "/")
-        path.removeLast(3)
+        path.removeLast(4)
         return "/" + path.joined(separator: "/") + "/Clients/Conformance/golden/"
     }()
 

@@ -1,14 +1,13 @@
 import MVI
-import MVIServer
 import Synchronization
 
 /// How many reminders have fired and are committed, for the trial to ask.
-private final class Fired: Sendable {
+final class Fired: Sendable {
     let count = Atomic<Int>(0)
 }
 
 /// Rings at a time that a client names.
-private struct Alarm: Feature {
+struct Alarm: Feature {
     struct State: Codable, Equatable, Sendable { var rings = 0 }
     enum Intent: Codable, Sendable {
         /// Seconds since 1970.
@@ -42,11 +41,3 @@ private struct Alarm: Feature {
         if message == .rang { state.rings += 1 }
     }
 }
-
-private let fired = Fired()
-try await FeatureServer {
-    Alarm(fired: fired)
-    Endpoint(.get, "/fired", summary: "How many reminders have fired.") { _, _ in
-        .text("\(fired.count.load(ordering: .relaxed))\n")
-    }
-}.run()
