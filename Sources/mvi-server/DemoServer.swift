@@ -11,7 +11,7 @@ struct DemoServer: FeatureServerCommand {
     static let summary = "Serve MVI features over HTTP: clients post intents, and read states and labels."
     static let version = ServerVersion.number
     static let environmentPrefix = "MVI"
-    static let subcommands: [any ParsableCommand.Type] = [TopCommand.self, DoctorCommand.self]
+    static let subcommands: [any ParsableCommand.Type] = [TopTool.self, DoctorTool.self]
 
     var jwt = JWTSettings()
     var latency: Duration = .milliseconds(400)

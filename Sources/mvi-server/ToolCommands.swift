@@ -54,7 +54,7 @@ extension ToolCommand {
 }
 
 /// `mvi-server top`.
-struct TopCommand: ToolCommand {
+struct TopTool: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "top", abstract: "Show what a server does now, again and again.")
 
@@ -63,7 +63,7 @@ struct TopCommand: ToolCommand {
 }
 
 /// `mvi-server doctor URL`.
-struct DoctorCommand: ToolCommand {
+struct DoctorTool: ToolCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Measure the way between clients and a server, and say what to change.")
 

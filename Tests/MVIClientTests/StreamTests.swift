@@ -278,13 +278,13 @@ struct StreamTests {
         play.handle(.close)
         #expect(play.commands.contains(.cut(stream)) && play.commands.contains(.cut(intent)))
         #expect(play.conditions == [.closed])
-        var error = Connection.closedError
+        var error = ClientConnection.closedError
         error.mayHaveRun = true
         #expect(play.outcomes == [1: .failure(error)])
         #expect(play.handle(.foreground).isEmpty && play.handle(.watch("todo")).isEmpty)
         #expect(play.connection.deadline == nil)
         play.send(2)
-        #expect(play.outcomes == [2: .failure(Connection.closedError)])
+        #expect(play.outcomes == [2: .failure(ClientConnection.closedError)])
     }
 
     @Test func `a credential storage that cannot be read makes no session, and is asked again`() throws {
@@ -298,7 +298,7 @@ struct StreamTests {
     }
 
     @Test func `a feature's id is escaped where it is no plain text`() {
-        #expect(Connection.escaped("order:a-B_9.~") == "order:a-B_9.~")
-        #expect(Connection.escaped("a&b=c/ü ") == "a%26b%3Dc%2F%C3%BC%20")
+        #expect(ClientConnection.escaped("order:a-B_9.~") == "order:a-B_9.~")
+        #expect(ClientConnection.escaped("a&b=c/ü ") == "a%26b%3Dc%2F%C3%BC%20")
     }
 }

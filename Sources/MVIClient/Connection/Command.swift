@@ -1,4 +1,4 @@
-/// What a ``Connection`` wants done, in this order.
+/// What a ``ClientConnection`` wants done, in this order.
 enum Command: Sendable, Equatable {
     case start(ExchangeID, HTTPRequest)
     /// Nothing more is wanted of this request.
@@ -6,7 +6,7 @@ enum Command: Sendable, Equatable {
     case loadCredential
     case saveCredential(String?)
     case askIdentity
-    case deliver(feature: String, Delivery)
+    case deliver(feature: String, IntentDelivery)
     case finish(intent: UInt64, Result<IntentReceipt, RemoteError>)
     case show(Condition)
     /// Something that the app's author wants to know of.
@@ -14,7 +14,7 @@ enum Command: Sendable, Equatable {
 }
 
 /// What a watched store gets to see.
-enum Delivery: Sendable, Equatable {
+enum IntentDelivery: Sendable, Equatable {
     case state(version: UInt64, [UInt8])
     case label(StreamLabel)
     /// The store was disposed of.

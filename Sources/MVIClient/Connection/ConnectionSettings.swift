@@ -1,4 +1,4 @@
-/// What a ``Connection`` is made with.
+/// What a ``ClientConnection`` is made with.
 struct ConnectionSettings: Sendable {
     /// How a session's credential travels.
     enum CredentialForm: Sendable { case bearer, cookie }

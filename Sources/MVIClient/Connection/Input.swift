@@ -1,4 +1,4 @@
-/// What a ``Connection`` is told.
+/// What a ``ClientConnection`` is told.
 enum Input: Sendable {
     case watch(String)
     case unwatch(String)

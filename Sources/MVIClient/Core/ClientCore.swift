@@ -1,14 +1,14 @@
 import DequeModule
 import Locking
 
-/// Drives a ``Connection``: gives it what happens, does what it wants.
+/// Drives a ``ClientConnection``: gives it what happens, does what it wants.
 ///
 /// One thread at a time does commands, whichever came first; others leave theirs in the queue. So commands are done in
 /// the order in which they were decided, and none under the lock.
 final class ClientCore: Sendable {
     /// A watcher of a feature.
     struct Sink: Sendable {
-        let deliver: @Sendable (Delivery) -> Void
+        let deliver: @Sendable (IntentDelivery) -> Void
         /// The client is closed.
         let finish: @Sendable () -> Void
     }
@@ -21,7 +21,7 @@ final class ClientCore: Sendable {
     }
 
     private struct State {
-        var connection: Connection
+        var connection: ClientConnection
         var commands: Deque<Command> = []
         var isRunning = false
         var timerDeadline: Duration?
@@ -61,7 +61,7 @@ final class ClientCore: Sendable {
     ) {
         var settings = settings
         settings.hasIdentity = identity != nil
-        state = Lock(State(connection: Connection(settings: settings, random: random)))
+        state = Lock(State(connection: ClientConnection(settings: settings, random: random)))
         self.transport = transport
         self.time = time
         self.storage = storage

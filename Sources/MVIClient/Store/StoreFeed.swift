@@ -97,7 +97,7 @@ final class StoreFeed<State: Decodable & Sendable, Label: Decodable & Sendable>:
 
     // MARK: Deliveries
 
-    private func receive(_ delivery: Delivery) {
+    private func receive(_ delivery: IntentDelivery) {
         switch delivery {
         case .state(_, let bytes):
             do throws(WireDecodingError) {

@@ -32,7 +32,7 @@ struct Interval: Sendable {
     /// The same by a label's value, those that were raised only.
     func rates(_ name: String, by label: String) -> [String: Double] { rates(name) { $0.labels[label] ?? "" } }
 
-    func rates(_ name: String, by group: (Sample) -> String) -> [String: Double] {
+    func rates(_ name: String, by group: (MetricSample) -> String) -> [String: Double] {
         let old = Dictionary(before.samples(name).map { ($0.labels, $0.value) }) { $1 }
         var rates: [String: Double] = [:]
         for sample in after.samples(name) {

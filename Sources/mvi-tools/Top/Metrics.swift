@@ -1,11 +1,11 @@
 /// A server's metrics at one moment.
 struct Metrics: Sendable {
-    private let series: [String: [Sample]]
+    private let series: [String: [MetricSample]]
     /// When they were read: seconds since 1970.
     let time: Double
 
     /// - Parameter time: seconds since 1970.
-    init(_ samples: [Sample], time: Double) {
+    init(_ samples: [MetricSample], time: Double) {
         series = Dictionary(grouping: samples) { $0.name }
         self.time = time
     }
@@ -14,7 +14,7 @@ struct Metrics: Sendable {
     var isOfServer: Bool { series.keys.contains { $0.hasPrefix("mvi_") } }
 
     /// The values of one name.
-    func samples(_ name: String) -> [Sample] { series[name] ?? [] }
+    func samples(_ name: String) -> [MetricSample] { series[name] ?? [] }
 
     /// The sum of all values of a name; nil if there is none.
     func value(_ name: String) -> Double? {
@@ -25,7 +25,7 @@ struct Metrics: Sendable {
     /// The values of a histogram, by the value of a label; all under one empty text where `label` is nil.
     func histograms(_ name: String, by label: String?) -> [String: Histogram] {
         var found: [String: Histogram] = [:]
-        func group(_ sample: Sample) -> String { label.flatMap { sample.labels[$0] } ?? "" }
+        func group(_ sample: MetricSample) -> String { label.flatMap { sample.labels[$0] } ?? "" }
         for sample in samples(name + "_bucket") {
             guard let bound = sample.labels["le"].flatMap({ Double($0) }) else { continue }
             found[group(sample), default: Histogram()].add(bound: bound, count: sample.value)

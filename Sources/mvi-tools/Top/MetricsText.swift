@@ -1,5 +1,5 @@
 /// One value of Prometheus' text format.
-struct Sample: Hashable, Sendable {
+struct MetricSample: Hashable, Sendable {
     var name: String
     var labels: [String: String]
     var value: Double
@@ -13,7 +13,7 @@ struct Sample: Hashable, Sendable {
 /// it: comments are passed over, and so are times and exemplars behind a value.
 enum MetricsText {
     /// The values of a text, in its order. A line that is none of the format is passed over.
-    static func read(_ text: String) -> [Sample] {
+    static func read(_ text: String) -> [MetricSample] {
         text.utf8.split(separator: UInt8(ascii: "\n")).compactMap { line in
             var reader = LineReader(line)
             return reader.sample()
@@ -25,7 +25,7 @@ enum MetricsText {
 
         init(_ line: Substring.UTF8View) { rest = line }
 
-        mutating func sample() -> Sample? {
+        mutating func sample() -> MetricSample? {
             skipBlanks()
             guard let name = word(), !name.isEmpty else { return nil }
             var labels: [String: String] = [:]
@@ -37,7 +37,7 @@ enum MetricsText {
             skipBlanks()
             let text = rest.prefix { !Self.isBlank($0) }
             guard let value = Double(String(decoding: text, as: UTF8.self)) else { return nil }
-            return Sample(name, labels: labels, value)
+            return MetricSample(name, labels: labels, value)
         }
 
         private mutating func labels() -> [String: String]? {

@@ -7,19 +7,19 @@ struct Table {
     init(_ now: Metrics, _ interval: Interval?) { (self.now, self.interval) = (now, interval) }
 
     /// - Parameter height: lines at most.
-    func lines(height: Int?) -> [Line] {
-        var above = process + [Line()]
-        guard interval != nil else { return above + [Line("Rates come with the next answer.", .dim)] }
-        above += rates + [Line()] + journal + [Line()]
+    func lines(height: Int?) -> [TableLine] {
+        var above = process + [TableLine()]
+        guard interval != nil else { return above + [TableLine("Rates come with the next answer.", .dim)] }
+        above += rates + [TableLine()] + journal + [TableLine()]
         let below = problems
         let room = height.map { max(2, $0 - above.count - below.count - 1) }
-        return above + features(room: room) + [Line()] + below
+        return above + features(room: room) + [TableLine()] + below
     }
 
     // MARK: Gauges
 
-    private var process: [Line] {
-        var first = Line()
+    private var process: [TableLine] {
+        var first = TableLine()
         if let interval, let cpu = interval.rate(MetricNames.cpu) {
             first.add(name("CPU") + "\(Figures.number(cpu * 100)) %".right(9))
         } else {
@@ -45,17 +45,17 @@ struct Table {
         ]
     }
 
-    private func gauges(_ all: [(title: String, metric: String)]) -> Line {
-        Line(all.map { name($0.title) + Figures.gauge(now.value($0.metric)).right(9) }.joined(separator: "   "))
+    private func gauges(_ all: [(title: String, metric: String)]) -> TableLine {
+        TableLine(all.map { name($0.title) + Figures.gauge(now.value($0.metric)).right(9) }.joined(separator: "   "))
     }
 
     private func name(_ title: String) -> String { title.left(12) }
 
     // MARK: Rates
 
-    private var rates: [Line] {
+    private var rates: [TableLine] {
         [
-            Line(name("a second") + "all".right(9) + "   of which", .head),
+            TableLine(name("a second") + "all".right(9) + "   of which", .head),
             rate("intents", MetricNames.intents, by: "outcome", bad: ["failed"]),
             rate("turns", MetricNames.turns, by: "kind"),
             answers,
@@ -65,16 +65,16 @@ struct Table {
         ]
     }
 
-    private func rate(_ title: String, _ metric: String, by label: String?, bad: Set<String> = []) -> Line {
-        guard let interval else { return Line() }
-        var line = Line(name(title) + Figures.rate(interval.rate(metric)).right(9))
+    private func rate(_ title: String, _ metric: String, by label: String?, bad: Set<String> = []) -> TableLine {
+        guard let interval else { return TableLine() }
+        var line = TableLine(name(title) + Figures.rate(interval.rate(metric)).right(9))
         guard let label else { return line }
         append(interval.rates(metric, by: label), to: &line, bad: bad)
         return line
     }
 
     /// The most frequent first.
-    private func append(_ rates: [String: Double], to line: inout Line, bad: Set<String>) {
+    private func append(_ rates: [String: Double], to line: inout TableLine, bad: Set<String>) {
         for (name, rate) in rates.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             line.add("   \(name) ", .dim)
             line.add(Figures.rate(rate), bad.contains(name) ? .bad : .plain)
@@ -82,9 +82,9 @@ struct Table {
     }
 
     /// By the status's first digit.
-    private var answers: Line {
-        guard let interval else { return Line() }
-        var line = Line(name("answers") + Figures.rate(interval.rate(MetricNames.answers)).right(9))
+    private var answers: TableLine {
+        guard let interval else { return TableLine() }
+        var line = TableLine(name("answers") + Figures.rate(interval.rate(MetricNames.answers)).right(9))
         let classes = interval.rates(MetricNames.answers) { "\($0.labels["status"]?.prefix(1) ?? "?")xx" }
         for (name, rate) in classes.sorted(by: { $0.key < $1.key }) {
             line.add("   \(name) ", .dim)
@@ -95,25 +95,25 @@ struct Table {
 
     // MARK: Times
 
-    private var journal: [Line] {
+    private var journal: [TableLine] {
         guard let interval else { return [] }
         let appends = interval.histogram(MetricNames.appendTime)
         let groups = interval.histogram(MetricNames.groupSize)
         let requests = interval.histogram(MetricNames.requestTime)
         let queue = interval.histogram(MetricNames.queueLength)
-        var line = Line(name("appends") + Figures.rate(interval.rate(MetricNames.appends)).right(9))
+        var line = TableLine(name("appends") + Figures.rate(interval.rate(MetricNames.appends)).right(9))
         line.add(times(appends))
         line.add("   group ", .dim)
         line.add("\(groups.mean.map { Figures.digits($0) } ?? "-"), p99 \(Figures.count(groups.quantile(0.99)))")
         var results = interval.rates(MetricNames.appends, by: "result")
         results["committed"] = nil
         append(results, to: &line, bad: ["failed", "unknown"])
-        var waiting = Line(name("requests") + Figures.rate(requests.count / interval.seconds).right(9))
+        var waiting = TableLine(name("requests") + Figures.rate(requests.count / interval.seconds).right(9))
         waiting.add(times(requests))
         waiting.add("   waiting in a queue ", .dim)
         waiting.add("p50 \(Figures.count(queue.quantile(0.5))), p99 \(Figures.count(queue.quantile(0.99)))")
         let head = name("journal") + "a second".right(9) + "p50".right(10) + "p99".right(10)
-        return [Line(head, .head), line, waiting]
+        return [TableLine(head, .head), line, waiting]
     }
 
     private func times(_ histogram: Histogram) -> String {
@@ -133,7 +133,7 @@ struct Table {
     /// The slowest first.
     ///
     /// - Parameter room: lines, the head included; nil for all.
-    private func features(room: Int?) -> [Line] {
+    private func features(room: Int?) -> [TableLine] {
         guard let interval else { return [] }
         let times = interval.histograms(MetricNames.turnTime, by: "feature")
         let intents = interval.rates(MetricNames.intents, by: "feature")
@@ -150,12 +150,12 @@ struct Table {
         }
         let shown = room.map { rows.count < $0 ? rows[...] : rows.prefix(max(1, $0 - 2)) } ?? rows[...]
         var lines = [
-            Line(
+            TableLine(
                 "feature".left(28) + "turns/s".right(10) + "p50".right(10) + "p99".right(10) + "intents/s".right(11)
                     + "slow/s".right(9) + "failures/s".right(12), .head)
         ]
         lines += shown.map { row in
-            var line = Line(row.feature.left(28))
+            var line = TableLine(row.feature.left(28))
             line.add(Figures.rate(row.turns.count / interval.seconds).right(10))
             line.add(Figures.time(row.turns.quantile(0.5)).right(10))
             line.add(Figures.time(row.turns.quantile(0.99)).right(10))
@@ -164,17 +164,17 @@ struct Table {
             line.add(Figures.rate(row.failures).right(12), row.failures > 0 ? .bad : .plain)
             return line
         }
-        if shown.count < rows.count { lines.append(Line("and \(rows.count - shown.count) more", .dim)) }
-        if rows.isEmpty { lines.append(Line("none", .dim)) }
+        if shown.count < rows.count { lines.append(TableLine("and \(rows.count - shown.count) more", .dim)) }
+        if rows.isEmpty { lines.append(TableLine("none", .dim)) }
         return lines
     }
 
     // MARK: Problems
 
     /// What went wrong, the most frequent first.
-    private var problems: [Line] {
+    private var problems: [TableLine] {
         guard let interval else { return [] }
-        var found: [(text: String, rate: Double, style: Line.Style)] = []
+        var found: [(text: String, rate: Double, style: TableLine.Style)] = []
         let refused = interval.rates(MetricNames.answers) { sample in
             guard let problem = sample.labels["problem"], problem != "none" else { return "" }
             return "\(sample.labels["status"] ?? "?") \(problem)"
@@ -199,10 +199,10 @@ struct Table {
         }
         let sorted = found.sorted { ($1.rate, $0.text) < ($0.rate, $1.text) }
         let longest = 8
-        var lines = [Line("problems".left(44) + "a second".right(9), .head)]
-        lines += sorted.prefix(longest).map { Line($0.text.left(44) + Figures.rate($0.rate).right(9), $0.style) }
-        if sorted.count > longest { lines.append(Line("and \(sorted.count - longest) more", .dim)) }
-        if sorted.isEmpty { lines.append(Line("none", .good)) }
+        var lines = [TableLine("problems".left(44) + "a second".right(9), .head)]
+        lines += sorted.prefix(longest).map { TableLine($0.text.left(44) + Figures.rate($0.rate).right(9), $0.style) }
+        if sorted.count > longest { lines.append(TableLine("and \(sorted.count - longest) more", .dim)) }
+        if sorted.isEmpty { lines.append(TableLine("none", .good)) }
         return lines
     }
 }

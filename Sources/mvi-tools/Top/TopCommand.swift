@@ -72,12 +72,12 @@ enum TopOutput {
         var watch = Watch(address: client.address.shown)
         while true {
             await client.ask(&watch)
-            guard try put(watch.lines() + [Line()]) else { return }
+            guard try put(watch.lines() + [TableLine()]) else { return }
             try await Task.sleep(for: pause)
         }
     }
 
-    private static func put(_ lines: [Line]) throws -> Bool {
+    private static func put(_ lines: [TableLine]) throws -> Bool {
         try Tools.put(Array(lines.map { $0.text + "\n" }.joined().utf8))
     }
 }

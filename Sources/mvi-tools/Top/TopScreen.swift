@@ -50,7 +50,8 @@ struct TopScreen {
         let (rows, columns) = Terminal.size
         var lines = watch.lines(height: max(1, rows - 1))
         if rows > 1 {
-            lines = lines.prefix(rows - 1) + [Line("q ends it; a new table every \(SettingTime.text(pause))", .dim)]
+            lines =
+                lines.prefix(rows - 1) + [TableLine("q ends it; a new table every \(SettingTime.text(pause))", .dim)]
         }
         return try Tools.put(Screen.frame(lines, columns: columns, hasColours: Terminal.hasColours))
     }
@@ -59,7 +60,7 @@ struct TopScreen {
 /// What a terminal is sent.
 enum Screen {
     /// Lines from the top of the screen on, and nothing below them.
-    static func frame(_ lines: [Line], columns: Int, hasColours: Bool) -> [UInt8] {
+    static func frame(_ lines: [TableLine], columns: Int, hasColours: Bool) -> [UInt8] {
         let shown = lines.map { $0.terminal(width: columns, hasColours: hasColours) + "\u{1B}[K" }
         // The cursor's home, and at the end the rest of the screen is erased (ECMA-48 sections 8.3.21, 8.3.39).
         return Array(("\u{1B}[H" + shown.joined(separator: "\r\n") + "\u{1B}[J").utf8)

@@ -29,23 +29,23 @@ struct Watch: Sendable {
     /// The table.
     ///
     /// - Parameter height: lines at most; features that have no room are counted. Nil for as many as there are.
-    func lines(height: Int? = nil) -> [Line] {
+    func lines(height: Int? = nil) -> [TableLine] {
         var lines = [head]
         if let failure {
-            var line = Line("No answer: \(failure.reason).", .bad)
+            var line = TableLine("No answer: \(failure.reason).", .bad)
             if let last { line.add(" Below is what was so \(Figures.age(failure.time - last.time)) ago.", .warning) }
             lines.append(line)
         }
         guard let last else { return lines }
         guard last.isOfServer else {
-            return lines + [Line("The answer has no metrics of an mvi-server; is this its admin address?", .bad)]
+            return lines + [TableLine("The answer has no metrics of an mvi-server; is this its admin address?", .bad)]
         }
         let table = Table(last, before.flatMap { Interval($0, last) })
         return lines + table.lines(height: height.map { $0 - lines.count })
     }
 
-    private var head: Line {
-        var line = Line("mvi-server", .strong)
+    private var head: TableLine {
+        var line = TableLine("mvi-server", .strong)
         guard let last else { return line.adding(" at \(address)") }
         if let version = last.samples(MetricNames.build).first?.labels["version"] { line.add(" \(version)", .strong) }
         line.add(" at \(address)   ")

@@ -4,7 +4,7 @@ import Testing
 
 /// A connection whose inputs, time and chance a test decides.
 struct Play {
-    var connection: Connection
+    var connection: ClientConnection
     var now = Duration.zero
     /// What the last input led to.
     var commands: [Command] = []
@@ -18,7 +18,7 @@ struct Play {
         var settings = ConnectionSettings()
         settings.gatherTime = .zero
         change(&settings)
-        connection = Connection(settings: settings, random: { random })
+        connection = ClientConnection(settings: settings, random: { random })
     }
 
     @discardableResult
@@ -57,7 +57,7 @@ struct Play {
 
     var conditions: [Condition] { commands.compactMap { if case .show(let condition) = $0 { condition } else { nil } } }
 
-    var deliveries: [Delivery] {
+    var deliveries: [IntentDelivery] {
         commands.compactMap { if case .deliver(_, let delivery) = $0 { delivery } else { nil } }
     }
 
@@ -169,6 +169,8 @@ struct Play {
     }
 }
 
-extension Delivery {
-    static func count(_ version: UInt64) -> Delivery { .state(version: version, Array(#"{"count":\#(version)}"#.utf8)) }
+extension IntentDelivery {
+    static func count(_ version: UInt64) -> IntentDelivery {
+        .state(version: version, Array(#"{"count":\#(version)}"#.utf8))
+    }
 }

@@ -21,23 +21,23 @@ struct Row: Sendable, CustomTestStringConvertible {
     let url: String
 }
 
-extension Exchange {
-    static func problem(_ status: Int, _ name: String) -> Exchange {
+extension Attempt {
+    static func problem(_ status: Int, _ name: String) -> Attempt {
         .answer(
             Answer(
                 status: status, fields: [("Content-Type", "application/problem+json")],
                 body: Array(#"{"type":"/problems/\#(name)"}"#.utf8)))
     }
 
-    static func page(_ status: Int) -> Exchange {
+    static func page(_ status: Int) -> Attempt {
         .answer(Answer(status: status, fields: [("Content-Type", "text/html")], body: Array("<p>no</p>".utf8)))
     }
 
-    static func json(_ text: String) -> Exchange {
+    static func json(_ text: String) -> Attempt {
         .answer(Answer(status: 200, fields: [("Content-Type", "application/json")], body: Array(text.utf8)))
     }
 
-    static func cookie(_ text: String) -> Exchange {
+    static func cookie(_ text: String) -> Attempt {
         .answer(Answer(status: 201, fields: [("Set-Cookie", text)]))
     }
 

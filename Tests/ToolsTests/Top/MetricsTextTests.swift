@@ -6,7 +6,8 @@ import Testing
     @Test func `a value has its name, its labels and its number`() {
         #expect(
             MetricsText.read("a_total{x=\"1\", y = \"b c\",} 2.5 1395066363000\nb 7\nc{} -3e2\n") == [
-                Sample("a_total", labels: ["x": "1", "y": "b c"], 2.5), Sample("b", 7), Sample("c", -300),
+                MetricSample("a_total", labels: ["x": "1", "y": "b c"], 2.5), MetricSample("b", 7),
+                MetricSample("c", -300),
             ])
     }
 
@@ -26,11 +27,11 @@ import Testing
         "a{b=\"\\", "é 1",
     ])
     func `a line that has no value is passed over, and what follows is read`(line: String) {
-        #expect(MetricsText.read("\(line)\nb 1\r\n") == [Sample("b", 1)])
+        #expect(MetricsText.read("\(line)\nb 1\r\n") == [MetricSample("b", 1)])
     }
 
     @Test func `what comes behind a value is passed over`() {
         let read = MetricsText.read("a_bucket{le=\"1\"} 3 # {trace_id=\"x\"} 0.5\n")
-        #expect(read == [Sample("a_bucket", labels: ["le": "1"], 3)])
+        #expect(read == [MetricSample("a_bucket", labels: ["le": "1"], 3)])
     }
 }

@@ -53,7 +53,7 @@ struct TopCommandTests {
     }
 
     @Test func `a frame goes from the top, line by line, and erases what is left`() {
-        let frame = Screen.frame([Line("ab", .bad), Line("c")], columns: 80, hasColours: false)
+        let frame = Screen.frame([TableLine("ab", .bad), TableLine("c")], columns: 80, hasColours: false)
         #expect(String(decoding: frame, as: UTF8.self) == "\u{1B}[Hab\u{1B}[K\r\nc\u{1B}[K\u{1B}[J")
     }
 }

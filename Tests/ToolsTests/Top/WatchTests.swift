@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `a line is cut at the terminal's width, and its looks end with it`() {
-        let line = Line("abc", .bad).adding("def")
+        let line = TableLine("abc", .bad).adding("def")
         #expect(line.terminal(width: 80, hasColours: true) == "\u{1B}[1;31mabc\u{1B}[0mdef")
         #expect(line.terminal(width: 2, hasColours: true) == "\u{1B}[1;31mab\u{1B}[0m")
         #expect(line.terminal(width: 4, hasColours: false) == "abcd")

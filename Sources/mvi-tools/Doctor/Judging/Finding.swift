@@ -97,7 +97,7 @@ enum Judge {
     }
 
     /// The text of an exchange for a report: `200`, `403 without a problem document`, `no answer: …`.
-    static func words(_ exchange: Exchange) -> String {
+    static func words(_ exchange: Attempt) -> String {
         switch exchange {
         case .failure(let reason): return "no answer: \(reason)"
         case .answer(let answer):

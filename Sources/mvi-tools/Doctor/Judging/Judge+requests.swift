@@ -36,7 +36,7 @@ extension Judge {
                 ))
     }
 
-    private static func isHealthy(_ exchange: Exchange, _ status: String) -> Bool {
+    private static func isHealthy(_ exchange: Attempt, _ status: String) -> Bool {
         guard let answer = exchange.answer, answer.status == 200 else { return false }
         return Wire.read(HealthDocument.self, answer.body)?.status == status
     }

@@ -14,13 +14,13 @@ struct Measurements: Sendable {
     /// Answers with a `Date`.
     var dated: [Answer] = []
 
-    var live: Exchange?
-    var ready: Exchange?
-    var adminLive: Exchange?
-    var adminReady: Exchange?
+    var live: Attempt?
+    var ready: Attempt?
+    var adminLive: Attempt?
+    var adminReady: Attempt?
 
     /// Why no session could be made.
-    var sessionRefusal: Exchange?
+    var sessionRefusal: Attempt?
     /// Refusals of the server: what was asked, the status that is right, and the answer.
     var refusals: [Refusal] = []
 
@@ -43,18 +43,18 @@ struct Measurements: Sendable {
     var forgedArrival: RequestArrival?
 
     /// An intent that is none, with the page's own origin, with another one, and with another site's `Sec-Fetch-Site`.
-    var ownOrigin: Exchange?
-    var foreignOrigin: Exchange?
-    var foreignSite: Exchange?
+    var ownOrigin: Attempt?
+    var foreignOrigin: Attempt?
+    var foreignSite: Attempt?
     var cookie: CookieSample?
 
     /// Whether a `Last-Event-ID` that is none was answered with a `reset`.
     var lastEventIDArrived: Bool?
     /// An intent with an `Idempotency-Key` that is too long.
-    var longKey: Exchange?
+    var longKey: Attempt?
     var tags: TagSample?
     /// Bodies by their size in bytes.
-    var bodies: [(bytes: Int, exchange: Exchange)] = []
+    var bodies: [(bytes: Int, exchange: Attempt)] = []
 
     init(_ address: ServerAddress) { self.address = address }
 
@@ -66,9 +66,9 @@ struct Measurements: Sendable {
 struct Refusal: Sendable {
     var request: String
     var status: Int
-    var exchange: Exchange
+    var exchange: Attempt
 
-    init(request: String, status: Int, exchange: Exchange) {
+    init(request: String, status: Int, exchange: Attempt) {
         (self.request, self.status, self.exchange) = (request, status, exchange)
     }
 }
@@ -124,11 +124,11 @@ struct TogetherSample: Sendable {
     /// How many showed their first event.
     var live: Int
     /// What became of an intent that was sent while they were open.
-    var intent: Exchange
+    var intent: Attempt
     /// `1.1` or `2`.
     var http: String
 
-    init(wanted: Int, live: Int, intent: Exchange, http: String) {
+    init(wanted: Int, live: Int, intent: Attempt, http: String) {
         (self.wanted, self.live, self.intent, self.http) = (wanted, live, intent, http)
     }
 }
@@ -136,11 +136,11 @@ struct TogetherSample: Sendable {
 /// A session by cookie.
 struct CookieSample: Sendable {
     /// `POST /sessions` for a cookie.
-    var made: Exchange
+    var made: Attempt
     /// `GET /sessions/current` with that cookie.
-    var used: Exchange?
+    var used: Attempt?
 
-    init(made: Exchange, used: Exchange?) { (self.made, self.used) = (made, used) }
+    init(made: Attempt, used: Attempt?) { (self.made, self.used) = (made, used) }
 
     /// The `Set-Cookie` of the server's session.
     var setCookie: String? {

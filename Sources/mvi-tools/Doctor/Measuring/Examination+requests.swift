@@ -7,7 +7,7 @@ extension Examination {
     func sendNoIntent(
         _ session: SessionKeeper.Session, _ feature: String, _ fields: [(name: String, value: String)] = [],
         bytes: Int = 0
-    ) async -> Exchange {
+    ) async -> Attempt {
         var body = Array(#"{"type":"mvi-doctor""#.utf8)
         if bytes > 0 {
             body += Array(#","padding":""#.utf8)
@@ -60,7 +60,7 @@ extension Examination {
 
     func measureCookie() async {
         let (session, made) = await sessions.makeByCookie()
-        var used: Exchange?
+        var used: Attempt?
         if let session { used = await link.send("GET", "/sessions/current", [session.field]) }
         let sample = CookieSample(made: made, used: used)
         note { $0.cookie = sample }

@@ -20,7 +20,7 @@ extension Examination {
     }
 
     /// Opens a stream of a new session and waits for its first event.
-    private func sample(_ link: Link, _ encoding: (name: String, value: String)) async -> StreamSample? {
+    private func sample(_ link: ServerLink, _ encoding: (name: String, value: String)) async -> StreamSample? {
         guard let session = await sessions.make().session else { return nil }
         let stream = link.open("/events", [session.field, encoding])
         let decodes = encoding.value == Self.decodable.value

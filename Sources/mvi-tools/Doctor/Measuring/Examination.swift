@@ -6,15 +6,15 @@ import Locking
 /// disposing of it; it sends no intent that a feature knows.
 final class Examination: Sendable {
     let options: DoctorOptions
-    let link: Link
-    let decoding: Link
+    let link: ServerLink
+    let decoding: ServerLink
     let sessions: SessionKeeper
     private let measured: Lock<Measurements>
 
     init(_ options: DoctorOptions) {
         self.options = options
-        link = Link(options, decodes: false)
-        decoding = Link(options, decodes: true)
+        link = ServerLink(options, decodes: false)
+        decoding = ServerLink(options, decodes: true)
         sessions = SessionKeeper(link)
         measured = Lock(Measurements(options.address))
     }
@@ -134,7 +134,7 @@ final class Examination: Sendable {
         }
     }
 
-    private static func arrival(_ exchange: Exchange) -> RequestArrival? {
+    private static func arrival(_ exchange: Attempt) -> RequestArrival? {
         guard let answer = exchange.answer, answer.status == 200 else { return nil }
         return Wire.read(RequestArrival.self, answer.body)
     }

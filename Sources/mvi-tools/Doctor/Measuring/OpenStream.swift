@@ -155,7 +155,7 @@ final class OpenStream: Sendable {
                 return true
             }
         } catch {
-            failure = error.reason == .cancelled ? nil : reading.withLock { $0.failure } ?? Link.words(error)
+            failure = error.reason == .cancelled ? nil : reading.withLock { $0.failure } ?? ServerLink.words(error)
         }
         change(state) { record in
             record.hasEnded = true

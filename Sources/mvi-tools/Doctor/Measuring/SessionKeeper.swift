@@ -12,16 +12,16 @@ final class SessionKeeper: Sendable {
         var field: (name: String, value: String) { (name, value) }
     }
 
-    private let link: Link
+    private let link: ServerLink
     private let open = Lock<Set<Session>>([])
 
-    init(_ link: Link) { self.link = link }
+    init(_ link: ServerLink) { self.link = link }
 
     /// How many sessions are to be ended.
     var count: Int { open.withLock { $0.count } }
 
     /// A new session by bearer token, or the answer of its refusal.
-    func make() async -> (session: Session?, exchange: Exchange) {
+    func make() async -> (session: Session?, exchange: Attempt) {
         let exchange = await create("bearer")
         guard let answer = exchange.answer, 200...201 ~= answer.status,
             let token = Wire.read(NewSession.self, answer.body)?.token, Self.isSendable(token)
@@ -30,7 +30,7 @@ final class SessionKeeper: Sendable {
     }
 
     /// A new session by cookie; nil where no cookie came.
-    func makeByCookie() async -> (session: Session?, exchange: Exchange) {
+    func makeByCookie() async -> (session: Session?, exchange: Attempt) {
         let exchange = await create("cookie")
         guard let cookie = CookieSample(made: exchange, used: nil).setCookie else { return (nil, exchange) }
         let pair = String(cookie.prefix { $0 != ";" })
@@ -62,7 +62,7 @@ final class SessionKeeper: Sendable {
         return session
     }
 
-    private func create(_ credential: String) async -> Exchange {
+    private func create(_ credential: String) async -> Attempt {
         var body = Array(#"{"credential":"\#(credential)""#.utf8)
         if let identity = link.options.identity {
             body += Array(#","identity":"#.utf8)

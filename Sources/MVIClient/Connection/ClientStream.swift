@@ -1,7 +1,7 @@
 import EventStream
 
 /// What the client knows of its stream, and of what it showed.
-struct StreamState: Sendable {
+struct ClientStream: Sendable {
     enum Phase: Sendable {
         /// There is none, and nothing to wait for but what the session or the app does.
         case closed

@@ -1,7 +1,7 @@
 import LibCurl
 
 /// Sends requests to one server, over HTTP/2 if it is offered.
-struct Link: Sendable {
+struct ServerLink: Sendable {
     /// How much of an answer is read.
     private static let bodyLimit = 4 << 20
 
@@ -21,9 +21,9 @@ struct Link: Sendable {
     func send(
         _ method: String, _ target: String, _ fields: [(name: String, value: String)] = [], body: [UInt8] = [],
         to server: ServerAddress? = nil
-    ) async -> Exchange {
+    ) async -> Attempt {
         let request = request(method, target, fields, body: body, to: server ?? options.address)
-        let outcome: Exchange? = await within(options.answerTime) { await exchange(request) }
+        let outcome: Attempt? = await within(options.answerTime) { await exchange(request) }
         return outcome ?? .failure("none in \(Readable.time(options.answerTime))")
     }
 
@@ -48,7 +48,7 @@ struct Link: Sendable {
         return request
     }
 
-    private func exchange(_ request: CurlRequest) async -> Exchange {
+    private func exchange(_ request: CurlRequest) async -> Attempt {
         let clock = ContinuousClock()
         let (start, sent) = (clock.now, WallClock.now)
         do throws(CurlFailure) {

@@ -4,7 +4,7 @@ import EventStream
 ///
 /// A value without clock, lock and input or output of its own: ``ClientCore`` drives it, and tests do. Each part (the
 /// session, the stream, the intents) is brought forward after each input by what all of them then say.
-struct Connection: Sendable {
+struct ClientConnection: Sendable {
     let settings: ConnectionSettings
     let pace: Pace
 
@@ -17,7 +17,7 @@ struct Connection: Sendable {
     var isOnline = true
     var isClosed = false
     var session = SessionState()
-    var stream = StreamState()
+    var stream = ClientStream()
     var intents = IntentState()
     /// Requests under way that are no streams.
     var exchanges: [ExchangeID: Exchange] = [:]

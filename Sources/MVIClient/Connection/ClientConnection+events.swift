@@ -2,7 +2,7 @@ import EventStream
 import WireJSON
 
 /// What the stream's events say.
-extension Connection {
+extension ClientConnection {
     private struct Hello: Decodable {
         var session: String
         var epoch: String
@@ -37,7 +37,7 @@ extension Connection {
         var retry: Double?
     }
 
-    mutating func deliver(_ feature: String, _ delivery: Delivery) {
+    mutating func deliver(_ feature: String, _ delivery: IntentDelivery) {
         commands.append(.deliver(feature: feature, delivery))
     }
 
@@ -100,7 +100,7 @@ extension Connection {
     }
 
     private mutating func show(_ version: UInt64, _ state: [UInt8], of feature: String) {
-        stream.shown[feature] = StreamState.Shown(version: version, state: state)
+        stream.shown[feature] = ClientStream.Shown(version: version, state: state)
         deliver(feature, .state(version: version, state))
         endShownWaits { $0.intent.feature == feature && $0.receipt.version <= version }
     }

@@ -1,7 +1,7 @@
 import WireJSON
 
 /// Showing the server who the user is.
-extension Connection {
+extension ClientConnection {
     /// The server wants an identity, or wants it anew.
     ///
     /// - Parameters:

@@ -1,5 +1,5 @@
 /// A request, and what became of it.
-enum Exchange: Sendable {
+enum Attempt: Sendable {
     case answer(Answer)
     /// There was no answer: why not.
     case failure(String)

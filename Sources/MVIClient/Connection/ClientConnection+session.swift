@@ -1,7 +1,7 @@
 import WireJSON
 
 /// Making, keeping and giving up the session.
-extension Connection {
+extension ClientConnection {
     /// What an answer says of the session.
     struct Described: Decodable {
         struct Identity: Decodable {

@@ -1,5 +1,5 @@
 /// A line of the table, in parts that look different.
-struct Line: Sendable, Hashable {
+struct TableLine: Sendable, Hashable {
     /// How a part looks where there are colours.
     enum Style: Sendable, Hashable {
         case plain, strong, dim, good, warning, bad
@@ -24,7 +24,7 @@ struct Line: Sendable, Hashable {
         parts.append(Part(text: shown, style: style))
     }
 
-    func adding(_ text: String, _ style: Style = .plain) -> Line {
+    func adding(_ text: String, _ style: Style = .plain) -> TableLine {
         var line = self
         line.add(text, style)
         return line
@@ -65,7 +65,7 @@ struct Line: Sendable, Hashable {
     }
 }
 
-extension Line.Style {
+extension TableLine.Style {
     /// Select Graphic Rendition (ECMA-48 section 8.3.117).
     fileprivate var code: String {
         switch self {

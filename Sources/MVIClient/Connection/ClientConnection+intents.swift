@@ -1,7 +1,7 @@
 import WireJSON
 
 /// Sending intents: one at a time, in order, until each has an answer.
-extension Connection {
+extension ClientConnection {
     private struct Accepted: Decodable {
         var intent: String?
         var session: String?

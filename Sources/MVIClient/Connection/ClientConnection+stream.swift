@@ -2,7 +2,7 @@ import EventStream
 import WireJSON
 
 /// Opening, losing and reopening the stream.
-extension Connection {
+extension ClientConnection {
     /// What the stream is to show.
     var streamFeatures: [String] { watched.filter { stream.refused[$0] == nil }.sorted() }
 
@@ -61,7 +61,7 @@ extension Connection {
 
     private mutating func openStream(_ features: [String]) {
         guard isOnline, session.isUsable else { return }
-        let asksForPatches = settings.delta != nil && stream.failedPatches < StreamState.failedPatchLimit
+        let asksForPatches = settings.delta != nil && stream.failedPatches < ClientStream.failedPatchLimit
         var query = features.map { "feature=\(Self.escaped($0))" }
         if let delta = settings.delta, asksForPatches { query.append("delta=\(delta.rawValue)") }
         var fields = [
@@ -72,7 +72,7 @@ extension Connection {
         if !stream.cursor.isEmpty { fields.append(HTTPField("Last-Event-ID", stream.cursor)) }
         let id = newExchange()
         stream.phase = .open(
-            StreamState.OpenStream(
+            ClientStream.OpenStream(
                 id: id, features: features, generation: session.generation, asksForPatches: asksForPatches,
                 lastByte: now))
         commands.append(.start(id, request("GET", "/events?" + query.joined(separator: "&"), fields)))
@@ -198,7 +198,7 @@ extension Connection {
         streamRefused(refusal, open)
     }
 
-    private mutating func streamRefused(_ answer: HTTPAnswer, _ open: StreamState.OpenStream) {
+    private mutating func streamRefused(_ answer: HTTPAnswer, _ open: ClientStream.OpenStream) {
         let problem = ServerProblem(answer)
         // Another credential has taken the place of the one that was refused.
         if open.generation != session.generation { return }
@@ -219,7 +219,7 @@ extension Connection {
     // MARK: Features that are refused
 
     /// One of several is refused, and the answer does not say which: each is asked for, and the others go on.
-    private mutating func featureRefused(_ refusal: StreamState.Refusal, _ features: [String]) {
+    private mutating func featureRefused(_ refusal: ClientStream.Refusal, _ features: [String]) {
         if features.count == 1 { return refuse(features[0], refusal) }
         stream.looked = [:]
         for feature in features {
@@ -230,14 +230,14 @@ extension Connection {
         loseStream()
     }
 
-    private mutating func refuse(_ feature: String, _ refusal: StreamState.Refusal) {
+    private mutating func refuse(_ feature: String, _ refusal: ClientStream.Refusal) {
         guard watched.contains(feature), stream.refused.updateValue(refusal, forKey: feature) == nil else { return }
         endShownWaits { $0.intent.feature == feature }
         deliver(feature, refusal == .denied ? .denied : .missing)
     }
 
     mutating func looked(at feature: String, _ result: Result<HTTPAnswer, TransportFailure>) {
-        if case .success(let answer) = result, let refusal: StreamState.Refusal = Self.refusal(of: answer) {
+        if case .success(let answer) = result, let refusal: ClientStream.Refusal = Self.refusal(of: answer) {
             stream.looked[feature] = refusal
         }
         let isLooking = exchanges.values.contains { if case .look = $0.purpose { true } else { false } }
@@ -250,7 +250,7 @@ extension Connection {
         retryStreamNow(includingPaused: false)
     }
 
-    private static func refusal(of answer: HTTPAnswer) -> StreamState.Refusal? {
+    private static func refusal(of answer: HTTPAnswer) -> ClientStream.Refusal? {
         switch answer.status {
         case 403: .denied
         case 404: .missing
