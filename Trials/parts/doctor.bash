@@ -6,6 +6,8 @@
 trial_doctor() {
     local code=0 proxies=${1:-nginx,haproxy,apache}
     "$root/script/bootstrap" proxies
+    # The server starts it, from its own folder.
+    [[ -n ${MVI_SERVER:-} ]] || swift build --package-path "$root" -c "$configuration" --product mvi-tools >&2
     mkdir "$work/doctor"
     # The proxies' own processes may have another user.
     chmod 711 "$work"
