@@ -64,6 +64,7 @@ let package = Package(
     ],
     targets: [
         // The borders to C.
+        systemLibrary("CLibCrypto", "libcrypto", "libssl-dev"),
         systemLibrary("CLibCurl", "libcurl", "libcurl4-openssl-dev"),
         systemLibrary("CMicroHTTPD", "libmicrohttpd", "libmicrohttpd-dev"),
         systemLibrary("CPostgreSQL", "libpq", "libpq-dev"),
@@ -88,6 +89,7 @@ let package = Package(
             ]),
 
         // Over the borders to C.
+        .target(name: "LibCrypto", dependencies: ["CLibCrypto"]),
         .target(name: "LibCurl", dependencies: ["CLibCurl", "Locking"]),
         .target(name: "MicroHTTP", dependencies: ["CMicroHTTPD", "Locking", "Networks", logging]),
         .target(name: "SQLite", dependencies: ["CSQLite", "Locking"]),
@@ -192,7 +194,7 @@ let package = Package(
             dependencies: ["MVI", "MVITesting", "Sessions", "SessionJournal", "TestSupport", "WireJSON"]),
         .testTarget(name: "FormatTests", dependencies: ["EventStream", "JSONDelta", "MVI", "Schema", "WireJSON"]),
         .testTarget(name: "MicroHTTPTests", dependencies: ["Locking", "MicroHTTP", "Networks"]),
-        .testTarget(name: "BorderTests", dependencies: ["LibCurl", "Locking", "SQLite", "TestSupport"]),
+        .testTarget(name: "BorderTests", dependencies: ["CLibCrypto", "LibCrypto", "LibCurl", "Locking", "SQLite", "TestSupport"]),
         .testTarget(
             name: "SessionsTests",
             dependencies: [
