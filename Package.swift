@@ -5,7 +5,6 @@ import PackageDescription
 // Products of other packages that several targets take.
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -54,13 +53,11 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     ],
     targets: [
         // The borders to C.
@@ -84,8 +81,8 @@ let package = Package(
         .target(
             name: "Sessions",
             dependencies: [
-                "MVI", "WireJSON", "JSONDelta", "EventStream", "SessionJournal", "Locking", "Networks", metrics, crypto,
-                deque, logging, tracing,
+                "MVI", "WireJSON", "JSONDelta", "EventStream", "SessionJournal", "LibCrypto", "Locking", "Networks",
+                metrics, deque, logging, tracing,
             ]),
 
         // Over the borders to C.
@@ -104,7 +101,7 @@ let package = Package(
             dependencies: [
                 "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "Networks", "WireJSON",
                 "EventStream", "Locking", "CResources", "PrometheusMetrics", "Schema", arguments, configuration,
-                metrics, crypto, logging, lifecycle, tracing,
+                "LibCrypto", metrics, logging, lifecycle, tracing,
             ]),
         .target(
             name: "PostgresServer",
@@ -112,8 +109,7 @@ let package = Package(
         .target(
             name: "JWTAuthentication",
             dependencies: [
-                "LibCurl", "Locking", "MVI", "MVIServer", "WireJSON", .product(name: "JWTKit", package: "jwt-kit"),
-                logging,
+                "LibCrypto", "LibCurl", "Locking", "MVI", "MVIServer", "WireJSON", logging,
             ]),
         .target(
             name: "DemoFeatures",
@@ -138,7 +134,7 @@ let package = Package(
 
         example(
             "shop", "Examples/Shop/Sources",
-            ["JWTAuthentication", "MVI", "MVIServer", crypto, .product(name: "JWTKit", package: "jwt-kit"), logging],
+            ["JWTAuthentication", "MVI", "MVIServer", logging],
             resources: [.embedInCode("Page")]),
         example("minimal", "Examples/Minimal/Sources", ["MVI", "MVIServer"]),
         example("wallet-1", "Examples/Migration/Sources/Version1", ["MVI", "MVIServer"]),
@@ -198,7 +194,8 @@ let package = Package(
         .testTarget(
             name: "SessionsTests",
             dependencies: [
-                "Sessions", "JSONDelta", "SessionJournal", "TestSupport", "EventStream", "WireJSON", "MVITesting",
+                "Sessions", "JSONDelta", "LibCrypto", "SessionJournal", "TestSupport", "EventStream", "WireJSON",
+                "MVITesting",
             ]),
         .testTarget(
             name: "MVIClientTests",
@@ -224,16 +221,15 @@ let package = Package(
             dependencies: [
                 "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream", "JSONDelta",
                 "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "Networks", "PostgresServer", "SessionJournal",
-                "Sessions", "WireJSON", "PrometheusMetrics", crypto,
+                "Sessions", "WireJSON", "PrometheusMetrics", "LibCrypto",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Metrics", package: "swift-metrics"), logging, yaml,
             ]),
         .testTarget(
             name: "JWTAuthenticationTests",
             dependencies: [
-                "JWTAuthentication", "Locking", "MVI", "MVIServer", "MVITesting", "TestSupport",
-                .product(name: "CryptoExtras", package: "swift-crypto"), .product(name: "JWTKit", package: "jwt-kit"),
-                logging,
+                "CLibCrypto", "JWTAuthentication", "LibCrypto", "Locking", "MVI", "MVIServer", "MVITesting",
+                "TestSupport", logging,
             ]),
         .testTarget(
             name: "ToolsTests",
@@ -253,7 +249,7 @@ let package = Package(
         .testTarget(name: "DocumentationTests", dependencies: ["TestSupport", "shop", yaml]),
         .testTarget(
             name: "ShopTests",
-            dependencies: ["shop", "JWTAuthentication", "MVI", "MVIServer", "MVIServerTesting", "MVITesting", crypto],
+            dependencies: ["shop", "JWTAuthentication", "MVI", "MVIServer", "MVIServerTesting", "MVITesting"],
             path: "Examples/Shop/Tests", packageAccess: false),
         .testTarget(
             name: "MVIServerTestingTests",

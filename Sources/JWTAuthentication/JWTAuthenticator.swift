@@ -48,7 +48,7 @@ public struct JWTAuthenticator: Authenticator {
         now = environment.now
         self.logger = logger
         switch (settings.secret, settings.keys) {
-        case (.some(let secret), _): keys = .secret(await KeySet(secret, for: permitted))
+        case (.some(let secret), _): keys = .secret(KeySet(secret, for: permitted))
         case (nil, .file(let path)):
             let cache = KeyCache(KeyFile(path).source, for: permitted, logger: logger, uptime: environment.uptime)
             keys = .published(cache)

@@ -1,4 +1,4 @@
-import JWTKit
+import Foundation
 import MVIServer
 import Testing
 
@@ -10,7 +10,7 @@ struct AttackTests {
         "no token without a signature is good, however 'none' is spelt",
         arguments: ["none", "None", "NONE", "nOnE", ""])
     func none(_ name: String) async throws {
-        let issuer = TestIssuer(key: try await .rsa())
+        let issuer = TestIssuer(key: try .rsa())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         let header = base64URL(#"{"alg":"\#(name)","kid":"key-1"}"#)
         let payload = base64URL(TestIssuer.payload())
@@ -28,21 +28,22 @@ struct AttackTests {
 
     @Test("the public key is no secret: HS256 over its PEM, its DER or its JWK is refused")
     func confusion() async throws {
-        let issuer = TestIssuer(key: try await .rsa())
+        let issuer = TestIssuer(key: try .rsa())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
-        let publicKey = TestKey.rsaKey.publicKey
+        let info = try TestKey.rsaKey.get().rsaInfo()
+        let lines = Data(info).base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        let pem = "-----BEGIN PUBLIC KEY-----\n\(lines)\n-----END PUBLIC KEY-----"
         let secrets = [
-            Array(publicKey.pemRepresentation.utf8), Array((publicKey.pemRepresentation + "\n").utf8),
-            Array(publicKey.derRepresentation), Array(issuer.key.jwk("key-1").utf8),
+            Array(pem.utf8), Array((pem + "\n").utf8), info, Array(issuer.key.jwk("key-1").utf8),
         ]
         for secret in secrets {
             for algorithm in SignatureAlgorithm.symmetric {
-                let attacker = TestIssuer(key: try await .secret(secret, algorithm))
+                let attacker = TestIssuer(key: .secret(secret, algorithm))
                 let verdict = try await authenticator.verdict(attacker.token())
                 #expect(verdict == .refused(.rejected, "The JWT's algorithm is none that this server takes."))
             }
             // HMAC under the name of the key's own algorithm.
-            let attacker = TestIssuer(key: try await .secret(secret))
+            let attacker = TestIssuer(key: .secret(secret))
             let renamed = try attacker.token(header: #"{"alg":"RS256","kid":"key-1"}"#)
             #expect(try await authenticator.verdict(renamed) == .refused(.rejected, "The JWT's signature is not good."))
         }
@@ -50,8 +51,8 @@ struct AttackTests {
 
     @Test("a token is good with the key of its kid only, though the set has the key that signed it")
     func swappedID() async throws {
-        let (first, second) = (try await TestKey.rsa(), try await TestKey.rsa(.rs256, TestKey.otherRSAKey))
-        let curve = try await TestKey.p256()
+        let (first, second) = (try TestKey.rsa(), try TestKey.rsa(.rs256, TestKey.otherRSAKey))
+        let curve = try TestKey.p256()
         let world = TestWorld(keySet(first.jwk("key-1"), second.jwk("key-2"), curve.jwk("key-3")))
         let authenticator = try await world.authenticator()
         #expect(try await authenticator.verdict(TestIssuer(key: second, id: "key-2").token()).isAccepted)
@@ -61,7 +62,7 @@ struct AttackTests {
         #expect(
             try await authenticator.verdict(TestIssuer(key: first, id: "key-3").token())
                 == .refused(.rejected, "The key of the JWT's 'kid' is not for its algorithm."))
-        // jwt-kit would try its first key.
+        // Other libraries try the first key.
         #expect(
             try await authenticator.verdict(TestIssuer(key: first, id: "KEY-1").token())
                 == .refused(.rejected, "The JWT's 'kid' names no key of the issuer."))
@@ -70,15 +71,15 @@ struct AttackTests {
 
     @Test("without a kid exactly one key has to fit the algorithm")
     func withoutID() async throws {
-        let (first, second) = (try await TestKey.rsa(), try await TestKey.rsa(.rs256, TestKey.otherRSAKey))
-        let curve = try await TestKey.p256()
+        let (first, second) = (try TestKey.rsa(), try TestKey.rsa(.rs256, TestKey.otherRSAKey))
+        let curve = try TestKey.p256()
         let detail = "The JWT has no 'kid', and not exactly one key fits its algorithm."
         let several = try await TestWorld(keySet(first.jwk("key-1"), second.jwk(nil), curve.jwk("key-3")))
             .authenticator()
         #expect(try await several.verdict(TestIssuer(key: first, id: nil).token()) == .refused(.rejected, detail))
         #expect(try await several.verdict(TestIssuer(key: second, id: nil).token()) == .refused(.rejected, detail))
         #expect(try await several.verdict(TestIssuer(key: curve, id: nil).token()).isAccepted)
-        let edwards = try await TestKey.ed25519()
+        let edwards = try TestKey.ed25519()
         #expect(try await several.verdict(TestIssuer(key: edwards, id: nil).token()) == .refused(.rejected, detail))
         // A kid finds no key without one.
         let nameless = try await TestWorld(keySet(first.jwk(nil))).authenticator()
@@ -88,7 +89,7 @@ struct AttackTests {
 
     @Test("a key with an alg is good for no other algorithm of its type")
     func keyAlgorithm() async throws {
-        let key = try await TestKey.rsa(.rs256)
+        let key = try TestKey.rsa(.rs256)
         let authenticator = try await TestWorld(keySet(key.jwk("key-1", "\"alg\":\"PS256\""))).authenticator()
         #expect(
             try await authenticator.verdict(TestIssuer(key: key).token())
@@ -106,7 +107,7 @@ struct AttackTests {
             (#""alg":"none""#, "was there before"), (#""\u0061lg":"EdDSA""#, "was there before"),
         ])
     func header(_ member: (text: String, detail: String)) async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let world = TestWorld(keySet(issuer.key.jwk("key-1")))
         let authenticator = try await world.authenticator()
         // All of them are signed by the right key.
@@ -118,7 +119,7 @@ struct AttackTests {
 
     @Test("a token with the attacker's own key in its header is refused")
     func embeddedKey() async throws {
-        let (issuer, attacker) = (TestIssuer(key: try await .p256()), TestIssuer(key: try await .p256()))
+        let (issuer, attacker) = (TestIssuer(key: try .p256()), TestIssuer(key: try .p256()))
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         let header = attacker.header("\"jwk\":\(attacker.key.jwk("key-1"))")
         #expect(try await authenticator.verdict(attacker.token(header: header)).detail?.contains("'jwk'") == true)
@@ -129,7 +130,7 @@ struct AttackTests {
 
     @Test("a payload with two members of one name, or that is no object, is refused though it is signed")
     func payload() async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         let twice = TestIssuer.payload().dropLast() + #","sub":"admin"}"#
         let nested = TestIssuer.payload(["a": #"{"b":1,"b":2}"#])
@@ -146,7 +147,7 @@ struct AttackTests {
 
     @Test("an ECDSA signature in another form, and one of zeros, is refused")
     func signatures() async throws {
-        let issuer = TestIssuer(key: try await .p256())
+        let issuer = TestIssuer(key: try .p256())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         let parts = try issuer.token().split(separator: ".")
         for signature in [[UInt8](repeating: 0, count: 64), [0x30, 0x06, 0x02, 0x01, 0x01, 0x02, 0x01, 0x01], [1]] {
@@ -157,7 +158,7 @@ struct AttackTests {
 
     @Test("what is no JWT is refused, and its text is not repeated")
     func garbage() async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let world = TestWorld(keySet(issuer.key.jwk("key-1")))
         let authenticator = try await world.authenticator()
         let good = try issuer.token()
@@ -178,7 +179,7 @@ struct AttackTests {
 
     @Test("the unused bits of a signature's last letter are zero: a token has one spelling")
     func spelling() async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         let good = try issuer.token()
         // 64 bytes end with a letter of which two bits count: A, Q, g or w.
@@ -192,7 +193,7 @@ struct AttackTests {
 
     @Test("a token may have 16 KiB, and not a byte more")
     func length() async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         // Not every length is one of base64url, so the header grows too.
         func token(_ filling: Int, _ blanks: Int) throws -> String {

@@ -103,7 +103,7 @@ struct KeyDownloadTests {
 
     @Test("a token is good with keys that were downloaded")
     func endToEnd() async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let keys = keySet(issuer.key.jwk("key-1"))
         let server = try RawServer { _ in .content(keys) }
         defer { server.stop() }

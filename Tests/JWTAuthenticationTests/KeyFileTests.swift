@@ -19,7 +19,7 @@ struct KeyFileTests {
 
     @Test("a file is looked at once a second, and read again when it was replaced")
     func replacement() async throws {
-        let (old, new) = (TestIssuer(key: try await .p256(), id: "old"), TestIssuer(key: try await .p256(), id: "new"))
+        let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         try await withFolder { folder in
             let path = folder + "/keys.json"
             try write(keySet(old.key.jwk("old")), to: path)
@@ -38,7 +38,7 @@ struct KeyFileTests {
 
     @Test("a file is read once as long as it stays the same")
     func unchanged() async throws {
-        let issuer = TestIssuer(key: try await .p256())
+        let issuer = TestIssuer(key: try .p256())
         try await withFolder { folder in
             let path = folder + "/keys.json"
             try write(keySet(issuer.key.jwk("key-1")), to: path)
@@ -56,7 +56,7 @@ struct KeyFileTests {
 
     @Test("a file that is gone or spoilt leaves the last keys in use, until it is there again")
     func failure() async throws {
-        let (old, new) = (TestIssuer(key: try await .p256(), id: "old"), TestIssuer(key: try await .p256(), id: "new"))
+        let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         try await withFolder { folder in
             let path = folder + "/keys.json"
             try write(keySet(old.key.jwk("old")), to: path)
@@ -82,7 +82,7 @@ struct KeyFileTests {
 
     @Test("a file that is no key set at the start is refused with the reason")
     func start() async throws {
-        let key = try await TestKey.p256()
+        let key = try TestKey.p256()
         try await withFolder { folder in
             let path = folder + "/keys.json"
             func refusal(_ path: String) async throws -> String? {

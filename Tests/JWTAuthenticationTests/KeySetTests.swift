@@ -6,13 +6,13 @@ import Testing
 struct KeySetTests {
     private static let everything = Set(SignatureAlgorithm.asymmetric)
 
-    private func read(_ keys: String...) async -> Result<KeySetDocument, KeySetDocument.Unusable> {
-        await read(Array("{\"keys\":[\(keys.joined(separator: ","))]}".utf8))
+    private func read(_ keys: String...) -> Result<KeySetDocument, KeySetDocument.Unusable> {
+        read(Array("{\"keys\":[\(keys.joined(separator: ","))]}".utf8))
     }
 
-    private func read(_ bytes: [UInt8]) async -> Result<KeySetDocument, KeySetDocument.Unusable> {
+    private func read(_ bytes: [UInt8]) -> Result<KeySetDocument, KeySetDocument.Unusable> {
         do throws(KeySetDocument.Unusable) {
-            return .success(try await KeySetDocument.read(bytes, for: Self.everything))
+            return .success(try KeySetDocument.read(bytes, for: Self.everything))
         } catch {
             return .failure(error)
         }
@@ -23,9 +23,9 @@ struct KeySetTests {
     }
 
     @Test("keys that are not for signatures, or of a kind that is not known, are left out, the others are taken")
-    func leftOut() async throws {
-        let key = try await TestKey.p256()
-        let document = try await read(
+    func leftOut() throws {
+        let key = try TestKey.p256()
+        let document = try read(
             key.jwk("good", "\"use\":\"sig\"", "\"key_ops\":[\"verify\"]", "\"alg\":\"ES256\"", "\"x5c\":[\"MIIB\"]"),
             key.jwk("encrypts", "\"use\":\"enc\""), key.jwk("signs", "\"key_ops\":[\"sign\"]"),
             key.jwk("other", "\"alg\":\"ES384\""), key.jwk("number").replacing("\"number\"", with: "7"),
@@ -52,25 +52,25 @@ struct KeySetTests {
     @Test(
         "a set with a private key or a secret is not taken at all",
         arguments: ["d", "p", "q", "dp", "dq", "qi", "oth", "k"])
-    func privateMember(_ member: String) async throws {
-        let key = try await TestKey.p256()
-        let result = await read(key.jwk("good"), key.jwk("bad", "\"\(member)\":\"AAAA\""))
+    func privateMember(_ member: String) throws {
+        let key = try TestKey.p256()
+        let result = read(key.jwk("good"), key.jwk("bad", "\"\(member)\":\"AAAA\""))
         #expect(refusal(result) == "\"bad\" is a private key or a secret, which no key set may publish")
     }
 
     @Test("a set with an 'oct' key is not taken at all, even one without its value")
-    func secret() async throws {
-        let key = try await TestKey.p256()
-        let result = await read(key.jwk("good"), #"{"kty":"oct","kid":"shared"}"#)
+    func secret() throws {
+        let key = try TestKey.p256()
+        let result = read(key.jwk("good"), #"{"kty":"oct","kid":"shared"}"#)
         #expect(refusal(result) == "\"shared\" is a private key or a secret, which no key set may publish")
     }
 
     @Test("a set with two usable keys of one kid is not taken; keys without a kid may be several")
-    func twice() async throws {
-        let (first, second) = (try await TestKey.p256(), try await TestKey.ed25519())
-        #expect(refusal(await read(first.jwk("one"), second.jwk("one"))) == "it has several keys called \"one\"")
-        #expect(try await read(first.jwk(nil), second.jwk(nil)).get().names == ["key 1", "key 2"])
-        #expect(try await read(first.jwk("one"), second.jwk("one", "\"use\":\"enc\"")).get().names == ["\"one\""])
+    func twice() throws {
+        let (first, second) = (try TestKey.p256(), try TestKey.ed25519())
+        #expect(refusal(read(first.jwk("one"), second.jwk("one"))) == "it has several keys called \"one\"")
+        #expect(try read(first.jwk(nil), second.jwk(nil)).get().names == ["key 1", "key 2"])
+        #expect(try read(first.jwk("one"), second.jwk("one", "\"use\":\"enc\"")).get().names == ["\"one\""])
     }
 
     @Test(
@@ -79,18 +79,18 @@ struct KeySetTests {
             "", "null", "[]", "{}", #"{"keys":{}}"#, #"{"keys":[1]}"#, #"{"keys":[]}"#, #"{"keys":[],"keys":[]}"#,
             #"{"keys":["#, #"{"Keys":[]}"#, String(repeating: "[", count: 100_000),
         ])
-    func malformed(_ text: String) async {
-        #expect(refusal(await read(Array(text.utf8))) != nil)
+    func malformed(_ text: String) {
+        #expect(refusal(read(Array(text.utf8))) != nil)
     }
 
     @Test("a set has a hundred keys at most")
-    func many() async throws {
-        let key = try await TestKey.ed25519()
+    func many() throws {
+        let key = try TestKey.ed25519()
         let keys = (1...101).map { key.jwk("key-\($0)") }
         #expect(
-            try await read(Array("{\"keys\":[\(keys.dropLast().joined(separator: ","))]}".utf8)).get().names.count
+            try read(Array("{\"keys\":[\(keys.dropLast().joined(separator: ","))]}".utf8)).get().names.count
                 == 100)
         let all = Array("{\"keys\":[\(keys.joined(separator: ","))]}".utf8)
-        #expect(refusal(await read(all)) == "it has more than 100 keys")
+        #expect(refusal(read(all)) == "it has more than 100 keys")
     }
 }

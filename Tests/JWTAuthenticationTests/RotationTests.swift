@@ -9,7 +9,7 @@ import Testing
 struct RotationTests {
     @Test("a key that was taken out of the set verifies nothing five minutes after the last read")
     func rotation() async throws {
-        let (old, new) = (TestIssuer(key: try await .p256(), id: "old"), TestIssuer(key: try await .p256(), id: "new"))
+        let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         let world = TestWorld(keySet(old.key.jwk("old")))
         let authenticator = try await world.authenticator()
         #expect(try await authenticator.verdict(old.token()).isAccepted)
@@ -27,7 +27,7 @@ struct RotationTests {
 
     @Test("a new key under an old kid replaces it")
     func replacement() async throws {
-        let (old, new) = (TestIssuer(key: try await .p256()), TestIssuer(key: try await .p256()))
+        let (old, new) = (TestIssuer(key: try .p256()), TestIssuer(key: try .p256()))
         let world = TestWorld(keySet(old.key.jwk("key-1")))
         let authenticator = try await world.authenticator()
         #expect(try await authenticator.verdict(old.token()).isAccepted)
@@ -39,7 +39,7 @@ struct RotationTests {
 
     @Test("an unknown kid leads to one read a minute, which finds a new key")
     func unknownID() async throws {
-        let (old, new) = (TestIssuer(key: try await .p256(), id: "old"), TestIssuer(key: try await .p256(), id: "new"))
+        let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         let world = TestWorld(keySet(old.key.jwk("old")))
         let authenticator = try await world.authenticator()
         #expect(try await authenticator.verdict(old.token()).isAccepted)
@@ -58,7 +58,7 @@ struct RotationTests {
 
     @Test("requests at the same time share one read, and none of known keys waits for a read for an unknown kid")
     func sharing() async throws {
-        let (old, new) = (TestIssuer(key: try await .p256(), id: "old"), TestIssuer(key: try await .p256(), id: "new"))
+        let (old, new) = (TestIssuer(key: try .p256(), id: "old"), TestIssuer(key: try .p256(), id: "new"))
         let (first, second) = (Gate(), Gate())
         let world = TestWorld()
         let keys = [keySet(old.key.jwk("old")), keySet(old.key.jwk("old"), new.key.jwk("new"))]
@@ -104,7 +104,7 @@ struct RotationTests {
         "while the address fails the last keys are good for 24 hours, asked once a minute, and no longer",
         arguments: failures)
     func failure(_ failure: (name: String, content: [UInt8]?)) async throws {
-        let issuer = TestIssuer(key: try await .p256())
+        let issuer = TestIssuer(key: try .p256())
         let payload = TestIssuer.payload(["exp": "\(beginning + 200_000)"])
         let token = try issuer.token(payload)
         let unknown = try TestIssuer(key: issuer.key, id: "key-2").token(payload)
@@ -141,7 +141,7 @@ struct RotationTests {
 
     @Test("without any keys sign-ins fail as unavailable, and the address is asked every five seconds")
     func neverThere() async throws {
-        let issuer = TestIssuer(key: try await .p256())
+        let issuer = TestIssuer(key: try .p256())
         let world = TestWorld()
         let authenticator = try await world.authenticator()
         for _ in 0..<10 { #expect(try await authenticator.verdict(issuer.token()).code == .unavailable) }
@@ -156,7 +156,7 @@ struct RotationTests {
 
     @Test("the log tells of each change once, and of a failure that lasts every five minutes")
     func log() async throws {
-        let issuer = TestIssuer(key: try await .p256())
+        let issuer = TestIssuer(key: try .p256())
         let token = try issuer.token(TestIssuer.payload(["exp": "\(beginning + 200_000)"]))
         let world = TestWorld(keySet(issuer.key.jwk("key-1"), #"{"kty":"EC","kid":"odd\n","crv":"secp256k1"}"#))
         let authenticator = try await world.authenticator()

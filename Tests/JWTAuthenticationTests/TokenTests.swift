@@ -8,7 +8,7 @@ import Testing
 struct TokenTests {
     @Test("a good token signs its subject in, with all claims, until its end and the leeway")
     func principal() async throws {
-        let issuer = TestIssuer(key: try await .p256())
+        let issuer = TestIssuer(key: try .p256())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         let payload = TestIssuer.payload([
             "tier": "\"premium\"", "roles": "[\"admin\",\"editor\"]", "age": "42", "rate": "0.5", "ok": "true",
@@ -31,11 +31,11 @@ struct TokenTests {
     func asymmetric(_ algorithm: SignatureAlgorithm) async throws {
         let key: TestKey =
             switch algorithm {
-            case .es256: try await .p256()
-            case .es384: try await .p384()
-            case .es512: try await .p521()
-            case .edDSA: try await .ed25519()
-            default: try await .rsa(algorithm)
+            case .es256: try .p256()
+            case .es384: try .p384()
+            case .es512: try .p521()
+            case .edDSA: try .ed25519()
+            default: try .rsa(algorithm)
             }
         let issuer = TestIssuer(key: key)
         let world = TestWorld(keySet(key.jwk("key-1")))
@@ -58,10 +58,10 @@ struct TokenTests {
         let secret = [UInt8]("0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef".utf8)
         let world = TestWorld()
         let authenticator = try await world.authenticator(JWTSecret(bytes: secret), [algorithm])
-        let key = try await TestKey.secret(secret, algorithm)
+        let key = TestKey.secret(secret, algorithm)
         #expect(try await authenticator.verdict(TestIssuer(key: key, id: nil).token()).isAccepted)
         #expect(try await authenticator.verdict(TestIssuer(key: key, id: "any").token()).isAccepted)
-        let wrong = try await TestKey.secret(secret.reversed(), algorithm)
+        let wrong = TestKey.secret(secret.reversed(), algorithm)
         #expect(try await authenticator.verdict(TestIssuer(key: wrong).token()).code == .rejected)
         #expect(world.fetches == 0)
     }
@@ -90,7 +90,7 @@ struct TokenTests {
 
     @Test("a claim that is missing or wrong is refused", arguments: badClaims)
     func badClaim(_ claim: (name: String, value: String?, detail: String)) async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         let verdict = try await authenticator.verdict(issuer.token(TestIssuer.payload([claim.name: claim.value])))
         #expect(verdict.code == .rejected)
@@ -99,7 +99,7 @@ struct TokenTests {
 
     @Test("thirty seconds of leeway count for the end and for the beginning, not one more")
     func leeway() async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         func verdict(_ changes: [String: String?]) async throws -> Verdict {
             try await authenticator.verdict(issuer.token(TestIssuer.payload(changes)))
@@ -118,7 +118,7 @@ struct TokenTests {
 
     @Test("a name that Unicode calls equivalent is another name")
     func equivalence() async throws {
-        let issuer = TestIssuer(key: try await .ed25519(), id: "K")
+        let issuer = TestIssuer(key: try .ed25519(), id: "K")
         let world = TestWorld(keySet(issuer.key.jwk("K")))
         var settings = JWTSettings(issuer: "K", audiences: ["K"], keys: .url("https://login.example.com/keys"))
         settings.leeway = .zero
@@ -144,7 +144,7 @@ struct TokenTests {
             #""K":1,"\u212a":2"#,
         ])
     func equivalentNames(_ members: String) async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         let payload = "{\(members),\(TestIssuer.payload().dropFirst())"
         #expect(
@@ -154,7 +154,7 @@ struct TokenTests {
 
     @Test("a claim is found by the bytes of its name, and its texts are compared by theirs")
     func claimBytes() async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         let authenticator = try await TestWorld(keySet(issuer.key.jwk("key-1"))).authenticator()
         let payload = TestIssuer.payload(["\u{212A}": "\"high\"", "groups": "[\"\u{212A}asse\"]"])
         let principal = try #require(try await authenticator.verdict(issuer.token(payload)).principal)
@@ -165,7 +165,7 @@ struct TokenTests {
 
     @Test("the header's typ must be one of the settings', without regard to case and 'application/'")
     func types() async throws {
-        let issuer = TestIssuer(key: try await .ed25519())
+        let issuer = TestIssuer(key: try .ed25519())
         func verdict(_ types: [String]?, _ member: String?) async throws -> Verdict {
             let world = TestWorld(keySet(issuer.key.jwk("key-1")))
             var settings = JWTSettings(

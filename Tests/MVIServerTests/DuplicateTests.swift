@@ -1,4 +1,4 @@
-import Crypto
+import LibCrypto
 import Locking
 import MVI
 import SessionJournal
@@ -16,7 +16,7 @@ struct DuplicateTests {
         .duplicate(
             StoredReceipt(
                 key: .key(key, feature: try #require(FeatureID("probe"))), number: version,
-                bodyHash: Array(SHA256.hash(data: Array(Self.increment.utf8))), intent: key,
+                bodyHash: SHA256.digest(Array(Self.increment.utf8)), intent: key,
                 outcome: .ran(version: version), made: .seconds(1_767_313_000)))
     }
 

@@ -1,15 +1,14 @@
 import FoundationEssentials
-import JWTKit
 import MVI
 import MVIServer
 
 /// NOT FOR PRODUCTION: lets anybody sign in as anybody, and pay without money. Off unless `--development` is given.
 struct Development: Sendable {
-    private struct Claims: JWTPayload {
+    private struct Claims: Encodable {
         let iss, aud, sub: String
-        let exp: ExpirationClaim
+        /// Seconds since 1970, also parts of one (RFC 7519 section 2).
+        let exp: Double
         let tier, role: String?
-        func verify(using _: some JWTAlgorithm) {}
     }
     private struct Person: Decodable {
         let subject: String
@@ -25,17 +24,26 @@ struct Development: Sendable {
     @FeatureBuilder var content: ServerContent {
         Endpoint(.post, "/development/jwt", summary: "NOT FOR PRODUCTION: a JWT for anybody.") { request, _ in
             let person = try request.decode(Person.self)
-            let keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
             let claims = Claims(
                 iss: issuer, aud: audience, sub: person.subject,
-                exp: ExpirationClaim(value: Date(timeIntervalSinceNow: person.seconds ?? 3_600)), tier: person.tier,
+                exp: Date(timeIntervalSinceNow: person.seconds ?? 3_600).timeIntervalSince1970, tier: person.tier,
                 role: person.role)
-            return try .json(Token(jwt: await keys.sign(claims)))
+            return try .json(Token(jwt: jwt(JSONEncoder().encode(claims))))
         }
         Endpoint(.post, "/development/payment", summary: "NOT FOR PRODUCTION: pays without money.") {
             request, sessions in
             try await request.decode(Payment.self).perform(in: sessions)
             return .noContent
         }
+    }
+
+    /// A token with those claims, signed with HS256 (RFC 7515 section 3.1).
+    private func jwt(_ claims: Data) -> String {
+        let signed = "\(Self.base64URL(Data(#"{"alg":"HS256"}"#.utf8))).\(Self.base64URL(claims))"
+        return "\(signed).\(Self.base64URL(Data(SigningSecret(secret).code(for: Array(signed.utf8)))))"
+    }
+
+    private static func base64URL(_ data: Data) -> String {
+        String(data.base64EncodedString().compactMap { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 == "=" ? nil : $0 })
     }
 }

@@ -1,4 +1,3 @@
-import Crypto
 import MVI
 import MVIServer
 
@@ -20,10 +19,10 @@ struct Payment: Codable, Sendable {
 
     /// Takes payments that the provider has signed.
     static func webhook(secret: String, now: @escaping @Sendable () -> Timestamp) -> Endpoint {
-        let key = SymmetricKey(data: Array(secret.utf8))
+        let secret = SigningSecret(secret.utf8)
         return Endpoint(.post, "/webhooks/payment", summary: "An order was paid.") { request, sessions in
             guard let signature = PaymentSignature(request.field("Payment-Signature") ?? ""),
-                signature.isValid(for: request.body, key)
+                signature.isValid(for: request.body, secret)
             else { throw Refusal(.forbidden, code: "bad-signature", "The signature is not the provider's.") }
             let age = now().sinceEpoch - .seconds(signature.time)
             guard age <= tolerance, age >= .zero - tolerance else {
@@ -55,9 +54,9 @@ private struct PaymentSignature {
         codes = parts.filter { $0.count == 2 && $0[0] == "v1" }.prefix(4).compactMap { Self.bytes($0[1]) }
     }
 
-    func isValid(for body: [UInt8], _ key: SymmetricKey) -> Bool {
+    func isValid(for body: [UInt8], _ secret: SigningSecret) -> Bool {
         let message = Array("\(text).".utf8) + body
-        return codes.contains { HMAC<SHA256>.isValidAuthenticationCode($0, authenticating: message, using: key) }
+        return codes.contains { secret.isCode($0, for: message) }
     }
 
     private static func bytes(_ digits: Substring) -> [UInt8]? {

@@ -1,5 +1,5 @@
-import Crypto
 import MVI
+import MVIServer
 import MVIServerTesting
 import MVITesting
 import Testing
@@ -36,7 +36,7 @@ struct PaymentTests {
     }
 
     private static func code(_ text: String, _ secret: String = Shop.paymentSecret) -> String {
-        HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: Array(secret.utf8)))
+        SigningSecret(secret.utf8).code(for: Array(text.utf8))
             .map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 

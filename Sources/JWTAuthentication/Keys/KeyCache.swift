@@ -108,7 +108,7 @@ actor KeyCache {
         do throws(KeyReadError) {
             switch try await source.read(failure != nil || held == nil) {
             case .unchanged: held?.confirmed = begin
-            case .document(let bytes): held = Held(keys: try await keys(bytes), confirmed: begin)
+            case .document(let bytes): held = Held(keys: try keys(bytes), confirmed: begin)
             }
             failure = nil
         } catch {
@@ -117,9 +117,9 @@ actor KeyCache {
         }
     }
 
-    private func keys(_ bytes: [UInt8]) async throws(KeyReadError) -> KeySet {
+    private func keys(_ bytes: [UInt8]) throws(KeyReadError) -> KeySet {
         do throws(KeySetDocument.Unusable) {
-            let document = try await KeySetDocument.read(bytes, for: algorithms)
+            let document = try KeySetDocument.read(bytes, for: algorithms)
             log.read(document)
             return document.keys
         } catch {

@@ -20,7 +20,16 @@ struct KeySet: Sendable {
 
     let keys: [Key]
     /// Whether a token's `kid` counts; not for a secret, which is the only key that there is.
-    var comparesIDs = true
+    let comparesIDs: Bool
+
+    init(keys: [Key]) { (self.keys, comparesIDs) = (keys, true) }
+
+    /// A secret as the only key.
+    init(_ secret: JWTSecret, for algorithms: Set<SignatureAlgorithm>) {
+        let verifiers = algorithms.map { ($0, SignatureVerifier(secret, $0)) }
+        keys = [Key(id: nil, verifiers: Dictionary(uniqueKeysWithValues: verifiers).compactMapValues { $0 })]
+        comparesIDs = false
+    }
 
     /// The one key that a token may be signed with. `kid` is compared byte by byte (RFC 7515 section 4.1.4).
     func match(id: String?, _ algorithm: SignatureAlgorithm) -> Match {

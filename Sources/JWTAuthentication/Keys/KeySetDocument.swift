@@ -29,14 +29,14 @@ struct KeySetDocument {
     /// secret, or one `kid` for two keys is not taken at all: it is a wrong one, or one that harms its issuer.
     static func read(
         _ bytes: [UInt8], for algorithms: Set<SignatureAlgorithm>
-    ) async throws(Unusable) -> KeySetDocument {
+    ) throws(Unusable) -> KeySetDocument {
         let entries = try Self.entries(bytes)
         var (keys, names, leftOut): ([KeySet.Key], [String], [String]) = ([], [], [])
         for (place, members) in entries.enumerated() {
             let name = Self.name(members, place)
             let key: KeySet.Key
             do throws(PublicKey.Unusable) {
-                key = try await Self.key(members, for: algorithms)
+                key = try Self.key(members, for: algorithms)
             } catch {
                 leftOut.append("\(name): \(error.reason)")
                 continue
@@ -77,7 +77,7 @@ struct KeySetDocument {
 
     private static func key(
         _ members: [ClaimName: ClaimValue], for algorithms: Set<SignatureAlgorithm>
-    ) async throws(PublicKey.Unusable) -> KeySet.Key {
+    ) throws(PublicKey.Unusable) -> KeySet.Key {
         // Section 4.2 and 4.3: what the key is for, if that is said.
         guard members["use"].map({ $0 == "sig" }) ?? true else { throw .init("it is not for signatures") }
         guard members["key_ops"].map({ $0.contains("verify") }) ?? true else { throw .init("it is not for checking") }
@@ -88,7 +88,7 @@ struct KeySetDocument {
         }
         guard !fitting.isEmpty else { throw .init("it is for none of the algorithms that are taken") }
         var verifiers: [SignatureAlgorithm: SignatureVerifier] = [:]
-        for algorithm in fitting { verifiers[algorithm] = await key.verifier(algorithm) }
+        for algorithm in fitting { verifiers[algorithm] = SignatureVerifier(key.key, algorithm) }
         return KeySet.Key(id: members["kid"]?.string, verifiers: verifiers)
     }
 

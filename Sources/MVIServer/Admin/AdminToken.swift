@@ -1,4 +1,4 @@
-import Crypto
+import LibCrypto
 
 /// What an administrator proves itself with. Only its hash is kept, and nothing prints it.
 public struct AdminToken: Sendable, Hashable, CustomStringConvertible {
@@ -13,7 +13,7 @@ public struct AdminToken: Sendable, Hashable, CustomStringConvertible {
         guard (Self.shortest...Self.longest).contains(text.utf8.count), text.utf8.allSatisfy(Self.isOfToken) else {
             return nil
         }
-        hash = Self.hash(Array(text.utf8))
+        hash = SHA256.digest(Array(text.utf8))
     }
 
     /// `…`: nothing of it.
@@ -21,11 +21,9 @@ public struct AdminToken: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether a request has this token. Takes the same time for any that it has not: hashes are compared, and whole.
     func matches(_ given: some Collection<UInt8>) -> Bool {
-        let other = Self.hash(Array(given))
+        let other = SHA256.digest(Array(given))
         return zip(hash, other).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0
     }
-
-    private static func hash(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 
     private static func isOfToken(_ byte: UInt8) -> Bool {
         switch byte {

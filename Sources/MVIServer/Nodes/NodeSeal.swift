@@ -1,4 +1,4 @@
-import Crypto
+import LibCrypto
 import MicroHTTP
 import SessionJournal
 
@@ -22,9 +22,9 @@ struct NodeSeal: Sendable {
     }
 
     /// The key for requests of this node.
-    private let key: SymmetricKey
+    private let key: HMACKey
     /// The keys that requests of other nodes may be proven by.
-    private let keys: [SymmetricKey]
+    private let keys: [HMACKey]
 
     /// - Parameter now: time since 1970.
     init(_ secret: JournalSecret, now: Duration = .zero) {
@@ -34,18 +34,16 @@ struct NodeSeal: Sendable {
         keys = ([secret.key] + former).map(Self.key)
     }
 
-    private static func key(_ secret: [UInt8]) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: secret), info: Array("mvi-server: requests between nodes".utf8),
-            outputByteCount: 32)
+    private static func key(_ secret: [UInt8]) -> HMACKey {
+        .derived(from: secret, for: "mvi-server: requests between nodes")
     }
 
-    static func hash(_ body: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: body)) }
+    static func hash(_ body: [UInt8]) -> [UInt8] { SHA256.digest(body) }
 
     /// The field's value for a request.
     func seal(_ stamp: NodeStamp, method: String, target: String, fields: [(name: String, value: String)]) -> String {
         let message = Self.message(stamp, method: method, target: target, fields: fields)
-        return "\(stamp.text) \(NodeStamp.hex(Array(HMAC<SHA256>.authenticationCode(for: message, using: key))))"
+        return "\(stamp.text) \(NodeStamp.hex(key.code(for: message)))"
     }
 
     /// What a request's stamp is worth. Takes as long for one wrong proof as for another.
@@ -61,10 +59,7 @@ struct NodeSeal: Sendable {
         let message = Self.message(
             stamp, method: head.method, target: String(decoding: target, as: UTF8.self),
             fields: ForwardedFields.select(ForwardedFields.all, from: head.fields))
-        let isProven = keys.contains { key in
-            HMAC<SHA256>.isValidAuthenticationCode(proof, authenticating: message, using: key)
-        }
-        guard isProven else { return .bad }
+        guard keys.contains(where: { $0.isCode(proof, for: message) }) else { return .bad }
         let age = now - .milliseconds(stamp.time)
         guard age <= Self.life, .zero - age <= Self.life else { return .outOfTime(by: age) }
         return stamp.receiver == node ? .good(stamp) : .misdirected(stamp)

@@ -1,5 +1,5 @@
-import Crypto
 import EventStream
+import LibCrypto
 import SessionJournal
 
 /// Makes tokens that prove themselves, so that a session in which nothing has happened yet need not be kept anywhere:
@@ -9,29 +9,29 @@ import SessionJournal
 /// called follows from the hash.
 struct SessionSeal: Sendable {
     /// What a token says of a session.
-    struct Claim: Equatable {
+    struct Claim {
         let credential: SessionCredential
         /// When the session's life is over if nothing happens in it: time since 1970 in whole seconds.
         let until: Duration
         /// The key that proves it.
-        let key: SymmetricKey
+        let key: HMACKey
     }
 
     private static let proofSize = 22
     private static let claimSize = 6
 
     /// The key that proves new tokens.
-    let key: SymmetricKey
+    let key: HMACKey
     /// All keys, each with the end of the lives that it may prove.
-    private let keys: [(key: SymmetricKey, until: Duration)]
+    private let keys: [(key: HMACKey, until: Duration)]
     /// That of the journal's secret, from which epochs follow.
     let generation: [UInt8]
 
     /// - Parameter now: time since 1970.
     init(_ secret: JournalSecret, now: Duration) {
-        key = SymmetricKey(data: secret.provingKey(at: now))
-        let former = secret.formerKeys.map { (SymmetricKey(data: $0.key), $0.until) }
-        keys = [(SymmetricKey(data: secret.key), .seconds(Int64.max))] + former
+        key = HMACKey(secret.provingKey(at: now))
+        let former = secret.formerKeys.map { (HMACKey($0.key), $0.until) }
+        keys = [(HMACKey(secret.key), .seconds(Int64.max))] + former
         generation = secret.generation
     }
 
@@ -72,14 +72,14 @@ struct SessionSeal: Sendable {
             credential: claim.credential, created: made, lastSeen: made)
     }
 
-    private static func mac(_ claim: [UInt8], _ hash: TokenHash, _ key: SymmetricKey) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: Array("token".utf8) + claim + hash.bytes, using: key))
+    private static func mac(_ claim: [UInt8], _ hash: TokenHash, _ key: HMACKey) -> [UInt8] {
+        key.code(for: Array("token".utf8) + claim + hash.bytes)
     }
 
     private static func name(
-        _ purpose: String, _ hash: TokenHash, _ key: SymmetricKey, _ more: [UInt8] = []
+        _ purpose: String, _ hash: TokenHash, _ key: HMACKey, _ more: [UInt8] = []
     ) -> String {
-        let code = HMAC<SHA256>.authenticationCode(for: Array(purpose.utf8) + more + hash.bytes, using: key)
+        let code = key.code(for: Array(purpose.utf8) + more + hash.bytes)
         return Epoch.name(code.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
     }
 }
@@ -89,9 +89,7 @@ extension SessionSeal {
     /// request that signs in is answered the same when its answer was lost and it is repeated. The old token's random bits
     /// are in no row: a copy of the journal does not suffice to compute it.
     func successor(of token: SessionToken, proof: [UInt8]) -> SessionToken {
-        let code = HMAC<SHA256>.authenticationCode(
-            for: Array("successor".utf8) + token.random + proof, using: key)
-        return SessionToken(random: Array(code))
+        SessionToken(random: key.code(for: Array("successor".utf8) + token.random + proof))
     }
 }
 

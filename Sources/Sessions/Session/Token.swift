@@ -1,4 +1,4 @@
-import Crypto
+import LibCrypto
 import SessionJournal
 
 /// A session's secret as its client sends it: 43 characters of base64url, which are 256 random bits, and 30 in which a
@@ -57,20 +57,10 @@ package struct SessionToken: Sendable, Equatable {
     }
 
     private static func hash(_ characters: ArraySlice<UInt8>) -> TokenHash {
-        var hasher = SHA256()
-        hasher.update(data: characters)
-        return TokenHash(hasher.finalize())
-    }
-}
-
-extension TokenHash {
-    fileprivate init(_ digest: SHA256Digest) {
-        self = digest.withUnsafeBytes { bytes in
-            func word(_ start: Int) -> UInt64 {
-                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
-            }
-            return TokenHash(word(0), word(8), word(16), word(24))
-        }
+        var hash = SHA256()
+        hash.update(characters)
+        let words = hash.words()
+        return TokenHash(words.0, words.1, words.2, words.3)
     }
 }
 

@@ -1,4 +1,4 @@
-import Crypto
+import LibCrypto
 import Locking
 import MVI
 import SessionJournal
@@ -253,5 +253,5 @@ extension Credential.State {
 /// What a proof of an identity is known by, without being kept: its SHA-256.
 package enum ProofHash {
     /// 32 bytes.
-    package static func of(_ proof: String) -> [UInt8] { Array(SHA256.hash(data: Array(proof.utf8))) }
+    package static func of(_ proof: String) -> [UInt8] { SHA256.digest(Array(proof.utf8)) }
 }

@@ -1,4 +1,4 @@
-import Crypto
+import LibCrypto
 import Locking
 import MVI
 import SessionJournal
@@ -355,13 +355,13 @@ package struct IntentRequest: Sendable {
         case nil: return nil
         case .key(let key)?:
             return ReceiptName(
-                key: .key(client.scoped(key), feature: feature), bodyHash: Array(SHA256.hash(data: body)))
+                key: .key(client.scoped(key), feature: feature), bodyHash: SHA256.digest(body))
         case .sequence(let number, let epoch)?:
             var hash = SHA256()
-            hash.update(data: Array((feature.text + "\n").utf8))
-            hash.update(data: body)
+            hash.update(Array((feature.text + "\n").utf8)[...])
+            hash.update(body[...])
             return ReceiptName(
-                key: .sequence(number, epoch: client.scoped(epoch)), bodyHash: Array(hash.finalize()))
+                key: .sequence(number, epoch: client.scoped(epoch)), bodyHash: hash.digest())
         }
     }
 }

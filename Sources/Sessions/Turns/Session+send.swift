@@ -1,4 +1,4 @@
-import Crypto
+import LibCrypto
 import Locking
 import MVI
 import SessionJournal
@@ -72,7 +72,7 @@ extension Session {
         guard case .sequence(let number, let epoch) = name else { return completion(.success(false)) }
         // The request's own body was not read.
         let receipt = ReceiptName(
-            key: .sequence(number, epoch: client.scoped(epoch)), bodyHash: Array(SHA256.hash(data: [UInt8]())))
+            key: .sequence(number, epoch: client.scoped(epoch)), bodyHash: SHA256.digest([]))
         if let lost = self.refusal(of: client, feature, .send) { return completion(.failure(lost)) }
         let now = shared.time.sinceEpoch()
         let recorded = StoredReceipt.Outcome.refused(status: refusal.status, body: refusal.body)

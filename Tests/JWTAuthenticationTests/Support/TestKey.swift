@@ -1,81 +1,61 @@
-import CryptoExtras
-import JWTKit
+import LibCrypto
 
 @testable import JWTAuthentication
 
 /// An issuer's key pair with one algorithm: signs tokens, and knows its public half as a JWK.
 struct TestKey: Sendable {
     let algorithm: SignatureAlgorithm
-    let signer: any JWTAlgorithm
     /// The members of the public JWK without `kid`, `alg` and braces.
     let members: String
-
-    /// The signature over those bytes.
-    func sign(_ bytes: [UInt8]) throws -> [UInt8] { try signer.sign(bytes) }
+    /// The signature over bytes.
+    let sign: @Sendable ([UInt8]) throws -> [UInt8]
 
     /// The public half with a `kid`, and with other members, such as `"use":"sig"`.
     func jwk(_ id: String?, _ others: String...) -> String {
         "{" + ([members] + (id.map { ["\"kid\":\"\($0)\""] } ?? []) + others).joined(separator: ",") + "}"
     }
 
-    static let rsaKey = make { try JWTKit.Insecure.RSA.PrivateKey(backing: .init(keySize: .bits2048)) }
-    static let otherRSAKey = make { try JWTKit.Insecure.RSA.PrivateKey(backing: .init(keySize: .bits2048)) }
+    static let rsaKey = Result { try PrivateKey.rsa() }
+    static let otherRSAKey = Result { try PrivateKey.rsa() }
 
     static func rsa(
-        _ algorithm: SignatureAlgorithm = .rs256, _ key: JWTKit.Insecure.RSA.PrivateKey = rsaKey
-    ) async throws -> TestKey {
-        let collection = JWTKeyCollection()
-        switch algorithm {
-        case .rs256: await collection.add(rsa: key, digestAlgorithm: .sha256)
-        case .rs384: await collection.add(rsa: key, digestAlgorithm: .sha384)
-        case .rs512: await collection.add(rsa: key, digestAlgorithm: .sha512)
-        case .ps256: await collection.add(pss: key, digestAlgorithm: .sha256)
-        case .ps384: await collection.add(pss: key, digestAlgorithm: .sha384)
-        default: await collection.add(pss: key, digestAlgorithm: .sha512)
+        _ algorithm: SignatureAlgorithm = .rs256, _ key: Result<PrivateKey, any Error> = rsaKey
+    ) throws -> TestKey {
+        let key = try key.get()
+        let numbers = try key.rsaNumbers()
+        return TestKey(
+            algorithm: algorithm,
+            members: #""kty":"RSA","n":"\#(base64URL(numbers.modulus))","e":"\#(base64URL(numbers.exponent))""#
+        ) { try key.sign($0, hash: "SHA\(algorithm.rawValue.suffix(3))", isPSS: algorithm.rawValue.hasPrefix("PS")) }
+    }
+
+    static func p256() throws -> TestKey { try ec(.es256, "P-256", "SHA256", 32) }
+    static func p384() throws -> TestKey { try ec(.es384, "P-384", "SHA384", 48) }
+    static func p521() throws -> TestKey { try ec(.es512, "P-521", "SHA512", 66) }
+
+    static func ed25519() throws -> TestKey {
+        let key = try PrivateKey.ed25519()
+        let x = base64URL(try key.ed25519Bytes())
+        return TestKey(algorithm: .edDSA, members: #""kty":"OKP","crv":"Ed25519","x":"\#(x)""#) {
+            try key.sign($0, hash: nil)
         }
-        let numbers = try key.publicKey.getKeyPrimitives()
-        let (modulus, exponent) = (base64URL(Array(numbers.modulus)), base64URL(Array(numbers.publicExponent)))
+    }
+
+    static func secret(_ bytes: [UInt8], _ algorithm: SignatureAlgorithm = .hs256) -> TestKey {
+        let hashes: [SignatureAlgorithm: HashFunction] = [.hs256: .sha256, .hs384: .sha384, .hs512: .sha512]
+        let key = HMACKey(bytes, hashes[algorithm] ?? .sha256)
+        return TestKey(algorithm: algorithm, members: #""kty":"oct""#) { key.code(for: $0) }
+    }
+
+    private static func ec(
+        _ algorithm: SignatureAlgorithm, _ curve: String, _ hash: String, _ size: Int
+    ) throws -> TestKey {
+        let key = try PrivateKey.ec(curve)
+        let point = try key.point(size)
         return TestKey(
-            algorithm: algorithm, signer: try await collection.getKey(),
-            members: #""kty":"RSA","n":"\#(modulus)","e":"\#(exponent)""#)
-    }
-
-    static func p256() async throws -> TestKey { try await ec(ES256PrivateKey(), .es256, "P-256") }
-    static func p384() async throws -> TestKey { try await ec(ES384PrivateKey(), .es384, "P-384") }
-    static func p521() async throws -> TestKey { try await ec(ES512PrivateKey(), .es512, "P-521") }
-
-    static func ed25519() async throws -> TestKey {
-        let key = try EdDSA.PrivateKey()
-        let collection = JWTKeyCollection()
-        await collection.add(eddsa: key)
-        let x = base64URL(Array(key.publicKey.rawRepresentation))
-        return TestKey(
-            algorithm: .edDSA, signer: try await collection.getKey(),
-            members: #""kty":"OKP","crv":"Ed25519","x":"\#(x)""#)
-    }
-
-    static func secret(_ bytes: [UInt8], _ algorithm: SignatureAlgorithm = .hs256) async throws -> TestKey {
-        let collection = JWTKeyCollection()
-        let digests: [SignatureAlgorithm: DigestAlgorithm] = [.hs256: .sha256, .hs384: .sha384, .hs512: .sha512]
-        await collection.add(hmac: HMACKey(from: bytes), digestAlgorithm: digests[algorithm] ?? .sha256)
-        return TestKey(algorithm: algorithm, signer: try await collection.getKey(), members: #""kty":"oct""#)
-    }
-
-    private static func ec<Curve>(
-        _ key: ECDSA.PrivateKey<Curve>, _ algorithm: SignatureAlgorithm, _ curve: String
-    ) async throws -> TestKey {
-        let collection = JWTKeyCollection()
-        await collection.add(ecdsa: key)
-        guard let point = key.publicKey.parameters else { throw NoPoint() }
-        return TestKey(
-            algorithm: algorithm, signer: try await collection.getKey(),
-            members: #""kty":"EC","crv":"\#(curve)","x":"\#(urlSafe(point.x))","y":"\#(urlSafe(point.y))""#)
-    }
-
-    private struct NoPoint: Error {}
-
-    private static func make<Key>(_ key: () throws -> Key) -> Key {
-        do { return try key() } catch { fatalError("no key could be made: \(error)") }
+            algorithm: algorithm,
+            members: #""kty":"EC","crv":"\#(curve)","x":"\#(base64URL(point.x))","y":"\#(base64URL(point.y))""#
+        ) { try key.sign($0, hash: hash, size: size) }
     }
 }
 
@@ -96,8 +76,3 @@ func base64URL(_ bytes: [UInt8]) -> String {
 
 /// A text in base64url.
 func base64URL(_ text: String) -> String { base64URL(Array(text.utf8)) }
-
-/// Base 64 as jwt-kit writes coordinates, with the URL's alphabet.
-private func urlSafe(_ text: String) -> String {
-    String(text.compactMap { $0 == "=" ? nil : $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
-}
