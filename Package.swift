@@ -15,16 +15,31 @@ let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distr
 let yaml: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 /// A library of the system, with the Debian package of its headers. Where they lie is pkg-config's to say.
-func systemLibrary(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
+func system(_ name: String, _ pkgConfig: String, _ package: String) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([package])])
 }
 
-/// What adopters can write themselves: it sees the public declarations of the products only.
-func example(_ name: String, _ path: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil)
+func library(_ name: String, _ dependencies: Target.Dependency..., in path: String? = nil) -> Target {
+    .target(name: name, dependencies: dependencies, path: path)
+}
+
+func program(_ name: String, _ dependencies: Target.Dependency..., in path: String? = nil) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path)
+}
+
+func tests(_ name: String, _ dependencies: Target.Dependency..., in path: String? = nil, not excluded: [String] = [])
     -> Target
 {
-    .executableTarget(
-        name: name, dependencies: dependencies, path: path, resources: resources, packageAccess: false)
+    .testTarget(name: name, dependencies: dependencies, path: path, exclude: excluded)
+}
+
+/// What adopters can write themselves: it sees the public declarations of the products only.
+func example(_ name: String, _ dependencies: Target.Dependency..., in path: String, page: [Resource]? = nil) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, path: path, resources: page, packageAccess: false)
+}
+
+func exampleTests(_ name: String, _ dependencies: Target.Dependency..., in path: String? = nil) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: path, packageAccess: false)
 }
 
 let package = Package(
@@ -61,208 +76,134 @@ let package = Package(
     ],
     targets: [
         // The borders to C.
-        systemLibrary("CLibCrypto", "libcrypto", "libssl-dev"),
-        systemLibrary("CLibCurl", "libcurl", "libcurl4-openssl-dev"),
-        systemLibrary("CMicroHTTPD", "libmicrohttpd", "libmicrohttpd-dev"),
-        systemLibrary("CPostgreSQL", "libpq", "libpq-dev"),
-        systemLibrary("CSQLite", "sqlite3", "libsqlite3-dev"),
+        system("CLibCrypto", "libcrypto", "libssl-dev"),
+        system("CLibCurl", "libcurl", "libcurl4-openssl-dev"),
+        system("CMicroHTTPD", "libmicrohttpd", "libmicrohttpd-dev"),
+        system("CPostgreSQL", "libpq", "libpq-dev"),
+        system("CSQLite", "sqlite3", "libsqlite3-dev"),
         .target(name: "CResources", exclude: ["page"]),
 
         // Pure code: no I/O, no HTTP.
-        .target(name: "Locking"),
-        .target(name: "Networks", dependencies: ["Locking"]),
-        .target(name: "MVI", dependencies: ["Locking", deque, tracing]),
-        .target(name: "WireJSON"),
-        .target(name: "JSONDelta", dependencies: ["WireJSON"]),
-        .target(name: "Schema", dependencies: ["WireJSON"]),
-        .target(name: "EventStream"),
-        .target(name: "PrometheusMetrics", dependencies: ["Locking", metrics]),
-        .target(name: "SessionJournal", dependencies: ["MVI", "Locking", deque, heap]),
-        .target(
-            name: "Sessions",
-            dependencies: [
-                "MVI", "WireJSON", "JSONDelta", "EventStream", "SessionJournal", "LibCrypto", "Locking", "Networks",
-                metrics, deque, logging, tracing,
-            ]),
+        library("Locking"),
+        library("Networks", "Locking"),
+        library("MVI", "Locking", tracing),
+        library("WireJSON"),
+        library("JSONDelta", "WireJSON"),
+        library("Schema", "WireJSON"),
+        library("EventStream"),
+        library("PrometheusMetrics", "Locking", metrics),
+        library("SessionJournal", "Locking", "MVI", deque, heap),
+        library(
+            "Sessions", "EventStream", "JSONDelta", "LibCrypto", "Locking", "MVI", "Networks", "SessionJournal",
+            "WireJSON", deque, metrics, tracing),
 
         // Over the borders to C.
-        .target(name: "LibCrypto", dependencies: ["CLibCrypto"]),
-        .target(name: "LibCurl", dependencies: ["CLibCurl", "Locking"]),
-        .target(name: "MicroHTTP", dependencies: ["CMicroHTTPD", "Locking", "Networks", logging]),
-        .target(name: "SQLite", dependencies: ["CSQLite", "Locking"]),
-        .target(name: "PostgreSQL", dependencies: ["CPostgreSQL"]),
-        .target(name: "SQLiteJournal", dependencies: ["MVI", "SessionJournal", "SQLite", "Locking", deque, logging]),
-        .target(
-            name: "PostgresJournal", dependencies: ["MVI", "SessionJournal", "PostgreSQL", "Locking", deque, logging]),
+        library("LibCrypto", "CLibCrypto"),
+        library("LibCurl", "CLibCurl", "Locking"),
+        library("MicroHTTP", "CMicroHTTPD", "Locking", "Networks", logging),
+        library("SQLite", "CSQLite", "Locking"),
+        library("PostgreSQL", "CPostgreSQL"),
+        library("SQLiteJournal", "Locking", "MVI", "SQLite", "SessionJournal", deque, logging),
+        library("PostgresJournal", "Locking", "MVI", "PostgreSQL", "SessionJournal", deque, logging),
 
-        // The server, its options, the demo.
-        .target(
-            name: "MVIServer",
-            dependencies: [
-                "MVI", "Sessions", "SessionJournal", "SQLiteJournal", "MicroHTTP", "Networks", "WireJSON",
-                "EventStream", "Locking", "CResources", "PrometheusMetrics", "Schema", arguments, configuration,
-                "LibCrypto", metrics, logging, lifecycle, tracing,
-            ]),
-        .target(
-            name: "PostgresServer",
-            dependencies: ["LibCurl", "MVIServer", "PostgresJournal", "SessionJournal", logging]),
-        .target(
-            name: "JWTAuthentication",
-            dependencies: [
-                "LibCrypto", "LibCurl", "Locking", "MVI", "MVIServer", "WireJSON", logging,
-            ]),
-        .target(
-            name: "DemoFeatures",
-            dependencies: ["MVI", "MVIServer", "SQLite", "CResources", "Locking", logging, lifecycle]),
-        .executableTarget(
-            name: "mvi-server",
-            dependencies: ["DemoFeatures", "JWTAuthentication", "MVIServer", "PostgresServer", arguments]),
-        // What examines and watches a server by its address.
-        .executableTarget(
-            name: "mvi-tools", dependencies: ["EventStream", "LibCurl", "Locking", "WireJSON", arguments, signals]),
+        // The server, its options, the demo. The tools know a server by its address only.
+        library(
+            "MVIServer", "CResources", "EventStream", "LibCrypto", "Locking", "MVI", "MicroHTTP", "Networks",
+            "PrometheusMetrics", "SQLiteJournal", "Schema", "SessionJournal", "Sessions", "WireJSON", arguments,
+            configuration, lifecycle, logging, metrics, tracing),
+        library("PostgresServer", "LibCurl", "MVIServer", "PostgresJournal", "SessionJournal", logging),
+        library("JWTAuthentication", "LibCrypto", "LibCurl", "Locking", "MVI", "MVIServer", "WireJSON", logging),
+        library("DemoFeatures", "CResources", "Locking", "MVI", "MVIServer", "SQLite", lifecycle, logging),
+        program("mvi-server", "DemoFeatures", "JWTAuthentication", "MVIServer", "PostgresServer", arguments),
+        program("mvi-tools", "EventStream", "LibCurl", "Locking", "WireJSON", arguments, signals),
 
         // Clients, and tests of adopters' own.
-        .target(
-            name: "MVIClient", dependencies: ["MVI", "WireJSON", "JSONDelta", "EventStream", "Locking", deque]),
-        .target(name: "MVITesting", dependencies: ["MVI", "Sessions", "SessionJournal", "WireJSON", "Locking"]),
-        .target(
-            name: "MVIServerTesting",
-            dependencies: [
-                "EventStream", "Locking", "MVI", "MVIClient", "MVIServer", "MVITesting", "SQLiteJournal",
-                "SessionJournal", "Sessions", "WireJSON", logging,
-            ]),
+        library("MVIClient", "EventStream", "JSONDelta", "Locking", "MVI", "WireJSON", deque),
+        library("MVITesting", "Locking", "MVI", "SessionJournal", "Sessions", "WireJSON"),
+        library(
+            "MVIServerTesting", "EventStream", "Locking", "MVI", "MVIClient", "MVIServer", "MVITesting",
+            "SQLiteJournal", "SessionJournal", "Sessions", "WireJSON", logging),
 
+        // Examples; NewServer is what script/new copies, trial-server has features for script/trial and script/bench.
         example(
-            "shop", "Examples/Shop/Sources",
-            ["JWTAuthentication", "MVI", "MVIServer", logging],
-            resources: [.embedInCode("Page")]),
-        example("minimal", "Examples/Minimal/Sources", ["MVI", "MVIServer"]),
-        example("wallet-1", "Examples/Migration/Sources/Version1", ["MVI", "MVIServer"]),
-        example("wallet-2", "Examples/Migration/Sources/Version2", ["MVI", "MVIServer"]),
+            "shop", "JWTAuthentication", "MVI", "MVIServer", in: "Examples/Shop/Sources",
+            page: [.embedInCode("Page")]),
+        example("minimal", "MVI", "MVIServer", in: "Examples/Minimal/Sources"),
+        example("wallet-1", "MVI", "MVIServer", in: "Examples/Migration/Sources/Version1"),
+        example("wallet-2", "MVI", "MVIServer", in: "Examples/Migration/Sources/Version2"),
         example(
-            "NewServer", "Examples/Template/Sources/NewServer", ["MVI", "MVIServer"],
-            resources: [.embedInCode("Page")]),
+            "NewServer", "MVI", "MVIServer", in: "Examples/Template/Sources/NewServer", page: [.embedInCode("Page")]),
+        example(
+            "trial-server", "MVI", "MVIServer", "PostgresJournal", "PostgresServer", "SessionJournal", logging,
+            in: "Trials/Sources"),
 
         // For script/bench: pieces of the hot path to count instructions of, and the journals alone.
-        .executableTarget(
-            name: "micro",
-            dependencies: [
-                "EventStream", "Locking", "MicroHTTP", "MVI", "MVIServer", "SessionJournal", "Sessions", "WireJSON",
-            ],
-            path: "Benchmarks/Sources/micro"),
-        .executableTarget(
-            name: "journals",
-            dependencies: ["Locking", "MVI", "PostgresJournal", "SQLiteJournal", "SessionJournal", logging],
-            path: "Benchmarks/Sources/journals"),
-
+        program(
+            "micro", "EventStream", "Locking", "MVI", "MVIServer", "MicroHTTP", "SessionJournal", "Sessions",
+            "WireJSON",
+            in: "Benchmarks/Sources/micro"),
+        program(
+            "journals", "Locking", "MVI", "PostgresJournal", "SQLiteJournal", "SessionJournal", logging,
+            in: "Benchmarks/Sources/journals"),
         // For script/fuzz: functions that take any bytes, and the program that runs libFuzzer on one of them. The fuzzer's
         // flags are the script's, so that a plain build has none.
-        .target(
-            name: "FuzzTargets",
-            dependencies: [
-                "EventStream", "JSONDelta", "Locking", "MicroHTTP", "MVI", "MVIServer", "MVITesting", "SessionJournal",
-                "Sessions", "SQLiteJournal", "WireJSON",
-            ],
-            path: "Fuzzing/Sources/FuzzTargets"),
-        .executableTarget(name: "fuzz", dependencies: ["FuzzTargets"], path: "Fuzzing/Sources/fuzz"),
-
-        // For script/trial and script/bench: features that no product has.
-        example(
-            "trial-server", "Trials/Sources",
-            ["MVI", "MVIServer", "PostgresJournal", "PostgresServer", "SessionJournal", logging]),
+        library(
+            "FuzzTargets", "EventStream", "JSONDelta", "Locking", "MVI", "MVIServer", "MVITesting", "MicroHTTP",
+            "SQLiteJournal", "SessionJournal", "Sessions", "WireJSON", in: "Fuzzing/Sources/FuzzTargets"),
+        program("fuzz", "FuzzTargets", in: "Fuzzing/Sources/fuzz"),
 
         // What several test targets share, a disk that fails when a test says so, and the Swift client as the conformance
         // kit drives it.
-        .target(
-            name: "TestSupport",
-            dependencies: ["MVI", "SessionJournal", "Sessions", "Locking", "MVITesting", "WireJSON", logging],
-            path: "Tests/TestSupport"),
-        .target(
-            name: "JournalConformance", dependencies: ["MVI", "SessionJournal", "Locking"],
-            path: "Tests/JournalConformance"),
-        .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/CFaultyDisk"),
-        .executableTarget(
-            name: "swift-client-driver", dependencies: ["MVIClient", "WireJSON", "Locking"],
-            path: "Tests/MVIClientDriver"),
+        library(
+            "TestSupport", "Locking", "MVI", "MVITesting", "SessionJournal", "Sessions", "WireJSON", logging,
+            in: "Tests/TestSupport"),
+        library("JournalConformance", "Locking", "MVI", "SessionJournal", in: "Tests/JournalConformance"),
+        library("CFaultyDisk", "CSQLite", in: "Tests/CFaultyDisk"),
+        program("swift-client-driver", "Locking", "MVIClient", "WireJSON", in: "Tests/MVIClientDriver"),
 
-        .testTarget(
-            name: "MVITests",
-            dependencies: ["MVI", "MVITesting", "Sessions", "SessionJournal", "TestSupport", "WireJSON"]),
-        .testTarget(name: "FormatTests", dependencies: ["EventStream", "JSONDelta", "MVI", "Schema", "WireJSON"]),
-        .testTarget(name: "MicroHTTPTests", dependencies: ["Locking", "MicroHTTP", "Networks"]),
-        .testTarget(name: "BorderTests", dependencies: ["CLibCrypto", "LibCrypto", "LibCurl", "Locking", "SQLite", "TestSupport"]),
-        .testTarget(
-            name: "SessionsTests",
-            dependencies: [
-                "Sessions", "JSONDelta", "LibCrypto", "SessionJournal", "TestSupport", "EventStream", "WireJSON",
-                "MVITesting",
-            ]),
-        .testTarget(
-            name: "MVIClientTests",
-            dependencies: [
-                "MVIClient", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions", "TestSupport",
-                "WireJSON", logging,
-            ]),
-        .testTarget(
-            name: "JournalTests",
-            dependencies: [
-                "CFaultyDisk", "JournalConformance", "Locking", "MVI", "SQLite", "SQLiteJournal", "SessionJournal",
-                "Sessions", "TestSupport", logging,
-            ],
-            exclude: ["SQLite/schema-1.sql", "SQLite/schema-3.sql"]),
-        .testTarget(
-            name: "PostgresJournalTests",
-            dependencies: [
-                "mvi-server", "MVIServer", "PostgresJournal", "PostgreSQL", "MVI", "SessionJournal", "SQLiteJournal",
-                "JournalConformance", "Locking", "TestSupport", logging,
-            ]),
-        .testTarget(
-            name: "MVIServerTests",
-            dependencies: [
-                "MVIServer", "MVITesting", "TestSupport", "mvi-server", "CResources", "EventStream", "JSONDelta",
-                "JWTAuthentication", "Locking", "MicroHTTP", "MVI", "Networks", "PostgresServer", "SessionJournal",
-                "Sessions", "WireJSON", "PrometheusMetrics", "LibCrypto",
-                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
-                .product(name: "Metrics", package: "swift-metrics"), logging, yaml,
-            ]),
-        .testTarget(
-            name: "JWTAuthenticationTests",
-            dependencies: [
-                "CLibCrypto", "JWTAuthentication", "LibCrypto", "Locking", "MVI", "MVIServer", "MVITesting",
-                "TestSupport", logging,
-            ]),
-        .testTarget(
-            name: "ToolsTests",
-            dependencies: [
-                "mvi-tools", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions", "TestSupport",
-                logging,
-            ]),
-        .testTarget(
-            name: "CommandTests",
-            dependencies: [
-                "mvi-server", "MVIServer", "DemoFeatures", "TestSupport", "SQLiteJournal", "SessionJournal",
-                "MVITesting", "WireJSON", "Locking", lifecycle, logging, yaml,
-            ],
-            exclude: ["Types/Files"]),
-        .testTarget(name: "FuzzTargetsTests", dependencies: ["FuzzTargets"]),
+        tests("MVITests", "MVI", "MVITesting", "SessionJournal", "Sessions", "TestSupport", "WireJSON"),
+        tests("FormatTests", "EventStream", "JSONDelta", "MVI", "Schema", "WireJSON"),
+        tests("BorderTests", "CLibCrypto", "LibCrypto", "LibCurl", "Locking", "SQLite", "TestSupport"),
+        tests("MicroHTTPTests", "Locking", "MicroHTTP", "Networks"),
+        tests(
+            "SessionsTests", "EventStream", "JSONDelta", "LibCrypto", "MVITesting", "SessionJournal", "Sessions",
+            "TestSupport", "WireJSON"),
+        tests(
+            "MVIClientTests", "Locking", "MVI", "MVIClient", "MVIServer", "MVITesting", "SessionJournal", "Sessions",
+            "TestSupport", "WireJSON", logging),
+        tests(
+            "JournalTests", "CFaultyDisk", "JournalConformance", "Locking", "MVI", "SQLite", "SQLiteJournal",
+            "SessionJournal", "Sessions", "TestSupport", logging, not: ["SQLite/schema-1.sql", "SQLite/schema-3.sql"]),
+        tests(
+            "PostgresJournalTests", "JournalConformance", "Locking", "MVI", "MVIServer", "PostgreSQL",
+            "PostgresJournal", "SQLiteJournal", "SessionJournal", "TestSupport", "mvi-server", logging),
+        tests(
+            "MVIServerTests", "CResources", "EventStream", "JSONDelta", "JWTAuthentication", "LibCrypto", "Locking",
+            "MVI", "MVIServer", "MVITesting", "MicroHTTP", "Networks", "PostgresServer", "PrometheusMetrics",
+            "SessionJournal", "Sessions", "TestSupport", "WireJSON", "mvi-server",
+            .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+            .product(name: "Metrics", package: "swift-metrics"), logging, yaml),
+        tests(
+            "JWTAuthenticationTests", "CLibCrypto", "JWTAuthentication", "LibCrypto", "Locking", "MVI", "MVIServer",
+            "MVITesting", "TestSupport", logging),
+        tests(
+            "ToolsTests", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions", "TestSupport",
+            "mvi-tools", logging),
+        tests(
+            "CommandTests", "DemoFeatures", "Locking", "MVIServer", "MVITesting", "SQLiteJournal", "SessionJournal",
+            "TestSupport", "WireJSON", "mvi-server", lifecycle, logging, yaml, not: ["Types/Files"]),
+        tests("FuzzTargetsTests", "FuzzTargets"),
         // Holds the code of the pages and of the tutorial against Snippets and the compiler.
-        .testTarget(name: "DocumentationTests", dependencies: ["TestSupport", "shop", yaml]),
-        .testTarget(
-            name: "ShopTests",
-            dependencies: ["shop", "JWTAuthentication", "MVI", "MVIServer", "MVIServerTesting", "MVITesting"],
-            path: "Examples/Shop/Tests", packageAccess: false),
-        .testTarget(
-            name: "MVIServerTestingTests",
-            dependencies: ["MVI", "MVIServer", "MVIServerTesting", "MVITesting", lifecycle], packageAccess: false),
-        .testTarget(
-            name: "NewServerTests", dependencies: ["NewServer", "MVI", "MVITesting"],
-            path: "Examples/Template/Tests/NewServerTests", packageAccess: false),
-        .testTarget(
-            name: "MinimalTests", dependencies: ["minimal", "MVITesting", "TestSupport"],
-            path: "Examples/Minimal/Tests"),
-        .testTarget(
-            name: "MigrationExampleTests", dependencies: ["wallet-1", "wallet-2", "MVI", "MVITesting", "TestSupport"],
-            path: "Examples/Migration/Tests"),
+        tests("DocumentationTests", "TestSupport", "shop", yaml),
+        tests("MinimalTests", "MVITesting", "TestSupport", "minimal", in: "Examples/Minimal/Tests"),
+        tests(
+            "MigrationExampleTests", "MVI", "MVITesting", "TestSupport", "wallet-1", "wallet-2",
+            in: "Examples/Migration/Tests"),
+        exampleTests(
+            "ShopTests", "JWTAuthentication", "MVI", "MVIServer", "MVIServerTesting", "MVITesting", "shop",
+            in: "Examples/Shop/Tests"),
+        exampleTests("NewServerTests", "MVI", "MVITesting", "NewServer", in: "Examples/Template/Tests/NewServerTests"),
+        exampleTests("MVIServerTestingTests", "MVI", "MVIServer", "MVIServerTesting", "MVITesting", lifecycle),
     ]
 )
 
