@@ -56,11 +56,10 @@ let package = Package(
         .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .library(name: "PostgresServer", targets: ["PostgresServer"]),
         .library(name: "PrometheusMetrics", targets: ["PrometheusMetrics"]),
-        // Journals, and what each must do.
+        // Journals to give a server.
         .library(name: "SessionJournal", targets: ["SessionJournal"]),
         .library(name: "SQLiteJournal", targets: ["SQLiteJournal"]),
         .library(name: "PostgresJournal", targets: ["PostgresJournal"]),
-        .library(name: "JournalConformance", targets: ["JournalConformance"]),
         .executable(name: "mvi-server", targets: ["mvi-server"]),
         .executable(name: "mvi-tools", targets: ["mvi-tools"]),
     ],
@@ -218,8 +217,6 @@ package.targets.removeAll { target in
     let folder = target.path ?? "\(target.type == .test ? "Tests" : "Sources")/\(target.name)"
     return !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(folder)")
 }
-let names = Set(package.targets.map(\.name))
-package.products.removeAll { !names.isSuperset(of: ($0 as? Product.Library)?.targets ?? []) }
 for target in package.targets where target.type != .system {
     target.swiftSettings = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 }

@@ -29,7 +29,7 @@ struct OrderingServer: FeatureServerCommand {
 
 // snippet.storage
 extension OrderingServer {
-    var sharedStorage: (any SharedStorage)? { PostgresStorage() }
+    var sharedStorage: SharedStorage? { .postgres }
 }
 // snippet.end
 

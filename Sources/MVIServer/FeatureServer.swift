@@ -41,14 +41,14 @@ public struct FeatureServer: Sendable {
     ///   - authenticator: finds out who clients are; nil for anonymous sessions only, unless the settings name a header.
     ///   - services: what the features need, such as a database: started before the first request is taken, stopped
     ///     after the last was answered.
-    ///   - peers: how other servers with the same journal are reached, which has to be a `SharedJournal`: `PostgresServer` has
+    ///   - peers: how other servers with the same journal are reached, which has to be a `PostgresJournal`: `PostgresServer` has
     ///     one. Nil for one server. The server closes it.
     ///   - metrics: where metrics go: with a `PrometheusRegistry` they are read at `/metrics` on the admin port; give the
     ///     same to `MetricsSystem.bootstrap` to have those of features among them. Nil for one of its own.
     ///   - content: what is served.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
-        page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
+        page: [PageResource] = [], journal: (any ServerJournal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
         metrics: (any MetricsFactory)? = nil, @FeatureBuilder content: () throws -> ServerContent
     ) rethrows {
@@ -69,7 +69,7 @@ public struct FeatureServer: Sendable {
     /// They use the directory in launched work.
     public init(
         settings: ServerSettings? = nil, logger: Logger? = nil, middleware: [any CommonMiddleware] = [],
-        page: [PageResource] = [], journal: (any Journal)? = nil, authenticator: (any Authenticator)? = nil,
+        page: [PageResource] = [], journal: (any ServerJournal)? = nil, authenticator: (any Authenticator)? = nil,
         services: [any Service] = [], peers: (any PeerTransport)? = nil,
         metrics: (any MetricsFactory)? = nil,
         @FeatureBuilder content: (_ sessions: SessionDirectory) throws -> ServerContent
@@ -79,7 +79,8 @@ public struct FeatureServer: Sendable {
         self.logger = logger
         self.middleware = middleware
         self.page = page
-        self.journal = journal
+        self.journal = journal as? any Journal
+        precondition(journal == nil || self.journal != nil, "a server takes no journal of another library")
         self.services = services
         (self.peers, self.metrics) = (peers, metrics)
         directory = SessionDirectory()

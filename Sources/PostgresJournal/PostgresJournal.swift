@@ -116,13 +116,13 @@ public final class PostgresJournal: SharedJournal {
 
     // MARK: Writing
 
-    public func create(
+    package func create(
         _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
     ) {
         create(session, credential, nil, done)
     }
 
-    public func create(
+    package func create(
         _ session: SessionRecord, credential: StoredCredential?, of generation: [UInt8],
         done: @escaping Done<SessionKey>
     ) {
@@ -151,14 +151,14 @@ public final class PostgresJournal: SharedJournal {
         engine.start(write, done, wait: .directory)
     }
 
-    public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+    package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         let write = Write(
             work: .append(batch, done), keys: [.session(batch.session)], bytes: batch.bytes, session: batch.session,
             fail: { error, isUnknown in .append(isUnknown ? .unknown(error) : .failed(error), done) })
         return engine.add(write).map { .failed($0) }
     }
 
-    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+    package func change(_ change: CredentialChange, done: @escaping Done<Void>) {
         let tokens = change.kept.map(\.token) + change.removed
         let keys = [ChainKey.session(change.session)] + Set(tokens).map { .token($0) }
         engine.steps(keys, session: change.session, done, wait: .directory, isOfDirectory: true) {
@@ -167,7 +167,7 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    public func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+    package func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         engine.steps([.session(session)], session: session, done, isOfDirectory: true, endsSessions: true) {
             [engine] transaction in
             let sql = engine.statements
@@ -180,7 +180,7 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    public func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+    package func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
         let write = Write(
             work: .statement(engine.statements.bury(token, until: until)) { _, news in
                 news.know(token)
@@ -190,7 +190,7 @@ public final class PostgresJournal: SharedJournal {
         engine.start(write, done)
     }
 
-    public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
+    package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
         // In pieces; they are done in their order where they are about the same sessions, and the last one's result is that of
         // all, but for those that may be lost without harm.
         var rest = touches[...]
@@ -211,14 +211,14 @@ public final class PostgresJournal: SharedJournal {
         } while !rest.isEmpty
     }
 
-    public func expire(
+    package func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
             Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
     }
 
-    public func reclaim(
+    package func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
@@ -228,7 +228,7 @@ public final class PostgresJournal: SharedJournal {
 
     // MARK: Reading
 
-    public func secret(done: @escaping Done<JournalSecret>) {
+    package func secret(done: @escaping Done<JournalSecret>) {
         engine.read(.keys, done) { [engine] reader in
             reader.attempt([PostgresStatement(engine.statements.secret)]) { results in
                 guard let rows = results.first else { throw StoreError(.unavailable, "The journal's secret is gone.") }
@@ -237,15 +237,15 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+    package func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
         engine.load(token, now: now, after: [.token(token)], done)
     }
 
-    public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
+    package func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
         engine.load(session, since: since, done)
     }
 
-    public func loadStores(
+    package func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
     ) {
         let question = StoresQuestion(features: features, session: session, token: token)
@@ -254,7 +254,7 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+    package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
         engine.read(.all, done) { [engine] reader in
             reader.attempt([SessionReads.find(engine.statements, query, limit: limit)]) { results in
                 // One whose row is damaged is passed over.
@@ -263,7 +263,7 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    public func list(
+    package func list(
         of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
     ) {
         engine.read(.all, done) { [engine] reader in
@@ -273,7 +273,7 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+    package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         engine.read(.all, done) { [engine] reader in
             reader.attempt([SessionReads.alarms(engine.statements, after: after, limit: limit)]) { results in
                 try results.first?.map { row in
@@ -283,7 +283,7 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    public func export(_ id: String, done: @escaping Done<SessionExport?>) {
+    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
         engine.read(.all, done) { [engine] reader in
             let reads = SessionReads(engine.statements, export: id)
             return reader.attempt(reads.statements) { results in try reads.results(results).first?.export() }
@@ -292,12 +292,12 @@ public final class PostgresJournal: SharedJournal {
 
     // MARK: State
 
-    public var trouble: StoreError? { engine.trouble }
+    package var trouble: StoreError? { engine.trouble }
 
     /// What it did so far.
-    public var statistics: PostgresStatistics { engine.statistics }
+    package var statistics: PostgresStatistics { engine.statistics }
 
-    public var figures: JournalFigures {
+    package var figures: JournalFigures {
         let statistics = statistics
         return JournalFigures(
             connectionsLost: statistics.connectionsLost, groupsSplit: statistics.splits,
@@ -305,7 +305,7 @@ public final class PostgresJournal: SharedJournal {
             oldestTransaction: statistics.oldestTransaction)
     }
 
-    public func measure(by meter: any JournalMeter) { engine.meter.withLock { $0 = meter } }
+    package func measure(by meter: any JournalMeter) { engine.meter.withLock { $0 = meter } }
 
     public func close() async {
         engine.close()

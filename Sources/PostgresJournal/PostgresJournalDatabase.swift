@@ -3,33 +3,33 @@ import PostgreSQL
 import SessionJournal
 
 /// A journal in PostgreSQL as tools look at it. Each call makes a connection.
-public struct PostgresJournalDatabase: JournalMaintenance {
+package struct PostgresJournalDatabase: JournalMaintenance {
     let target: ConnectionTarget
     let sql: Statements
 
     /// The journal in a schema of a database; see `PostgresJournal.open` for the names.
     ///
     /// - Returns: nil if `database` is no text that libpq takes.
-    public init?(database: String, schema: String = "mvi") {
+    package init?(database: String, schema: String = "mvi") {
         guard let target = ConnectionTarget(database, applicationName: "mvi-server tool") else { return nil }
         (self.target, sql) = (target, Statements(schema: schema))
     }
 
     /// Host, port, database, user and schema: no password.
-    public var place: String { "\(target.description), schema \(sql.plainSchema)" }
+    package var place: String { "\(target.description), schema \(sql.plainSchema)" }
 
-    public func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [SessionOverview] {
+    package func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [SessionOverview] {
         try read([SessionReads.list(sql, after: session, limit: limit)]) { results in
             try results.first?.map { try $0.overview() } ?? []
         }
     }
 
-    public func export(_ id: String) throws(StoreError) -> SessionExport? {
+    package func export(_ id: String) throws(StoreError) -> SessionExport? {
         let reads = SessionReads(sql, export: id)
         return try read(reads.statements) { results in try reads.results(results).first?.export() }
     }
 
-    public func rotateKey(now: Duration, tokenLife: Duration) throws(StoreError) {
+    package func rotateKey(now: Duration, tokenLife: Duration) throws(StoreError) {
         try change { run in
             let rows = try run([PostgresStatement(sql.secret)])
             let secret = try rows.first.map { try JournalSecret($0) }
@@ -46,7 +46,7 @@ public struct PostgresJournalDatabase: JournalMaintenance {
         }
     }
 
-    public func signOutAll() throws(StoreError) -> Int {
+    package func signOutAll() throws(StoreError) -> Int {
         try change { run in
             let recent = "seen > now() - interval '\(Self.silence.components.seconds) seconds'"
             let running = try run([PostgresStatement("SELECT count(*) FROM \(sql.schema).nodes WHERE \(recent)")])

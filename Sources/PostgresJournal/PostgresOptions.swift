@@ -66,26 +66,26 @@ struct PostgresOptions: Sendable {
 }
 
 /// What a journal did since it was opened.
-public struct PostgresStatistics: Sendable, Hashable {
+package struct PostgresStatistics: Sendable, Hashable {
     /// Transactions that wrote and were committed.
-    public var transactions = 0
+    package var transactions = 0
     /// Appends that were committed.
-    public var appends = 0
+    package var appends = 0
     /// Appends in the largest group.
-    public var largestGroup = 0
+    package var largestGroup = 0
     /// Connections that were made.
-    public var connections = 0
+    package var connections = 0
     /// Connections that were lost.
-    public var connectionsLost = 0
+    package var connectionsLost = 0
     /// Groups that failed and were taken apart.
-    public var splits = 0
+    package var splits = 0
     /// Writes that wait, those that are under way included.
-    public var queueLength = 0
+    package var queueLength = 0
     /// The number of times that news of other processes began to be late, and whether they are.
-    public var newsDelays = 0
-    public var areNewsLate = false
+    package var newsDelays = 0
+    package var areNewsLate = false
     /// The age of the oldest transaction in the database as it was last looked for; nil if there was none.
-    public var oldestTransaction: Duration?
+    package var oldestTransaction: Duration?
 
-    public init() {}
+    package init() {}
 }

@@ -53,7 +53,7 @@ public final class SQLiteJournal: Journal {
 
     // MARK: Writing
 
-    public func create(
+    package func create(
         _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
     ) {
         let limit = engine.options.sessionLimit
@@ -64,7 +64,7 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+    package func change(_ change: CredentialChange, done: @escaping Done<Void>) {
         let limit = engine.options.sessionLimit
         let tokens = change.kept.map(\.token) + change.removed
         engine.write(.tokens(tokens, change.session), done) { database in
@@ -72,7 +72,7 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+    package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         let write = Write(scope: .session(batch.session), bytes: batch.bytes) { database in
             .append(try database.append(batch), done)
         } fail: { error, isUnknown in
@@ -81,21 +81,21 @@ public final class SQLiteJournal: Journal {
         return engine.enqueue(write).map { .failed($0) }
     }
 
-    public func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+    package func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         let limit = engine.options.sessionLimit
         engine.write(.removal(session), done) { database in
             .success(try database.remove(session, tombstoneUntil: tombstoneUntil, limit: limit))
         }
     }
 
-    public func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+    package func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
         let limit = engine.options.sessionLimit
         engine.write(.token(token), done) { database in
             .success(try database.bury(token.bytes, until: until, limit: limit))
         }
     }
 
-    public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
+    package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
         // In pieces, each a small part of a transaction; they are done in their order, so the last one's result is that of
         // all, but for those that may be lost without harm.
         var rest = touches[...]
@@ -108,7 +108,7 @@ public final class SQLiteJournal: Journal {
         } while !rest.isEmpty
     }
 
-    public func expire(
+    package func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
@@ -117,7 +117,7 @@ public final class SQLiteJournal: Journal {
                 tombstoneLimit: engine.options.sessionLimit), done)
     }
 
-    public func reclaim(
+    package func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
@@ -129,11 +129,11 @@ public final class SQLiteJournal: Journal {
 
     // MARK: Reading
 
-    public func secret(done: @escaping Done<JournalSecret>) {
+    package func secret(done: @escaping Done<JournalSecret>) {
         engine.read(after: .token(TokenHash(0, 0, 0, 0)), done) { connection in try connection.secret() }
     }
 
-    public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+    package func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
         engine.read(after: .token(token), done) { load in
             switch load {
             case .found(let session): session.key
@@ -145,11 +145,11 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
+    package func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
         engine.read(after: .session(session), done) { connection in try connection.load(session, since: since) }
     }
 
-    public func loadStores(
+    package func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
     ) {
         engine.read(after: .session(session), done) { connection in
@@ -157,11 +157,11 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+    package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
         engine.read(after: .any, done) { connection in try connection.find(query, limit: limit) }
     }
 
-    public func list(
+    package func list(
         of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
     ) {
         engine.read(after: .any, done) { connection in
@@ -169,26 +169,26 @@ public final class SQLiteJournal: Journal {
         }
     }
 
-    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+    package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         engine.read(after: .any, done) { connection in try connection.alarms(after: after, limit: limit) }
     }
 
-    public func export(_ id: String, done: @escaping Done<SessionExport?>) {
+    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
         engine.read(after: .all, done, session: { $0?.session.key }) { connection in try connection.export(id) }
     }
 
     // MARK: State
 
-    public var trouble: StoreError? { engine.isClosing ? .journalClosed : engine.status.trouble }
+    package var trouble: StoreError? { engine.isClosing ? .journalClosed : engine.status.trouble }
 
     /// What it did so far.
-    public var statistics: JournalStatistics {
+    package var statistics: JournalStatistics {
         var statistics = engine.status.statistics
         statistics.queueLength = engine.length
         return statistics
     }
 
-    public func measure(by meter: any JournalMeter) { engine.meter.withLock { $0 = meter } }
+    package func measure(by meter: any JournalMeter) { engine.meter.withLock { $0 = meter } }
 
     public func close() async {
         engine.close()

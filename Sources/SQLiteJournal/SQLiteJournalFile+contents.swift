@@ -3,7 +3,7 @@ import SQLite
 import SessionJournal
 
 extension SQLiteJournalFile: JournalContents {
-    public func forEachPart(_ take: (JournalPart) throws -> Void) throws(StoreError) {
+    package func forEachPart(_ take: (JournalPart) throws -> Void) throws(StoreError) {
         try readAlone { connection in
             let last = try connection.first("SELECT coalesce(max(key), 0) FROM sessions") { try $0.integer(0) } ?? 0
             try take(.beginning(connection.secret(), lastKey: SessionKey(last)))

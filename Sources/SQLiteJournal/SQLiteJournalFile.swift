@@ -14,20 +14,20 @@ import SessionJournal
 ///
 /// But for `restore`, `rotateKey` and `signOutAll`, everything is only read: nothing is copied from the log, and no file is
 /// made or changed, but for the log's index when the log was left behind without one.
-public struct SQLiteJournalFile: JournalMaintenance {
+package struct SQLiteJournalFile: JournalMaintenance {
     private let files: JournalFiles
 
     /// The journal in a folder.
-    public init(directory: String) { files = JournalFiles(folder: directory) }
+    package init(directory: String) { files = JournalFiles(folder: directory) }
 
     /// The folder.
-    public var place: String { files.folder }
+    package var place: String { files.folder }
 
-    public func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [SessionOverview] {
+    package func sessions(after session: SessionKey? = nil, limit: Int) throws(StoreError) -> [SessionOverview] {
         try read { connection in try connection.list(after: session, limit: limit) }
     }
 
-    public func export(_ id: String) throws(StoreError) -> SessionExport? {
+    package func export(_ id: String) throws(StoreError) -> SessionExport? {
         try read { connection in try connection.export(id) }
     }
 
@@ -38,7 +38,7 @@ public struct SQLiteJournalFile: JournalMaintenance {
     /// alone, which is the error `invalid`: it may be another backup that is being made.
     ///
     /// - Parameter begun: called when there is a partial file, with its path, which is this backup's until the call returns.
-    public func backup(to path: String, begun: (_ partial: String) -> Void = { _ in }) throws(StoreError) {
+    package func backup(to path: String, begun: (_ partial: String) -> Void = { _ in }) throws(StoreError) {
         let partial = path + ".partial"
         guard JournalFiles.size(of: path) == nil else {
             throw StoreError(.invalid, "\(path) is there already; a backup overwrites nothing.")
@@ -78,7 +78,7 @@ public struct SQLiteJournalFile: JournalMaintenance {
     /// - Returns: how many sessions it has.
     /// - Throws: `JournalOpenError` if a server uses the folder or it cannot be made; `StoreError` with the code `invalid`
     ///   if there is a journal already, which is left alone, or if the file is no backup of one.
-    public func restore(from backup: String, signingOut: Bool = false) throws -> Int {
+    package func restore(from backup: String, signingOut: Bool = false) throws -> Int {
         if let code = JournalFiles.makeFolder(files.folder) {
             throw StoreError(code, "The folder \(files.folder) cannot be made")
         }
@@ -133,7 +133,7 @@ public struct SQLiteJournalFile: JournalMaintenance {
         }
     }
 
-    public func rotateKey(now: Duration, tokenLife: Duration) throws(StoreError) {
+    package func rotateKey(now: Duration, tokenLife: Duration) throws(StoreError) {
         try change { connection in
             // No server runs that would have to learn the key first, so the present one is always known.
             guard let secret = try connection.secret().rotated(now: now, since: .zero, tokenLife: tokenLife) else {
@@ -143,7 +143,7 @@ public struct SQLiteJournalFile: JournalMaintenance {
         }
     }
 
-    public func signOutAll() throws(StoreError) -> Int {
+    package func signOutAll() throws(StoreError) -> Int {
         try change { connection in try connection.signOutAll() }
     }
 

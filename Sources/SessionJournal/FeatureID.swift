@@ -2,14 +2,14 @@
 ///
 /// The name is `[a-z][a-z0-9-]{0,47}`, the key `[A-Za-z0-9._~-]{1,64}`: neither can hold a byte that would end a line
 /// of an event stream or need an escape in a path or in JSON.
-public struct FeatureID: Hashable, Sendable, CustomStringConvertible {
+package struct FeatureID: Hashable, Sendable, CustomStringConvertible {
     /// The whole of it, as clients write it.
-    public let text: String
+    package let text: String
     /// How many bytes of it are the name.
     private let nameLength: Int
 
     /// Parses an id; nil if it is not one.
-    public init?(_ bytes: ArraySlice<UInt8>) {
+    package init?(_ bytes: ArraySlice<UInt8>) {
         let nameEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
         guard Self.isName(bytes[..<nameEnd]), nameEnd == bytes.endIndex || Self.isKey(bytes[(nameEnd + 1)...])
         else { return nil }
@@ -18,33 +18,33 @@ public struct FeatureID: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Parses an id; nil if it is not one.
-    public init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
+    package init?(_ text: some StringProtocol) { self.init(ArraySlice(text.utf8)) }
 
     /// An id of parts that are known to be well formed; traps on others.
-    public init(name: String, key: String?) {
+    package init(name: String, key: String?) {
         guard let id = FeatureID(key.map { "\(name):\($0)" } ?? name) else {
             preconditionFailure("'\(name)' with key '\(key ?? "")' is no feature id")
         }
         self = id
     }
 
-    public var name: String { hasKey ? String(text.utf8.prefix(nameLength)) ?? text : text }
+    package var name: String { hasKey ? String(text.utf8.prefix(nameLength)) ?? text : text }
 
     /// Nil for a feature without one.
-    public var key: String? { hasKey ? String(text.utf8.dropFirst(nameLength + 1)) : nil }
+    package var key: String? { hasKey ? String(text.utf8.dropFirst(nameLength + 1)) : nil }
 
-    public var hasKey: Bool { nameLength < text.utf8.count }
+    package var hasKey: Bool { nameLength < text.utf8.count }
 
-    public var description: String { text }
+    package var description: String { text }
 
     /// Whether the bytes are a feature's name.
-    public static func isName(_ bytes: some Collection<UInt8>) -> Bool {
+    package static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         guard let first = bytes.first, bytes.count <= 48, isLowercase(first) else { return false }
         return bytes.allSatisfy { isLowercase($0) || isDigit($0) || $0 == UInt8(ascii: "-") }
     }
 
     /// Whether the bytes are the key of a feature's instance.
-    public static func isKey(_ bytes: some Collection<UInt8>) -> Bool {
+    package static func isKey(_ bytes: some Collection<UInt8>) -> Bool {
         guard !bytes.isEmpty, bytes.count <= 64 else { return false }
         return bytes.allSatisfy { byte in
             // An ASCII letter with this bit is a small one.

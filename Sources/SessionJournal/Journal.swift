@@ -1,7 +1,14 @@
 import MVI
 
+/// A journal that a server can be given: a `SQLiteJournal`, a `PostgresJournal` or a `MemoryJournal`. What it does is between the
+/// journal and the server.
+public protocol ServerJournal: Sendable {
+    /// Does what it was asked for already, then lets go of its files. What comes later fails.
+    func close() async
+}
+
 /// Takes the result of what a journal was asked for.
-public typealias Done<Value> = @Sendable (Result<Value, StoreError>) -> Void
+package typealias Done<Value> = @Sendable (Result<Value, StoreError>) -> Void
 
 /// Where sessions become permanent.
 ///
@@ -15,7 +22,7 @@ public typealias Done<Value> = @Sendable (Result<Value, StoreError>) -> Void
 /// Changes are made in the order in which they were handed over: an operation sees the effects of all those whose call
 /// returned before its own call began, and of all whose `done` was called. A read may also see changes that are handed
 /// over before its answer. Expiry is many small changes, each at its own time until it is answered.
-public protocol Journal: Sendable {
+package protocol Journal: ServerJournal {
     /// The secret by which tokens of sessions that are not kept yet prove themselves. The same at each call, and in every
     /// process that uses the journal, until `JournalMaintenance` changes it.
     func secret(done: @escaping Done<JournalSecret>)
@@ -116,22 +123,19 @@ public protocol Journal: Sendable {
 
     /// Has a meter told of each transaction from now on. A journal without transactions tells it nothing.
     func measure(by meter: any JournalMeter)
-
-    /// Does what it was asked for already, then lets go of its files. What comes later fails.
-    func close() async
 }
 
 extension Journal {
-    public func reclaim(
+    package func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         done(.success(0))
     }
 
-    public func measure(by meter: any JournalMeter) {}
+    package func measure(by meter: any JournalMeter) {}
 
     /// Keeps a new session that is anonymous.
-    public func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
+    package func create(_ session: SessionRecord, done: @escaping Done<SessionKey>) {
         create(session, credential: nil, done: done)
     }
 }

@@ -3,49 +3,49 @@ import MVI
 /// The next turns of a session's log, kept as one unit: all of it or nothing.
 ///
 /// Its turns are those with the numbers from `expecting.number + 1` to `head.number`.
-public struct JournalBatch: Sendable {
-    public var session: SessionKey
+package struct JournalBatch: Sendable {
+    package var session: SessionKey
     /// What the log's head must be.
-    public var expecting: SessionHead
+    package var expecting: SessionHead
     /// The log's head from now on.
-    public var head: SessionHead
+    package var head: SessionHead
     /// Time since 1970. The session was seen then.
-    public var time: Duration
+    package var time: Duration
     /// What the turns changed, at most one change for each store.
-    public var stores: [StoreChange]
+    package var stores: [StoreChange]
     /// The turns' labels, in order.
-    public var labels: [StoredLabel]
+    package var labels: [StoredLabel]
     /// The receipts of the turns, in order. If there is one with the same key already, nothing is appended and the
     /// result is `duplicate`.
-    public var receipts: [StoredReceipt]
+    package var receipts: [StoredReceipt]
     /// How the turns changed the session's reminders, in order. A store's reminders stay when it is disposed of, unless
     /// the batch forgets them.
-    public var reminders: [ReminderChange]
+    package var reminders: [ReminderChange]
     /// What happened in the turns, as far as that is recorded, in order.
-    public var recordings: [RecordedTurn]
+    package var recordings: [RecordedTurn]
     /// How many recorded turns the session keeps: the newest.
-    public var recordingLimit: Int
+    package var recordingLimit: Int
     /// Receipts that are not kept any more.
-    public var forgottenReceipts: [ReceiptKey]
+    package var forgottenReceipts: [ReceiptKey]
     /// Labels before this one are not kept any more; nil if that has not changed.
-    public var firstLabel: LabelID?
+    package var firstLabel: LabelID?
     /// Labels behind the first that is kept which are not kept any more, in no order; those that are not there are passed
     /// over.
-    public var forgottenLabels: [LabelID]
+    package var forgottenLabels: [LabelID]
     /// Which labels were lost; nil if that has not changed.
-    public var lostLabels: LostLabels?
+    package var lostLabels: LostLabels?
     /// The log's new name; nil to keep the old one.
-    public var epoch: String?
+    package var epoch: String?
     /// Who owns the session: another owner, or none, is another head. Journals of one process need not look at it.
-    public var expectedOwner: SessionOwner?
+    package var expectedOwner: SessionOwner?
     /// How often access to the session was changed, as far as its writer knows: another count is another head. Nil where no
     /// other process writes; journals of one process need not look at it.
-    public var expectedAccess: UInt64?
+    package var expectedAccess: UInt64?
     /// What becomes of the owner; nil if it stays.
-    public var ownerChange: OwnerChange?
+    package var ownerChange: OwnerChange?
 
     @inlinable
-    public init(
+    package init(
         session: SessionKey, expecting: SessionHead, head: SessionHead, time: Duration, stores: [StoreChange] = [],
         labels: [StoredLabel] = [], receipts: [StoredReceipt] = [], reminders: [ReminderChange] = [],
         recordings: [RecordedTurn] = [], recordingLimit: Int = 0, forgottenReceipts: [ReceiptKey] = [],
@@ -75,9 +75,9 @@ public struct JournalBatch: Sendable {
 }
 
 /// What a batch changes of one store.
-public struct StoreChange: Sendable {
+package struct StoreChange: Sendable {
     /// What becomes of the store.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// It starts, in the place of an earlier one of the same feature instance if there is one. It needs a state and
         /// a view state.
         case made
@@ -87,28 +87,28 @@ public struct StoreChange: Sendable {
         case disposed
     }
 
-    public var feature: FeatureID
-    public var kind: Kind
+    package var feature: FeatureID
+    package var kind: Kind
     /// The number of the batch's last turn that was about it.
-    public var number: UInt64
+    package var number: UInt64
     /// The number of the last turn that changed its view state.
-    public var version: UInt64
+    package var version: UInt64
     /// The number of the turn that made it.
-    public var made: UInt64
+    package var made: UInt64
     /// The schema version of `state`.
-    public var schemaVersion: Int
+    package var schemaVersion: Int
     /// The state after the last turn as JSON; nil if it is still what is kept.
-    public var state: [UInt8]?
+    package var state: [UInt8]?
     /// The view state after the last turn as JSON; nil if it is still what is kept.
-    public var view: [UInt8]?
+    package var view: [UInt8]?
     /// The intent that led to `view`, nil if none did; kept only together with `view`.
-    public var viewIntent: String?
+    package var viewIntent: String?
     /// Why the state that is kept now is set aside: it cannot be read and the store that is made takes its place, or the
     /// state of a change lacks members of it. Nil if it is not.
-    public var setsAside: String?
+    package var setsAside: String?
 
     @inlinable
-    public init(
+    package init(
         feature: FeatureID, kind: Kind, number: UInt64, version: UInt64, made: UInt64, schemaVersion: Int = 1,
         state: [UInt8]? = nil, view: [UInt8]? = nil, viewIntent: String? = nil, setsAside: String? = nil
     ) {
@@ -119,7 +119,7 @@ public struct StoreChange: Sendable {
 }
 
 /// How an append ended.
-public enum AppendResult: Sendable {
+package enum AppendResult: Sendable {
     case committed
     /// The head or the owner is another one: another writer was first. Nothing is kept.
     case conflict
@@ -133,7 +133,7 @@ public enum AppendResult: Sendable {
 
 extension StoreError.Code {
     /// There are as many sessions as there may be: in memory, or kept.
-    public static let tooManySessions = Self("tooManySessions")
+    package static let tooManySessions = Self("tooManySessions")
 }
 
 /// What every engine says in the same words.

@@ -1,7 +1,7 @@
 import MVI
 
 /// All that a journal keeps, for another journal that takes its place.
-public protocol JournalContents: Sendable {
+package protocol JournalContents: Sendable {
     /// Its place, for a message.
     var place: String { get }
     /// Reads all of it, as of one moment, and changes nothing. No server can use the journal meanwhile.
@@ -13,7 +13,7 @@ public protocol JournalContents: Sendable {
 }
 
 /// A part of what a journal keeps.
-public enum JournalPart: Sendable {
+package enum JournalPart: Sendable {
     /// The journal's secret, and a key that none of its sessions is beyond.
     case beginning(JournalSecret, lastKey: SessionKey)
     /// A session, with all its heads that are remembered.
@@ -26,23 +26,23 @@ public enum JournalPart: Sendable {
 }
 
 /// The amount that a journal took over from another one.
-public struct JournalCounts: Sendable, Hashable {
-    public var sessions = 0
-    public var stores = 0
-    public var credentials = 0
-    public var labels = 0
-    public var receipts = 0
-    public var reminders = 0
-    public var recordedTurns = 0
-    public var statesSetAside = 0
-    public var endedTokens = 0
+package struct JournalCounts: Sendable, Hashable {
+    package var sessions = 0
+    package var stores = 0
+    package var credentials = 0
+    package var labels = 0
+    package var receipts = 0
+    package var reminders = 0
+    package var recordedTurns = 0
+    package var statesSetAside = 0
+    package var endedTokens = 0
     /// The sessions that could not be read and were left out, each with the reason.
-    public var damaged: [String] = []
+    package var damaged: [String] = []
 
-    public init() {}
+    package init() {}
 
     /// Counts a part.
-    public mutating func add(_ part: JournalPart) {
+    package mutating func add(_ part: JournalPart) {
         switch part {
         case .beginning: break
         case .session(let export):
@@ -61,7 +61,7 @@ public struct JournalCounts: Sendable, Hashable {
 }
 
 /// A journal that servers share, as tools change it.
-public protocol SharedJournalMaintenance: JournalMaintenance {
+package protocol SharedJournalMaintenance: JournalMaintenance {
     /// Takes over all that another journal keeps, or nothing: sessions with their tokens, heads and epochs, so that clients
     /// go on where they were, and the secret. The schema is made if it is not there.
     ///

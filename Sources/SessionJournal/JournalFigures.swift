@@ -1,17 +1,17 @@
 /// The trouble that a shared journal has met since it was opened.
-public struct JournalFigures: Sendable, Hashable {
+package struct JournalFigures: Sendable, Hashable {
     /// Connections to where it is kept that were lost.
-    public var connectionsLost: Int
+    package var connectionsLost: Int
     /// Groups of appends that failed together and were tried one by one.
-    public var groupsSplit: Int
+    package var groupsSplit: Int
     /// The number of times that news of other processes began to be late.
-    public var newsDelays: Int
+    package var newsDelays: Int
     /// Whether they are.
-    public var areNewsLate: Bool
+    package var areNewsLate: Bool
     /// The age of the oldest transaction where it is kept; nil if none was found, or none was looked for.
-    public var oldestTransaction: Duration?
+    package var oldestTransaction: Duration?
 
-    public init(
+    package init(
         connectionsLost: Int = 0, groupsSplit: Int = 0, newsDelays: Int = 0, areNewsLate: Bool = false,
         oldestTransaction: Duration? = nil
     ) {

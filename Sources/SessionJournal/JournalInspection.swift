@@ -2,7 +2,7 @@ import MVI
 
 /// A journal as tools look at it, beside servers that run or while none does. Everything is only read; its methods block,
 /// and each call sees one moment.
-public protocol JournalInspection: Sendable {
+package protocol JournalInspection: Sendable {
     /// Where it is, for a message: without a password.
     var place: String { get }
     /// Sessions in the order in which they were made, at most so many.
@@ -14,7 +14,7 @@ public protocol JournalInspection: Sendable {
 }
 
 /// A journal as tools change it. Its methods block.
-public protocol JournalMaintenance: JournalInspection {
+package protocol JournalMaintenance: JournalInspection {
     /// Gives the journal's secret another key, see `JournalSecret.rotated`. Servers that share the journal go on meanwhile.
     ///
     /// Fails with `StoreError.Code.contended` if the key was changed a moment ago, or if a server uses a journal that is

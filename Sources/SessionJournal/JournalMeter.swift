@@ -1,5 +1,5 @@
 /// Measures what a journal does, for a server's metrics.
-public protocol JournalMeter: Sendable {
+package protocol JournalMeter: Sendable {
     /// The medium committed a transaction.
     ///
     /// Called on a thread of the journal's, under no lock; must not block.

@@ -1,38 +1,38 @@
 /// Random bytes that a journal made, for sessions that it does not keep yet: see `SessionSeal` in `Sessions`.
-public struct JournalSecret: Sendable, Hashable {
+package struct JournalSecret: Sendable, Hashable {
     /// A key that another one replaced.
-    public struct FormerKey: Sendable, Hashable {
-        public var key: [UInt8]
+    package struct FormerKey: Sendable, Hashable {
+        package var key: [UInt8]
         /// When every token that it proved is over: time since 1970.
-        public var until: Duration
+        package var until: Duration
 
-        public init(key: [UInt8], until: Duration) { (self.key, self.until) = (key, until) }
+        package init(key: [UInt8], until: Duration) { (self.key, self.until) = (key, until) }
     }
 
     /// How much the clocks of servers that share a journal may differ, with the time after which all of them have read a
     /// secret that was changed: a new key proves nothing before, and a former one is taken so much longer.
-    public static let spread: Duration = .seconds(120)
+    package static let spread: Duration = .seconds(120)
 
     /// 32 bytes. Only servers that use the journal may know them.
-    public var key: [UInt8]
+    package var key: [UInt8]
     /// From when on `key` proves new tokens: time since 1970. Until then the first of the former keys does.
-    public var since: Duration
+    package var since: Duration
     /// The keys before it whose tokens are taken, the newest first.
-    public var formerKeys: [FormerKey]
+    package var formerKeys: [FormerKey]
     /// 16 bytes, other ones whenever the journal was put back to an earlier time: names of logs depend on them.
-    public var generation: [UInt8]
+    package var generation: [UInt8]
 
-    public init(key: [UInt8], since: Duration = .zero, formerKeys: [FormerKey] = [], generation: [UInt8]) {
+    package init(key: [UInt8], since: Duration = .zero, formerKeys: [FormerKey] = [], generation: [UInt8]) {
         (self.key, self.since, self.formerKeys, self.generation) = (key, since, formerKeys, generation)
     }
 
     /// New ones, from the system's random source.
-    public static func random() -> JournalSecret {
+    package static func random() -> JournalSecret {
         JournalSecret(key: randomBytes(32), generation: randomBytes(16))
     }
 
     /// The key that proves new tokens at a time since 1970.
-    public func provingKey(at now: Duration) -> [UInt8] {
+    package func provingKey(at now: Duration) -> [UInt8] {
         now < since ? formerKeys.first?.key ?? key : key
     }
 
@@ -43,7 +43,7 @@ public struct JournalSecret: Sendable, Hashable {
     ///   - since: from when on the new key proves tokens.
     ///   - tokenLife: how long a token names a session that is not kept.
     /// - Returns: nil if the present key does not prove tokens yet: some servers may not know it.
-    public func rotated(now: Duration, since: Duration, tokenLife: Duration) -> JournalSecret? {
+    package func rotated(now: Duration, since: Duration, tokenLife: Duration) -> JournalSecret? {
         guard self.since <= now else { return nil }
         let former = FormerKey(key: key, until: max(now, since) + tokenLife + Self.spread)
         return JournalSecret(

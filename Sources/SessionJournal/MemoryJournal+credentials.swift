@@ -3,7 +3,7 @@ import MVI
 /// Credentials and subjects. Tokens change under the directory's lock and the session's, so that a token always names a
 /// session that has it.
 extension MemoryJournal {
-    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+    package func change(_ change: CredentialChange, done: @escaping Done<Void>) {
         done(
             directory.withLock { directory in
                 if directory.isClosed { return .failure(.journalClosed) }
@@ -41,7 +41,7 @@ extension MemoryJournal {
         return directory.hasShared(subject) ? .sharedExists : nil
     }
 
-    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+    package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
         var found: [SessionRecord] = []
         var last = SessionKey(0)
         while found.count < limit {
@@ -56,7 +56,7 @@ extension MemoryJournal {
 }
 
 extension MemoryJournal {
-    public func list(
+    package func list(
         of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
     ) {
         let known = directory.withLock { directory in

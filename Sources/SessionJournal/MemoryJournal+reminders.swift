@@ -27,7 +27,7 @@ extension MemoryJournal {
         }
     }
 
-    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+    package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         answer(alarmList.withLock { $0.alarms(after: after, limit: limit) }, done)
     }
 }

@@ -26,7 +26,7 @@ public final class MemoryJournal: Journal {
         shards[Int(truncatingIfNeeded: session.number) & (shards.count - 1)]
     }
 
-    public var trouble: StoreError? { directory.withLock { $0.isClosed } ? .journalClosed : nil }
+    package var trouble: StoreError? { directory.withLock { $0.isClosed } ? .journalClosed : nil }
 
     func answer<Value>(_ value: Value, _ done: Done<Value>) {
         done(trouble.map { .failure($0) } ?? .success(value))
@@ -48,7 +48,7 @@ public final class MemoryJournal: Journal {
         alarmList.withLock { $0 = MemoryAlarms() }
     }
 
-    public func secret(done: @escaping Done<JournalSecret>) { answer(kept.withLock { $0 }, done) }
+    package func secret(done: @escaping Done<JournalSecret>) { answer(kept.withLock { $0 }, done) }
 
     /// Puts a secret in the place of the one that is there, as `JournalMaintenance` does for journals that outlive processes.
     package func replaceSecret(by change: (JournalSecret) -> JournalSecret?) {
@@ -57,7 +57,7 @@ public final class MemoryJournal: Journal {
 
     // MARK: Writing
 
-    public func create(
+    package func create(
         _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
     ) {
         let result = directory.withLock { directory in
@@ -70,7 +70,7 @@ public final class MemoryJournal: Journal {
         done(result)
     }
 
-    public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+    package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         shard(of: batch.session).withLock { shard in
             guard let session = shard.sessions[batch.session] else {
                 return .failed(shard.isClosed ? .journalClosed : .sessionGone)
@@ -79,22 +79,22 @@ public final class MemoryJournal: Journal {
         }
     }
 
-    public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
+    package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
         for touch in touches { shard(of: touch.session).withLock { $0.sessions[touch.session]?.note(touch) } }
         answer((), done)
     }
 
-    public func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+    package func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
         directory.withLock { $0.bury(token, until: until, limit: limit) }
         answer((), done)
     }
 
-    public func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+    package func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         remove(session, tombstoneUntil: tombstoneUntil) { _ in true }
         answer((), done)
     }
 
-    public func expire(
+    package func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         guard let first = directory.withLock({ $0.isClosed ? nil : $0.nextShard }) else {
@@ -117,7 +117,7 @@ public final class MemoryJournal: Journal {
         done(.success(count))
     }
 
-    public func reclaim(
+    package func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         let isReclaimed: (MemorySession) -> Bool = { session in
@@ -187,7 +187,7 @@ public final class MemoryJournal: Journal {
 
     // MARK: Reading
 
-    public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+    package func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
         let found = read({ $0.tokens[token] }) { key, session in
             session.isNamed(by: token) ? session.stored(key) : nil
         }
@@ -196,11 +196,11 @@ public final class MemoryJournal: Journal {
         answer(isRemembered ? .ended : .unknown, done)
     }
 
-    public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
+    package func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
         answer(read(session) { $0.stored(session, since: since.number) }, done)
     }
 
-    public func loadStores(
+    package func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
     ) {
         let stores = read(session) { session in
@@ -209,7 +209,7 @@ public final class MemoryJournal: Journal {
         answer(stores ?? [], done)
     }
 
-    public func export(_ id: String, done: @escaping Done<SessionExport?>) {
+    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
         answer(read({ $0.ids[id] }, { $1.exported($0) }), done)
     }
 

@@ -1,57 +1,57 @@
 import MVI
 
 /// A session's number in its journal.
-public struct SessionKey: Hashable, Sendable {
-    public let number: Int64
+package struct SessionKey: Hashable, Sendable {
+    package let number: Int64
 
     /// A key that a journal gave.
-    public init(_ number: Int64) { self.number = number }
+    package init(_ number: Int64) { self.number = number }
 }
 
 /// The end of a session's log: what compare-and-append compares.
 ///
 /// New with each append. The number alone would not do: after a failover two branches of a log can reach the same one.
-public struct SessionHead: Hashable, Sendable {
+package struct SessionHead: Hashable, Sendable {
     /// Of the log's last turn; 0 if there was none.
-    public var number: UInt64
+    package var number: UInt64
     /// 64 random bits.
-    public var nonce: UInt64
+    package var nonce: UInt64
 
-    public init(number: UInt64, nonce: UInt64) {
+    package init(number: UInt64, nonce: UInt64) {
         self.number = number
         self.nonce = nonce
     }
 
     /// That of a session without any turn.
-    public static let empty = SessionHead(number: 0, nonce: 0)
+    package static let empty = SessionHead(number: 0, nonce: 0)
 
     /// How many of a session's last heads a journal remembers, the newest included.
-    public static let remembered = 16
+    package static let remembered = 16
 }
 
 /// How a session's client proves whose it is: with a token that it sends itself, or a cookie that its browser sends.
-public enum SessionCredential: String, Sendable {
+package enum SessionCredential: String, Sendable {
     case bearer, cookie
 }
 
 /// What a session is, apart from its stores.
-public struct SessionRecord: Sendable, Hashable {
+package struct SessionRecord: Sendable, Hashable {
     /// The public id.
-    public var id: String
-    public var tokenHash: TokenHash
+    package var id: String
+    package var tokenHash: TokenHash
     /// Names its log.
-    public var epoch: String
-    public var credential: SessionCredential
+    package var epoch: String
+    package var credential: SessionCredential
     /// Whether it is the one session that all devices of its subject share.
-    public var isShared: Bool
+    package var isShared: Bool
     /// Time since 1970.
-    public var created: Duration
+    package var created: Duration
     /// When it was last used, as far as that was noted: time since 1970.
-    public var lastSeen: Duration
+    package var lastSeen: Duration
     private var owner: Owner?
 
     /// Who has signed in to it; nil as long as it is anonymous.
-    public var subject: Subject? {
+    package var subject: Subject? {
         get { if case .subject(let subject)? = owner { subject } else { nil } }
         set { owner = newValue.map { .subject($0) } }
     }
@@ -63,7 +63,7 @@ public struct SessionRecord: Sendable, Hashable {
     /// Keeps a subject outside the record: most sessions have none, and a journal in memory has a record for each.
     private indirect enum Owner: Sendable, Hashable { case subject(Subject) }
 
-    public init(
+    package init(
         id: String, tokenHash: TokenHash, epoch: String, credential: SessionCredential, created: Duration,
         lastSeen: Duration, subject: Subject? = nil, isShared: Bool = false
     ) {
@@ -74,20 +74,20 @@ public struct SessionRecord: Sendable, Hashable {
 }
 
 /// What is noted of a session from time to time.
-public struct SessionTouch: Sendable {
-    public var session: SessionKey
+package struct SessionTouch: Sendable {
+    package var session: SessionKey
     /// When it was last used: time since 1970.
-    public var lastSeen: Duration
+    package var lastSeen: Duration
     /// Labels that some stream's socket took meanwhile.
-    public var written: [LabelID]
+    package var written: [LabelID]
 
-    public init(session: SessionKey, lastSeen: Duration, written: [LabelID]) {
+    package init(session: SessionKey, lastSeen: Duration, written: [LabelID]) {
         (self.session, self.lastSeen, self.written) = (session, lastSeen, written)
     }
 }
 
 /// What a token names.
-public enum SessionLoad: Sendable {
+package enum SessionLoad: Sendable {
     case found(StoredSession)
     /// A session of which rows cannot be read as what they must be, and why: it can be removed.
     case damaged(SessionKey, String)
@@ -97,33 +97,33 @@ public enum SessionLoad: Sendable {
 }
 
 /// A session as it is kept, or what of it is newer than some head: see `Journal.load(_:since:)`.
-public struct StoredSession: Sendable {
-    public var key: SessionKey
+package struct StoredSession: Sendable {
+    package var key: SessionKey
     /// `lastSeen` is the newest of what was noted and of its appends.
-    public var record: SessionRecord
+    package var record: SessionRecord
     /// The log's newest heads, at most `SessionHead.remembered`, the newest last; `empty` for a log without turns. Where
     /// nothing is asked of older ones, only the newest.
-    public var recentHeads: [SessionHead]
+    package var recentHeads: [SessionHead]
     /// All stores, in no order.
-    public var stores: [StoreSummary]
+    package var stores: [StoreSummary]
     /// Those of them with a newer number, with their states; none where the session was not loaded since a head.
-    public var changed: [StoredStore]
+    package var changed: [StoredStore]
     /// In the order in which they were published, also those whose time is over.
-    public var labels: [StoredLabel]
+    package var labels: [StoredLabel]
     /// What the session remembers of labels that are not kept any more.
-    public var lostLabels: LostLabels
+    package var lostLabels: LostLabels
     /// In the order of their turns.
-    public var receipts: [StoredReceipt]
+    package var receipts: [StoredReceipt]
     /// All that the session has, also the revoked ones, in the order of their numbers. They do not depend on a head.
-    public var credentials: [StoredCredential]
+    package var credentials: [StoredCredential]
     /// All that the session has, in the order of their due times. They do not depend on a head.
-    public var reminders: [StoredReminder]
+    package var reminders: [StoredReminder]
     /// Who runs its turns; nil if any node may.
-    public var owner: SessionOwner?
+    package var owner: SessionOwner?
     /// See `SessionMark`.
-    public var accessChanges: UInt64 = 0
+    package var accessChanges: UInt64 = 0
 
-    public init(
+    package init(
         key: SessionKey, record: SessionRecord, recentHeads: [SessionHead], stores: [StoreSummary],
         changed: [StoredStore] = [], labels: [StoredLabel], lostLabels: LostLabels, receipts: [StoredReceipt],
         credentials: [StoredCredential] = [], reminders: [StoredReminder] = [], owner: SessionOwner? = nil,
@@ -137,22 +137,22 @@ public struct StoredSession: Sendable {
     }
 
     /// The log's head.
-    public var head: SessionHead { recentHeads.last ?? .empty }
+    package var head: SessionHead { recentHeads.last ?? .empty }
 
-    public var mark: SessionMark {
+    package var mark: SessionMark {
         SessionMark(token: record.tokenHash, head: head, accessChanges: accessChanges, epoch: record.epoch)
     }
 }
 
 /// Everything that is kept of a session, for people and tests to look at.
-public struct SessionExport: Sendable {
-    public var session: StoredSession
-    public var stores: [StoredStore]
+package struct SessionExport: Sendable {
+    package var session: StoredSession
+    package var stores: [StoredStore]
     /// The turns that were recorded, oldest first.
-    public var turns: [RecordedTurn]
-    public var setAside: [SetAsideState]
+    package var turns: [RecordedTurn]
+    package var setAside: [SetAsideState]
 
-    public init(session: StoredSession, stores: [StoredStore], turns: [RecordedTurn], setAside: [SetAsideState]) {
+    package init(session: StoredSession, stores: [StoredStore], turns: [RecordedTurn], setAside: [SetAsideState]) {
         (self.session, self.stores, self.turns, self.setAside) = (session, stores, turns, setAside)
     }
 }

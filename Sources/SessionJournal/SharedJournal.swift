@@ -3,7 +3,7 @@ import MVI
 /// A journal to which other processes append as well: the nodes of one cluster.
 ///
 /// Who appends finds what others appended by compare-and-append; who only shows a session is told here.
-public protocol SharedJournal: Journal {
+package protocol SharedJournal: Journal {
     /// Has `heard` called when others may have appended, until the journal is closed.
     ///
     /// News are hints: they may be lost, late and doubled, and may be of what this process knows already. Mostly they are
@@ -69,48 +69,48 @@ public protocol SharedJournal: Journal {
 }
 
 extension SharedJournal {
-    public func create(
+    package func create(
         _ session: SessionRecord, credential: StoredCredential?, of generation: [UInt8],
         done: @escaping Done<SessionKey>
     ) {
         create(session, credential: credential, done: done)
     }
 
-    public var figures: JournalFigures { JournalFigures() }
+    package var figures: JournalFigures { JournalFigures() }
 }
 
 extension StoreError.Code {
     /// The journal answers, and does not know yet what is kept of a session: a commit had no answer.
-    public static let inDoubt = Self("inDoubt")
+    package static let inDoubt = Self("inDoubt")
 }
 
 /// The answer to a node's renewal.
-public struct NodeRenewal: Sendable, Hashable {
+package struct NodeRenewal: Sendable, Hashable {
     /// All nodes.
-    public var nodes: [NodeRecord]
+    package var nodes: [NodeRecord]
     /// The journal's clock while the renewal was made: time since 1970. Nil where the journal has no clock of its own.
-    public var time: Duration?
+    package var time: Duration?
 
-    public init(nodes: [NodeRecord], time: Duration? = nil) { (self.nodes, self.time) = (nodes, time) }
+    package init(nodes: [NodeRecord], time: Duration? = nil) { (self.nodes, self.time) = (nodes, time) }
 }
 
 /// Where a session is: a session with the same mark is the same to its clients.
-public struct SessionMark: Sendable, Hashable {
+package struct SessionMark: Sendable, Hashable {
     /// The session's own: a key may come back after a restore, and name another session.
-    public var token: TokenHash
-    public var head: SessionHead
+    package var token: TokenHash
+    package var head: SessionHead
     /// How often it was changed who may use it.
-    public var accessChanges: UInt64
+    package var accessChanges: UInt64
     /// The log's name; empty where a new one is due, since the journal lost what was committed.
-    public var epoch: String
+    package var epoch: String
 
-    public init(token: TokenHash, head: SessionHead, accessChanges: UInt64, epoch: String) {
+    package init(token: TokenHash, head: SessionHead, accessChanges: UInt64, epoch: String) {
         (self.token, self.head, self.accessChanges, self.epoch) = (token, head, accessChanges, epoch)
     }
 }
 
 /// What a journal heard of others.
-public enum JournalNews: Sendable {
+package enum JournalNews: Sendable {
     /// Sessions have these heads now, or had a moment ago.
     case appended([SessionKey: SessionHead])
     /// Sessions are gone, or others may use them than before.

@@ -3,22 +3,22 @@ import MVI
 /// One client's way to a session, beside the token that the session began with: made when somebody signs in.
 ///
 /// A session without any is anonymous, and its own token is good for it. Once it has one, only those that it has are.
-public struct StoredCredential: Sendable, Hashable {
+package struct StoredCredential: Sendable, Hashable {
     /// Of its token. No two credentials, and no credential and session, have the same.
-    public var token: TokenHash
+    package var token: TokenHash
     /// How the client sends the token.
-    public var kind: SessionCredential
+    package var kind: SessionCredential
     /// Tells it from the session's other credentials, also from those that are gone: 1, 2, 3 …
-    public var number: Int
+    package var number: Int
     /// Who is signed in with it: JSON of the sessions' own.
-    public var principal: [UInt8]
+    package var principal: [UInt8]
     /// Time since 1970.
-    public var made: Duration
+    package var made: Duration
     /// Until when the request that replaced it with a newer credential may be repeated: time since 1970. Nil as long as it
     /// is good.
-    public var revokedUntil: Duration?
+    package var revokedUntil: Duration?
 
-    public init(
+    package init(
         token: TokenHash, kind: SessionCredential, number: Int, principal: [UInt8], made: Duration,
         revokedUntil: Duration? = nil
     ) {
@@ -28,27 +28,27 @@ public struct StoredCredential: Sendable, Hashable {
 }
 
 /// A change of who may use a session: all of it is kept or nothing.
-public struct CredentialChange: Sendable {
-    public var session: SessionKey
+package struct CredentialChange: Sendable {
+    package var session: SessionKey
     /// Whose the session must be now. If it is another's, nothing is kept and the change fails with
     /// `StoreError.Code.contended`.
-    public var expecting: Subject?
+    package var expecting: Subject?
     /// Whose it is from now on.
-    public var subject: Subject?
+    package var subject: Subject?
     /// Added, or put in the place of one with the same token. One whose token is another session's fails the change with
     /// `StoreError.Code.exists`.
-    public var kept: [StoredCredential]
+    package var kept: [StoredCredential]
     /// Forgotten; those that are not there are passed over.
-    public var removed: [TokenHash]
+    package var removed: [TokenHash]
     /// Credentials that the session must have; else nothing is kept and the change fails with `contended`: one that was
     /// signed out meanwhile is not renewed.
-    public var requires: [TokenHash]
+    package var requires: [TokenHash]
     /// Until when the tokens of those removed are remembered as ended: time since 1970.
-    public var tombstoneUntil: Duration
+    package var tombstoneUntil: Duration
     /// Set with the change, each in the place of one of the same feature instance and id.
-    public var reminders: [StoredReminder]
+    package var reminders: [StoredReminder]
 
-    public init(
+    package init(
         session: SessionKey, expecting: Subject?, subject: Subject?, kept: [StoredCredential] = [],
         removed: [TokenHash] = [], requires: [TokenHash] = [], tombstoneUntil: Duration = .zero,
         reminders: [StoredReminder] = []
@@ -60,7 +60,7 @@ public struct CredentialChange: Sendable {
 }
 
 /// Which sessions are looked for.
-public enum SessionQuery: Sendable, Hashable {
+package enum SessionQuery: Sendable, Hashable {
     /// That with a public id.
     case id(String)
     /// Those of a subject.

@@ -1,17 +1,17 @@
 /// An action that a store asked to be reminded of.
-public struct StoredReminder: Sendable, Hashable {
+package struct StoredReminder: Sendable, Hashable {
     /// The feature instance that asked.
-    public var feature: FeatureID
+    package var feature: FeatureID
     /// The author's name for it: of one name there is one inside a feature instance.
-    public var id: String
+    package var id: String
     /// When it is to fire: time since 1970.
-    public var due: Duration
+    package var due: Duration
     /// The number of the turn that set it.
-    public var number: UInt64
+    package var number: UInt64
     /// As JSON.
-    public var action: [UInt8]
+    package var action: [UInt8]
 
-    public init(feature: FeatureID, id: String, due: Duration, number: UInt64, action: [UInt8]) {
+    package init(feature: FeatureID, id: String, due: Duration, number: UInt64, action: [UInt8]) {
         (self.feature, self.id, self.due, self.number, self.action) = (feature, id, due, number, action)
     }
 }
@@ -27,7 +27,7 @@ extension StoredReminder {
 }
 
 /// What a batch changes of a session's reminders.
-public enum ReminderChange: Sendable, Hashable {
+package enum ReminderChange: Sendable, Hashable {
     /// Takes the place of one of the same feature instance and id.
     case set(StoredReminder)
     /// Forgets it, if it is there.
@@ -35,14 +35,14 @@ public enum ReminderChange: Sendable, Hashable {
 }
 
 /// A reminder of some session, to be looked after.
-public struct Alarm: Sendable, Hashable {
+package struct Alarm: Sendable, Hashable {
     /// The token of the session's record.
-    public var token: TokenHash
-    public var session: SessionKey
+    package var token: TokenHash
+    package var session: SessionKey
     /// When it is to fire: time since 1970.
-    public var due: Duration
+    package var due: Duration
 
-    public init(token: TokenHash, session: SessionKey, due: Duration) {
+    package init(token: TokenHash, session: SessionKey, due: Duration) {
         (self.token, self.session, self.due) = (token, session, due)
     }
 }

@@ -1,9 +1,9 @@
 /// The SHA-256 of a session's token: 32 bytes. Looking it up tells an attacker who measures time nothing about tokens.
-public struct TokenHash: Hashable, Sendable {
+package struct TokenHash: Hashable, Sendable {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// A hash of its 32 bytes; traps on another number of them.
-    public init(_ bytes: [UInt8]) {
+    package init(_ bytes: [UInt8]) {
         precondition(bytes.count == 32, "a SHA-256 has 32 bytes")
         func word(_ start: Int) -> UInt64 {
             var word: UInt64 = 0
@@ -19,16 +19,16 @@ public struct TokenHash: Hashable, Sendable {
     }
 
     /// The 32 bytes.
-    public var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         [words.0, words.1, words.2, words.3].flatMap { word in
             stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: word >> UInt64($0)) }
         }
     }
 
     /// Spreads the hashes over a table's shards.
-    public var shard: Int { Int(truncatingIfNeeded: words.3 & 0xffff) }
+    package var shard: Int { Int(truncatingIfNeeded: words.3 & 0xffff) }
 
-    public static func == (left: TokenHash, right: TokenHash) -> Bool { left.words == right.words }
+    package static func == (left: TokenHash, right: TokenHash) -> Bool { left.words == right.words }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
 }

@@ -28,7 +28,7 @@ struct DemoServer: FeatureServerCommand {
                 "How many of a hundred calls of the demo's services fail, by chance.", valueName: "percent"),
         ]
 
-    var sharedStorage: (any SharedStorage)? { PostgresStorage() }
+    var sharedStorage: SharedStorage? { .postgres }
 
     func server(_ start: ServerStart) async throws -> FeatureServer {
         let demo = try Demo(

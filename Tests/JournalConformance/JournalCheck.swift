@@ -23,9 +23,9 @@ import Testing
 /// ```
 ///
 /// Times are whole milliseconds: an engine need not keep finer ones.
-public struct JournalCheck: Sendable, CustomTestStringConvertible {
+package struct JournalCheck: Sendable, CustomTestStringConvertible {
     /// The promise, as a sentence.
-    public let name: String
+    package let name: String
     let body: @Sendable (TestedJournal) async throws -> Void
 
     init(_ name: String, body: @escaping @Sendable (TestedJournal) async throws -> Void) {
@@ -33,10 +33,10 @@ public struct JournalCheck: Sendable, CustomTestStringConvertible {
         self.body = body
     }
 
-    public var testDescription: String { name }
+    package var testDescription: String { name }
 
     /// All promises.
-    public static let all: [JournalCheck] = [
+    package static let all: [JournalCheck] = [
         creation, credentials, changes, subjects, removal, stores, heads, news, units, receipts, labels, reminders,
         alarms, touches, expiry, order, recordings, contents, closing,
     ].flatMap(\.self)
@@ -47,7 +47,7 @@ public struct JournalCheck: Sendable, CustomTestStringConvertible {
     ///   - reopening: whether to close the journal and open it again before each look at what was kept.
     ///   - limit: when to give up waiting for a journal that does not answer.
     ///   - open: opens an engine that holds nothing; a later call, after `close`, opens the same one again.
-    public func run(
+    package func run(
         reopening: Bool = false, within limit: Duration = .seconds(600),
         open: @escaping @Sendable () async throws -> any Journal
     ) async throws {

@@ -12,9 +12,9 @@ import Testing
 ///     try await check.run(with: SQLiteJournalFile(directory: folder.path)) { try await folder.openJournal() }
 /// }
 /// ```
-public struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
+package struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
     /// The promise, as a sentence.
-    public let name: String
+    package let name: String
     private let body: @Sendable (TestedJournal, any JournalMaintenance) async throws -> Void
 
     private init(
@@ -23,19 +23,19 @@ public struct MaintenanceCheck: Sendable, CustomTestStringConvertible {
         (self.name, self.body) = (name, body)
     }
 
-    public var testDescription: String { name }
+    package var testDescription: String { name }
 
     /// Opens a journal, closes it while the tool is used, and records an issue for whatever breaks the promise.
     ///
     /// - Parameter open: opens an engine that holds no sessions; a later call, after `close`, opens the same one again.
-    public func run(
+    package func run(
         with tool: any JournalMaintenance, open: @escaping @Sendable () async throws -> any Journal
     ) async throws {
         try await JournalCheck(name) { try await body($0, tool) }.run(reopening: true, open: open)
     }
 
     /// All promises.
-    public static let all: [MaintenanceCheck] = [
+    package static let all: [MaintenanceCheck] = [
         MaintenanceCheck("a key that was replaced is known until the tokens that it proved are over") { journal, tool in
             let life: Duration = .seconds(1_000)
             let first = try await journal.secret().get()

@@ -12,9 +12,9 @@ import Testing
 ///     try await check.run { try await database.openJournal() }
 /// }
 /// ```
-public struct SharedJournalCheck: Sendable, CustomTestStringConvertible {
+package struct SharedJournalCheck: Sendable, CustomTestStringConvertible {
     /// The promise, as a sentence.
-    public let name: String
+    package let name: String
     let body: @Sendable (TestedNode, TestedNode) async throws -> Void
 
     init(_ name: String, body: @escaping @Sendable (TestedNode, TestedNode) async throws -> Void) {
@@ -22,17 +22,18 @@ public struct SharedJournalCheck: Sendable, CustomTestStringConvertible {
         self.body = body
     }
 
-    public var testDescription: String { name }
+    package var testDescription: String { name }
 
     /// All promises.
-    public static let all: [SharedJournalCheck] = [owners, marks, nodes, orphans, streams, claims, news].flatMap(\.self)
+    package static let all: [SharedJournalCheck] = [owners, marks, nodes, orphans, streams, claims, news].flatMap(
+        \.self)
 
     /// Opens a journal as two nodes do, records an issue of the current test for whatever breaks the promise, and closes it.
     ///
     /// - Parameters:
     ///   - limit: when to give up waiting for a journal that does not answer.
     ///   - open: opens an engine that holds nothing; the second call opens the same one beside the first.
-    public func run(
+    package func run(
         within limit: Duration = .seconds(600), open: @escaping @Sendable () async throws -> any SharedJournal
     ) async throws {
         let nodes = [try await TestedNode(1, open), try await TestedNode(2, open)]

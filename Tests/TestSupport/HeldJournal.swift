@@ -4,7 +4,7 @@ import MVITesting
 import SessionJournal
 
 /// A journal in memory whose appends and loads a test holds, lets through, or fails.
-public final class HeldJournal: Journal {
+package final class HeldJournal: Journal {
     private struct Held {
         let append: JournalBatch
         let done: @Sendable (AppendResult) -> Void
@@ -41,7 +41,7 @@ public final class HeldJournal: Journal {
     /// - Parameters:
     ///   - answer: asked for each append first; a result is the answer, and nothing is appended.
     ///   - arrived: told of each append before it is answered; those that are held are by then.
-    public init(
+    package init(
         _ kept: MemoryJournal = MemoryJournal(),
         answer: @escaping @Sendable (HeldJournal, JournalBatch) -> AppendResult? = { _, _ in nil },
         arrived: @escaping @Sendable (JournalBatch) -> Void = { _ in }
@@ -50,45 +50,45 @@ public final class HeldJournal: Journal {
     }
 
     /// How many appends are held.
-    public var waiting: Int { state.withLock { $0.held.count } }
+    package var waiting: Int { state.withLock { $0.held.count } }
     /// How many loads are held.
-    public var waitingLoads: Int { state.withLock { $0.heldLoads.count } }
+    package var waitingLoads: Int { state.withLock { $0.heldLoads.count } }
     /// How many appends came, held and failed ones too.
-    public var appended: Int { state.withLock { $0.appended } }
+    package var appended: Int { state.withLock { $0.appended } }
 
     /// Holds every append from now on.
-    public func hold() { state.withLock { $0.isHolding = true } }
+    package func hold() { state.withLock { $0.isHolding = true } }
 
     /// Returns when the first append is held.
-    public func untilHeld() async throws { try await arrival.wait() }
+    package func untilHeld() async throws { try await arrival.wait() }
 
     /// Everything that writes fails from now on; nil for no more.
-    public func fail(_ code: StoreError.Code?) {
+    package func fail(_ code: StoreError.Code?) {
         state.withLock { $0.failure = code.map { StoreError($0, "A test wants it so.") } }
     }
 
     /// Everything that reads fails from now on; nil for no more.
-    public func failLoads(_ code: StoreError.Code?) {
+    package func failLoads(_ code: StoreError.Code?) {
         state.withLock { $0.loadFailure = code.map { StoreError($0, "A test wants it so.") } }
     }
 
     /// Holds every load of a session or a store from now on.
-    public func holdLoads() { state.withLock { $0.isHoldingLoads = true } }
+    package func holdLoads() { state.withLock { $0.isHoldingLoads = true } }
 
     /// Holds every load of stores from now on, and no load of a session.
-    public func holdStores() { state.withLock { $0.isHoldingStores = true } }
+    package func holdStores() { state.withLock { $0.isHoldingStores = true } }
 
     /// Makes every load at once from now on, and holds its answer.
-    public func holdLoadAnswers() { state.withLock { $0.isHoldingAnswers = true } }
+    package func holdLoadAnswers() { state.withLock { $0.isHoldingAnswers = true } }
 
     /// Calls `action` when it is asked to remember the next end, before it does.
-    public func beforeNextBury(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.beforeBury = action } }
+    package func beforeNextBury(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.beforeBury = action } }
 
     /// Returns when the first load is held.
-    public func untilLoadHeld() async throws { try await loadArrival.wait() }
+    package func untilLoadHeld() async throws { try await loadArrival.wait() }
 
     /// Does the loads that are held, and whatever comes.
-    public func releaseLoads() {
+    package func releaseLoads() {
         let held = state.withLock { state in
             defer { state.heldLoads = [] }
             (state.isHoldingLoads, state.isHoldingStores, state.isHoldingAnswers) = (false, false, false)
@@ -98,16 +98,16 @@ public final class HeldJournal: Journal {
     }
 
     /// Holds every change of credentials from now on.
-    public func holdChanges() { state.withLock { $0.isHoldingChanges = true } }
+    package func holdChanges() { state.withLock { $0.isHoldingChanges = true } }
 
     /// How many changes of credentials are held.
-    public var waitingChanges: Int { state.withLock { $0.heldChanges.count } }
+    package var waitingChanges: Int { state.withLock { $0.heldChanges.count } }
 
     /// Returns when the first change of credentials is held.
-    public func untilChangeHeld() async throws { try await changeArrival.wait() }
+    package func untilChangeHeld() async throws { try await changeArrival.wait() }
 
     /// Does the changes that are held, and whatever comes.
-    public func releaseChanges() {
+    package func releaseChanges() {
         let held = state.withLock { state in
             defer { state.heldChanges = [] }
             state.isHoldingChanges = false
@@ -135,13 +135,13 @@ public final class HeldJournal: Journal {
     }
 
     /// Ends the oldest held append: commits it, unless `result` is another.
-    public func releaseOne(_ result: AppendResult? = nil) {
+    package func releaseOne(_ result: AppendResult? = nil) {
         let next = state.withLock { $0.held.isEmpty ? nil : $0.held.removeFirst() }
         if let next { next.done(result ?? commit(next.append)) }
     }
 
     /// Commits the oldest held append, and tells nobody: the next `releaseOne` tells.
-    public func commitUnheard(_ failure: StoreError) {
+    package func commitUnheard(_ failure: StoreError) {
         let next = state.withLock { $0.held.isEmpty ? nil : $0.held.removeFirst() }
         guard let next else { return }
         _ = commit(next.append)
@@ -149,10 +149,10 @@ public final class HeldJournal: Journal {
     }
 
     /// Holds no append that comes from now on; those that are held stay so.
-    public func letPass() { state.withLock { $0.isHolding = false } }
+    package func letPass() { state.withLock { $0.isHolding = false } }
 
     /// Commits what is held, and whatever comes.
-    public func release() {
+    package func release() {
         let held = state.withLock { state in
             defer { state.held = [] }
             state.isHolding = false
@@ -162,7 +162,7 @@ public final class HeldJournal: Journal {
     }
 
     /// Disposes of a store as another server on the same journal does.
-    public func disposeElsewhere(_ feature: String, of session: String) {
+    package func disposeElsewhere(_ feature: String, of session: String) {
         changeElsewhere(session) { head, stores in
             guard let feature = FeatureID(feature),
                 let store = stores.first(where: { $0.summary.feature == feature })?.summary
@@ -173,7 +173,7 @@ public final class HeldJournal: Journal {
     }
 
     /// Changes a store as another server on the same journal does, or makes it.
-    public func writeElsewhere(_ feature: FeatureID, of session: String, state: [UInt8], view: [UInt8]) {
+    package func writeElsewhere(_ feature: FeatureID, of session: String, state: [UInt8], view: [UInt8]) {
         changeElsewhere(session) { head, stores in
             let store = stores.first { $0.summary.feature == feature }?.summary
             return StoreChange(
@@ -204,9 +204,9 @@ public final class HeldJournal: Journal {
         return result
     }
 
-    public var trouble: StoreError? { state.withLock { $0.failure } }
+    package var trouble: StoreError? { state.withLock { $0.failure } }
 
-    public func append(_ append: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+    package func append(_ append: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         if let result = answer(self, append) {
             arrived(append)
             return result
@@ -224,7 +224,7 @@ public final class HeldJournal: Journal {
         return nil
     }
 
-    public func secret(done: @escaping @Sendable (Result<JournalSecret, StoreError>) -> Void) {
+    package func secret(done: @escaping @Sendable (Result<JournalSecret, StoreError>) -> Void) {
         if let trouble { return done(.failure(trouble)) }
         let isHeld = state.withLock { state in
             if state.isHoldingSecrets { state.heldSecrets.append(done) }
@@ -234,10 +234,10 @@ public final class HeldJournal: Journal {
     }
 
     /// Answers nobody who asks for the secret from now on.
-    public func holdSecrets() { state.withLock { $0.isHoldingSecrets = true } }
+    package func holdSecrets() { state.withLock { $0.isHoldingSecrets = true } }
 
     /// Answers those who asked.
-    public func releaseSecrets() {
+    package func releaseSecrets() {
         let held = state.withLock { state in
             defer { state.heldSecrets = [] }
             state.isHoldingSecrets = false
@@ -246,14 +246,14 @@ public final class HeldJournal: Journal {
         for done in held { kept.secret(done: done) }
     }
 
-    public func create(
+    package func create(
         _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
     ) {
         if let trouble { return done(.failure(trouble)) }
         kept.create(session, credential: credential, done: done)
     }
 
-    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+    package func change(_ change: CredentialChange, done: @escaping Done<Void>) {
         if let trouble { return done(.failure(trouble)) }
         let (isHeld, isLost) = state.withLock { state in
             if state.isHoldingChanges { state.heldChanges.append { [kept] in kept.change(change, done: done) } }
@@ -266,16 +266,16 @@ public final class HeldJournal: Journal {
     }
 
     /// Makes changes of credentials from now on, and says that it failed: as where a process ends before it hears.
-    public func loseAnswers() { state.withLock { $0.losesAnswers = true } }
+    package func loseAnswers() { state.withLock { $0.losesAnswers = true } }
 
-    public func bury(
+    package func bury(
         _ token: TokenHash, until: Duration, done: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
         state.withLock { $0.beforeBury.take() }?()
         if let trouble { done(.failure(trouble)) } else { kept.bury(token, until: until, done: done) }
     }
 
-    public func remove(
+    package func remove(
         _ session: SessionKey, tombstoneUntil: Duration,
         done: @escaping @Sendable (Result<Void, StoreError>) -> Void
     ) {
@@ -283,11 +283,11 @@ public final class HeldJournal: Journal {
         kept.remove(session, tombstoneUntil: tombstoneUntil, done: done)
     }
 
-    public func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
+    package func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
         if let trouble { done(.failure(trouble)) } else { kept.touch(touches, done: done) }
     }
 
-    public func expire(
+    package func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
         done: @escaping @Sendable (Result<Int, StoreError>) -> Void
     ) {
@@ -296,7 +296,7 @@ public final class HeldJournal: Journal {
             lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
     }
 
-    public func reclaim(
+    package func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         if let trouble { return done(.failure(trouble)) }
@@ -304,43 +304,43 @@ public final class HeldJournal: Journal {
             lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
     }
 
-    public func load(
+    package func load(
         _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
     ) {
         load(done) { [kept] in kept.load(token, now: now, done: $0) }
     }
 
-    public func load(
+    package func load(
         _ session: SessionKey, since head: SessionHead,
         done: @escaping @Sendable (Result<StoredSession?, StoreError>) -> Void
     ) {
         load(done) { [kept] in kept.load(session, since: head, done: $0) }
     }
 
-    public func loadStores(
+    package func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash,
         done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
     ) {
         load(isOfStores: true, done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
     }
 
-    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+    package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
         load(done) { [kept] in kept.find(query, limit: limit, done: $0) }
     }
 
-    public func list(
+    package func list(
         of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
     ) {
         load(done) { [kept] in kept.list(of: subject, before: before, limit: limit, done: $0) }
     }
 
-    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+    package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         load(done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
     }
 
-    public func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
+    package func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
         kept.export(id, done: done)
     }
 
-    public func close() async { await kept.close() }
+    package func close() async { await kept.close() }
 }

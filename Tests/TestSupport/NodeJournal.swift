@@ -3,9 +3,9 @@ import MVI
 import SessionJournal
 
 /// One node's way to a journal that other nodes use as well: all of them in one process.
-public final class NodeJournal: SharedJournal {
+package final class NodeJournal: SharedJournal {
     /// What passes news from each node to the others, and keeps what only nodes need.
-    public final class Cluster: Sendable {
+    package final class Cluster: Sendable {
         fileprivate struct State {
             var nodes: [NodeID: NodeRecord] = [:]
             /// Open streams by node, of each session.
@@ -66,49 +66,49 @@ public final class NodeJournal: SharedJournal {
     /// Of one session it is not said where it is, as long as that is set: what is asked waits.
     private let heldMarks = Lock<(session: SessionKey?, asked: [@Sendable () -> Void])>((nil, []))
 
-    public init(
+    package init(
         _ kept: MemoryJournal, _ cluster: Cluster, now: (@Sendable () -> Duration)? = nil
     ) {
         (self.kept, self.cluster, self.now) = (kept, cluster, now)
     }
 
     /// A session's key names another session from now on, as where a restore gave it again.
-    public func give(_ key: SessionKey, to other: SessionKey) { given.withLock { $0[key] = other } }
+    package func give(_ key: SessionKey, to other: SessionKey) { given.withLock { $0[key] = other } }
 
     private func named(_ key: SessionKey) -> SessionKey { given.withLock { $0[key] } ?? key }
 
     /// Nothing that it is asked reaches the journal any more, or all of it again.
-    public func cutOff(_ isCutOff: Bool) { self.isCutOff.withLock { $0 = isCutOff } }
+    package func cutOff(_ isCutOff: Bool) { self.isCutOff.withLock { $0 = isCutOff } }
 
     /// Renewals are never answered, or again, while all that is read is: as at a database that another one has replaced.
-    public func holdCommits(_ holdsCommits: Bool) { self.holdsCommits.withLock { $0 = holdsCommits } }
+    package func holdCommits(_ holdsCommits: Bool) { self.holdsCommits.withLock { $0 = holdsCommits } }
 
     /// Does what `body` does where the journal is reached; else `done` is told that it is not.
     private func reach<Value>(_ done: Done<Value>, _ body: () -> Void) {
         if isCutOff.withLock({ $0 }) { done(.failure(.cutOff)) } else { body() }
     }
 
-    public func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) {
+    package func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) {
         cluster.listeners.withLock { $0.append((ObjectIdentifier(self), heard)) }
     }
 
     /// Loads sessions, and tells it only by `tellLoad` from now on.
-    public func holdLoads() { heldLoads.withLock { $0 = $0 ?? [] } }
+    package func holdLoads() { heldLoads.withLock { $0 = $0 ?? [] } }
 
     /// Tells what was loaded last; false if nothing is to be told.
-    public func tellLoad() -> Bool {
+    package func tellLoad() -> Bool {
         let load = heldLoads.withLock { $0?.popLast() }
         load?()
         return load != nil
     }
 
     /// When the next load of stores waits for `goOn`.
-    public enum StoreLoadHold { case beforeReading, beforeTelling }
+    package enum StoreLoadHold { case beforeReading, beforeTelling }
 
-    public func holdStoreLoad(_ hold: StoreLoadHold) { storeLoad.withLock { $0 = (hold, nil) } }
+    package func holdStoreLoad(_ hold: StoreLoadHold) { storeLoad.withLock { $0 = (hold, nil) } }
 
     /// Lets the load of stores go on that was held.
-    public func goOn() {
+    package func goOn() {
         let held = storeLoad.withLock { state in
             defer { state = nil }
             return state?.held
@@ -117,7 +117,7 @@ public final class NodeJournal: SharedJournal {
     }
 
     /// Does not say where a session is until this is called with nil.
-    public func holdMarks(of session: SessionKey?) {
+    package func holdMarks(of session: SessionKey?) {
         let asked = heldMarks.withLock { held in
             let asked = session == nil ? held.asked : []
             held = (session, session == nil ? [] : held.asked)
@@ -126,11 +126,11 @@ public final class NodeJournal: SharedJournal {
         for ask in asked { ask() }
     }
 
-    public func tellContention(of session: SessionKey) {
+    package func tellContention(of session: SessionKey) {
         if !isCutOff.withLock({ $0 }) { cluster.tell(.contended(session), from: self) }
     }
 
-    public func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
+    package func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
         let isHeld = heldMarks.withLock { held in
             guard let session = held.session, sessions.contains(session) else { return false }
             held.asked.append { [self] in self.marks(of: sessions, done: done) }
@@ -144,7 +144,7 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
-    public func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>) {
+    package func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>) {
         if isCutOff.withLock({ $0 }) { return done(.failure(.cutOff)) }
         var known: Set<TokenHash> = []
         for token in tokens {
@@ -158,7 +158,7 @@ public final class NodeJournal: SharedJournal {
         done(.success(known))
     }
 
-    public func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
+    package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         if isCutOff.withLock({ $0 }) { return .failed(.cutOff) }
         var batch = batch
         batch.session = named(batch.session)
@@ -170,7 +170,7 @@ public final class NodeJournal: SharedJournal {
         return result
     }
 
-    public func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
+    package func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
         reach(done) {
             kept.create(session, credential: credential) { [self] result in
                 done(result)
@@ -179,7 +179,7 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
-    public func change(_ change: CredentialChange, done: @escaping Done<Void>) {
+    package func change(_ change: CredentialChange, done: @escaping Done<Void>) {
         reach(done) {
             kept.change(change) { [self] result in
                 if case .success = result {
@@ -191,7 +191,7 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
-    public func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
+    package func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
         reach(done) {
             kept.bury(token, until: until) { [self] result in
                 done(result)
@@ -200,7 +200,7 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
-    public func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+    package func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
         reach(done) {
             kept.remove(session, tombstoneUntil: tombstoneUntil) { [self] result in
                 done(result)
@@ -209,13 +209,13 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
-    public func secret(done: @escaping Done<JournalSecret>) { reach(done) { kept.secret(done: done) } }
+    package func secret(done: @escaping Done<JournalSecret>) { reach(done) { kept.secret(done: done) } }
 
-    public func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
+    package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
         reach(done) { kept.touch(touches, done: done) }
     }
 
-    public func expire(
+    package func expire(
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         reach(done) {
@@ -224,7 +224,7 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
-    public func reclaim(
+    package func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         reach(done) {
@@ -234,11 +234,11 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
-    public func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
+    package func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
         reach(done) { kept.load(token, now: now, done: done) }
     }
 
-    public func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
+    package func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
         reach(done) {
             kept.load(named(session), since: since) { [heldLoads] result in
                 let isHeld = heldLoads.withLock { held in
@@ -250,7 +250,7 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
-    public func loadStores(
+    package func loadStores(
         _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
     ) {
         reach(done) { [kept, storeLoad] in
@@ -268,33 +268,33 @@ public final class NodeJournal: SharedJournal {
         }
     }
 
-    public func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
+    package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
         reach(done) { kept.find(query, limit: limit, done: done) }
     }
 
-    public func list(
+    package func list(
         of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
     ) {
         reach(done) { kept.list(of: subject, before: before, limit: limit, done: done) }
     }
 
-    public func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
+    package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
         reach(done) { kept.alarms(after: after, limit: limit, done: done) }
     }
 
-    public func export(_ id: String, done: @escaping Done<SessionExport?>) {
+    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
         reach(done) { kept.export(id, done: done) }
     }
 
-    public var trouble: StoreError? { isCutOff.withLock { $0 } ? .cutOff : nil }
+    package var trouble: StoreError? { isCutOff.withLock { $0 } ? .cutOff : nil }
 
-    public func close() async {}
+    package func close() async {}
 }
 
 // MARK: Nodes
 
 extension NodeJournal {
-    public func join(_ node: NodeRecord, done: @escaping Done<Void>) {
+    package func join(_ node: NodeRecord, done: @escaping Done<Void>) {
         if holdsCommits.withLock({ $0 }) { return done(.failure(.cutOff)) }
         reach(done) {
             cluster.state.withLock { $0.nodes[node.id] = node }
@@ -303,7 +303,7 @@ extension NodeJournal {
         }
     }
 
-    public func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>) {
+    package func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>) {
         if holdsCommits.withLock({ $0 }) { return done(.failure(.cutOff)) }
         reach(done) {
             let (nodes, isNews) = cluster.state.withLock { state -> ([NodeRecord]?, Bool) in
@@ -318,7 +318,7 @@ extension NodeJournal {
         }
     }
 
-    public func forget(_ node: NodeID, renewals: UInt64?, done: @escaping Done<Bool>) {
+    package func forget(_ node: NodeID, renewals: UInt64?, done: @escaping Done<Bool>) {
         reach(done) {
             let isGone = cluster.state.withLock { state in
                 if let record = state.nodes[node], let renewals, record.renewals != renewals { return false }
@@ -331,14 +331,14 @@ extension NodeJournal {
         }
     }
 
-    public func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>) {
+    package func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>) {
         reach(done) {
             let nodes = cluster.state.withLock { $0.nodes }
             done(.success(Array(kept.ownedSessions.filter { nodes[$0.owner.node] == nil }.prefix(limit))))
         }
     }
 
-    public func noteStreams(
+    package func noteStreams(
         _ count: Int, of session: SessionKey, on node: NodeID, limit: Int?, done: @escaping Done<Bool>
     ) {
         reach(done) {
@@ -353,7 +353,7 @@ extension NodeJournal {
         }
     }
 
-    public func claimAlarms(
+    package func claimAlarms(
         dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int,
         done: @escaping Done<(due: [Alarm], next: Duration?)>
     ) {

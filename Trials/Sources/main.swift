@@ -34,7 +34,7 @@ private func runNode(_ process: String, version: String) async throws {
     let settings = try await ServerSettings.load()
     var logger = Logger(label: "trial-server")
     logger.logLevel = settings.logLevel
-    var journal: (any Journal)?
+    var journal: (any ServerJournal)?
     if case .postgres(let url) = settings.journal {
         journal = try await PostgresJournal.open(
             database: url, schema: settings.journalSchema, connections: settings.journalConnections, logger: logger,

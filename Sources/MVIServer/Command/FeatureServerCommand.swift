@@ -58,9 +58,9 @@ public protocol FeatureServerCommand: Sendable {
     var page: [PageResource] { get }
     /// The server. What it was not given (settings, logger, metrics, journal) it gets from the command.
     func server(_ start: ServerStart) async throws -> FeatureServer
-    /// What servers share that serve the same sessions, for settings that name it: `PostgresStorage` of the product
+    /// What servers share that serve the same sessions, for settings that name it: `SharedStorage.postgres` of the product
     /// `PostgresServer`. Nil, the default, for a server that keeps its sessions alone.
-    var sharedStorage: (any SharedStorage)? { get }
+    var sharedStorage: SharedStorage? { get }
 }
 
 extension FeatureServerCommand {
@@ -82,7 +82,7 @@ extension FeatureServerCommand {
     /// None.
     public var page: [PageResource] { [] }
     /// None.
-    public var sharedStorage: (any SharedStorage)? { nil }
+    public var sharedStorage: SharedStorage? { nil }
 
     /// A server of the content and the page.
     public func server(_ start: ServerStart) async throws -> FeatureServer {

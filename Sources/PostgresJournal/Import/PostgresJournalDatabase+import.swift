@@ -4,7 +4,7 @@ import PostgreSQL
 import SessionJournal
 
 extension PostgresJournalDatabase: SharedJournalMaintenance {
-    public func takeOver(_ contents: some JournalContents) throws(StoreError) -> JournalCounts {
+    package func takeOver(_ contents: some JournalContents) throws(StoreError) -> JournalCounts {
         var counts = JournalCounts()
         var transfer: Import?
         try contents.forEachPart { part in

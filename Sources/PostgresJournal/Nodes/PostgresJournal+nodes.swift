@@ -5,9 +5,9 @@ import SessionJournal
 /// What servers that share the database ask. What is about nodes has a connection of its own, so that it does not wait for
 /// appends.
 extension PostgresJournal {
-    public func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) { engine.listen(heard) }
+    package func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) { engine.listen(heard) }
 
-    public func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
+    package func marks(of sessions: [SessionKey], done: @escaping Done<[SessionKey: SessionMark]>) {
         engine.ask(.marks(sessions), after: sessions.map { .session($0) }, done) { answer in
             var marks: [SessionKey: SessionMark] = [:]
             for row in answer.rows {
@@ -19,17 +19,17 @@ extension PostgresJournal {
         }
     }
 
-    public func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>) {
+    package func areKnown(_ tokens: [TokenHash], done: @escaping Done<Set<TokenHash>>) {
         engine.ask(.known(tokens), after: tokens.map { .token($0) }, done) { answer in
             Set(try answer.rows.map { row in try row.token(0) })
         }
     }
 
-    public func tellContention(of session: SessionKey) { engine.tellContention(of: session) }
+    package func tellContention(of session: SessionKey) { engine.tellContention(of: session) }
 
     // MARK: Nodes
 
-    public func join(_ node: NodeRecord, done: @escaping Done<Void>) {
+    package func join(_ node: NodeRecord, done: @escaping Done<Void>) {
         let write = Write(
             work: .statement(engine.statements.join(node)) { _, news in
                 news.changeNodes()
@@ -38,7 +38,7 @@ extension PostgresJournal {
         engine.start(write, done)
     }
 
-    public func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>) {
+    package func renew(_ node: NodeRecord, done: @escaping Done<NodeRenewal?>) {
         let write = Write(
             work: .statement(engine.statements.renew(node)) { rows, news in
                 var time = Duration.zero
@@ -55,7 +55,7 @@ extension PostgresJournal {
         engine.start(write, done)
     }
 
-    public func forget(_ node: NodeID, renewals: UInt64?, done: @escaping Done<Bool>) {
+    package func forget(_ node: NodeID, renewals: UInt64?, done: @escaping Done<Bool>) {
         engine.steps([.node(node)], done) { [engine] transaction in
             let results = try transaction.commit(engine.statements.forget(node, renewals: renewals))
             if results[0].affected > 0 { transaction.news.changeNodes() }
@@ -63,7 +63,7 @@ extension PostgresJournal {
         }
     }
 
-    public func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>) {
+    package func orphans(limit: Int, done: @escaping Done<[OrphanedSession]>) {
         engine.read(.all, done) { [engine] reader in
             reader.attempt([engine.statements.orphans(limit: limit)]) { results in
                 try results.first?.rows.compactMap { row in
@@ -76,7 +76,7 @@ extension PostgresJournal {
         }
     }
 
-    public func noteStreams(
+    package func noteStreams(
         _ count: Int, of session: SessionKey, on node: NodeID, limit: Int?, done: @escaping Done<Bool>
     ) {
         let note = StreamNote(session: session, node: node, count: max(0, count), limit: limit)
@@ -86,7 +86,7 @@ extension PostgresJournal {
         engine.start(write, done)
     }
 
-    public func claimAlarms(
+    package func claimAlarms(
         dueAt now: Duration, by node: NodeID, for life: Duration, limit: Int,
         done: @escaping Done<(due: [Alarm], next: Duration?)>
     ) {

@@ -28,7 +28,7 @@ struct MigrateCommand<Command: FeatureServerCommand>: ServerSubcommand {
                 throw CommandFailure(
                     "--journal names PostgreSQL, which this program was built without: see sharedStorage.")
             }
-            do { try storage.migrate(settings, role: role) } catch {
+            do { try storage.migrate(settings, role) } catch {
                 throw CommandFailure("The schema is not up to date. \(error)")
             }
             _ = try? StandardOutput.put(Array("The schema \(settings.journalSchema) is up to date.\n".utf8))
