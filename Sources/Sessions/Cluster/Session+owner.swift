@@ -167,12 +167,12 @@ extension SessionCore {
     /// Whether a store has done what it does first, or never will.
     fileprivate func hasBegun(_ feature: FeatureID) -> Bool {
         guard let slot = stores[feature], batch.index(of: feature) == nil else { return true }
-        if let error = stores.failure(of: feature) { return error.isLasting && error.code != .newerState }
+        if let error = loads.failure(of: feature) { return error.isLasting && error.code != .newerState }
         return slot.isStarted
     }
 
     fileprivate func isIdleOwner(now: Duration) -> Bool {
-        isLive && ownsWork && now >= ownership.heldUntil && !stores.hasLoads
+        isLive && ownsWork && now >= ownership.heldUntil && loads.isEmpty
             && storesInMemory.allSatisfy { !$0.scope.isBusy }
             && batch.entries.allSatisfy { $0.isDisposed || !$0.effects.contains { $0.launches } }
     }

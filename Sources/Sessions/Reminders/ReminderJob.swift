@@ -33,7 +33,7 @@ final class ReminderJob: QueueJob {
         case .absent:
             session.core.withLock { core in
                 core.batch.count += 1
-                core.note(.forgotten(reminder.feature, id: reminder.id))
+                core.batch.reminders.append(.forgotten(reminder.feature, id: reminder.id))
                 core.joinOther(self, isKept: true)
             }
             return nil
@@ -75,8 +75,8 @@ final class ReminderJob: QueueJob {
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([reminder.feature], resume) }
 
-    func again(with progress: TurnProgress) -> any QueueJob {
-        ReminderJob(session, reminder, inputs: progress.inputs ?? inputs, done: done)
+    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
+        ReminderJob(session, reminder, inputs: inputs ?? self.inputs, done: done)
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {

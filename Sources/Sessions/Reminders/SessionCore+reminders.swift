@@ -19,10 +19,7 @@ extension [StoredReminder] {
 
 extension SessionCore {
     /// The reminders with those of the batch's turns.
-    var currentReminders: [StoredReminder] {
-        let kept = reminders.map(\.stored)
-        return batch.reminders.map { kept.applying($0) } ?? kept
-    }
+    var currentReminders: [StoredReminder] { reminders.map(\.stored).applying(batch.reminders) }
 
     /// How many reminders the session would have after these changes of a feature instance's, in the chain that runs.
     func reminderCount(after changes: [EncodedReminder], of feature: FeatureID) -> Int {

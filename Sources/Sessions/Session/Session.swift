@@ -192,7 +192,8 @@ package final class Session: Sendable {
             core.phase = phase
             core.streams.finish(reason, at: core.lastPosition(now: now))
             let held = core.checks?.takeAll() ?? []
-            return (core.stores.removeAll(), core.streams.takeWakers(), Array(core.waits.values), held)
+            defer { core.stores = [] }
+            return (core.stores, core.streams.takeWakers(), Array(core.waits.values), held)
         }
         guard let ended else { return false }
         for job in ended.held { job.end(error) }
@@ -342,7 +343,7 @@ extension SessionCore {
 
     /// Whether nothing of the session is in use.
     fileprivate var isUnused: Bool {
-        streams.isEmpty && waits.isEmpty && !stores.hasLoads && !receipts.hasPending
+        streams.isEmpty && waits.isEmpty && loads.isEmpty && !receipts.hasPending
             && reminders.allSatisfy { !$0.isUnderWay }
             && checks?.isIdle != false
             && stores.allSatisfy { $0.store == nil }

@@ -45,7 +45,8 @@ struct SessionCore {
     var head: SessionHead
     /// Whether the journal knows the log by another name.
     var epochIsNews = false
-    var stores = StoreTable()
+    var stores: [StoreSlot] = []
+    var loads = StoreLoads()
     /// Nil where the session never had an owner.
     var keptOwnership: KeptOwnership?
     /// Whether work of an owner that is gone is being brought here.

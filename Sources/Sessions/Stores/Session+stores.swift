@@ -137,7 +137,7 @@ extension Session {
     /// Begins to load those of the stores that are kept and not in memory, all at once.
     func startLoads(_ features: [FeatureID]) {
         let (missing, key, epoch) = core.withLock { core in
-            (core.isLive && core.key != nil ? core.stores.beginLoads(features) : [], core.key, core.epoch)
+            (core.isLive && core.key != nil ? core.loads.begin(features, of: core.stores) : [], core.key, core.epoch)
         }
         // One that the journal does not have has no stores that are kept.
         guard let key, !missing.isEmpty else { return }
@@ -197,7 +197,7 @@ extension Session {
                 core.streams.change(showing: feature) { $0.leaveOut(feature) }
             }
             applied.wakers = core.streams.takeWakers()
-            return (applied, core.stores.endLoads(features, failures), isBehind)
+            return (applied, core.loads.end(features, failures), isBehind)
         }
         if isBehind { catchUp() }
         for (stored, store) in stores {
@@ -226,13 +226,13 @@ extension Session {
         // What has failed is not loaded again before the others have come: two that fail in turn would go on for ever.
         startLoads(
             core.withLock { core in
-                core.stores.isLoading(features) ? features.filter { core.stores.failure(of: $0) == nil } : features
+                core.loads.contains(anyOf: features) ? features.filter { core.loads.failure(of: $0) == nil } : features
             })
         let wait = Wait(number: 0) { [self] came in
-            if !came { core.withLock { $0.stores.failLoads(features) } }
+            if !came { core.withLock { $0.loads.fail(features) } }
             resume()
         }
-        guard core.withLock({ $0.stores.wait(for: features) { wait.end(true) } }) else { return false }
+        guard core.withLock({ $0.loads.wait(for: features) { wait.end(true) } }) else { return false }
         wait.start(
             Task(executorPreference: shared.executor) { [clock = shared.clock] in
                 // Cancelled if the load comes first.
@@ -264,7 +264,7 @@ extension SessionCore {
     func isMissing(_ features: [FeatureID]) -> Bool {
         features.contains { feature in
             guard batch.index(of: feature) == nil, let slot = stores[feature] else { return false }
-            return slot.store == nil && stores.failure(of: feature) == nil
+            return slot.store == nil && loads.failure(of: feature) == nil
         }
     }
 

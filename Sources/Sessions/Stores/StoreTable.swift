@@ -3,102 +3,67 @@ import SessionJournal
 import Tracing
 
 /// A session's stores, in no order. Few, mostly one or two: looking through them takes less time and room than hashing.
-struct StoreTable: Sequence {
-    private var slots: [StoreSlot] = []
-    /// Loads that are under way or failed; nil if there are none.
-    private var loads: Loads?
+extension [StoreSlot] {
+    func index(of feature: FeatureID) -> Int? { firstIndex { $0.feature == feature } }
 
-    var count: Int { slots.count }
-    var indices: Range<Int> { slots.indices }
+    subscript(feature: FeatureID) -> StoreSlot? { index(of: feature).map { self[$0] } }
+}
 
-    func index(of feature: FeatureID) -> Int? { slots.firstIndex { $0.feature == feature } }
+/// Loads of stores that are under way or failed.
+struct StoreLoads {
+    private var underWay: Set<FeatureID> = []
+    private var failures: [FeatureID: StoreError] = [:]
+    /// Those that a turn was told of.
+    private var told: Set<FeatureID> = []
+    private var waiters: [@Sendable () -> Void] = []
 
-    subscript(index: Int) -> StoreSlot {
-        _read { yield slots[index] }
-        _modify { yield &slots[index] }
-    }
-
-    subscript(feature: FeatureID) -> StoreSlot? { index(of: feature).map { slots[$0] } }
-
-    func makeIterator() -> IndexingIterator<[StoreSlot]> { slots.makeIterator() }
-
-    mutating func append(_ slot: StoreSlot) { slots.append(slot) }
-
-    mutating func remove(_ feature: FeatureID) -> StoreSlot? {
-        index(of: feature).map { slots.remove(at: $0) }
-    }
-
-    mutating func removeAll() -> [StoreSlot] {
-        defer { slots = [] }
-        return slots
-    }
+    var isEmpty: Bool { underWay.isEmpty }
 
     /// Which of the stores have to be loaded by the caller: they are kept, not in memory, and no load is under way.
-    mutating func beginLoads(_ features: [FeatureID]) -> [FeatureID] {
+    mutating func begin(_ features: [FeatureID], of stores: [StoreSlot]) -> [FeatureID] {
         let missing = features.filter { feature in
-            index(of: feature).map { slots[$0].store == nil } == true && self.loads?.underWay.contains(feature) != true
+            stores.index(of: feature).map { stores[$0].store == nil } == true && !underWay.contains(feature)
         }
-        guard !missing.isEmpty else { return [] }
-        var loads = self.loads ?? Loads()
-        loads.underWay.formUnion(missing)
-        for feature in missing { loads.failures[feature] = nil }
-        self.loads = loads
+        underWay.formUnion(missing)
+        for feature in missing { failures[feature] = nil }
         return missing
     }
 
     /// Loads are over; returns what waited for them.
-    mutating func endLoads(
-        _ features: [FeatureID], _ failures: [FeatureID: StoreError]
-    ) -> [@Sendable () -> Void] {
-        guard var loads else { return [] }
-        loads.underWay.subtract(features)
-        for feature in features { loads.failures[feature] = failures[feature] }
-        let waiters = loads.waiters
-        loads.waiters = []
-        self.loads = loads.underWay.isEmpty && loads.failures.isEmpty ? nil : loads
+    mutating func end(_ features: [FeatureID], _ failures: [FeatureID: StoreError]) -> [@Sendable () -> Void] {
+        underWay.subtract(features)
+        for feature in features { self.failures[feature] = failures[feature] }
+        defer { waiters = [] }
         return waiters
     }
 
     /// Loads that are under way have taken too long.
-    mutating func failLoads(_ features: [FeatureID]) {
-        for feature in features where loads?.underWay.contains(feature) == true {
-            loads?.failures[feature] = .loadTimeOut
-        }
+    mutating func fail(_ features: [FeatureID]) {
+        for feature in features where underWay.contains(feature) { failures[feature] = .loadTimeOut }
     }
 
     /// Why the last load of a store failed; nil if it did not, or another one is under way.
-    func failure(of feature: FeatureID) -> StoreError? { loads?.failures[feature] }
+    func failure(of feature: FeatureID) -> StoreError? { failures[feature] }
 
     /// A turn was told of the failure: see `forgetTold`.
-    mutating func noteTold(_ feature: FeatureID) { loads?.told.insert(feature) }
+    mutating func noteTold(_ feature: FeatureID) { told.insert(feature) }
 
     /// The turn that was told of failures is over: the next one that needs these stores has them loaded anew.
     mutating func forgetTold() {
-        guard var loads, !loads.told.isEmpty else { return }
-        for feature in loads.told { loads.failures[feature] = nil }
-        loads.told = []
-        self.loads = loads.underWay.isEmpty && loads.failures.isEmpty ? nil : loads
+        if told.isEmpty { return }
+        for feature in told { failures[feature] = nil }
+        told = []
     }
 
-    func isLoading(_ features: [FeatureID]) -> Bool {
-        features.contains { loads?.underWay.contains($0) == true && loads?.failures[$0] == nil }
+    func contains(anyOf features: [FeatureID]) -> Bool {
+        features.contains { underWay.contains($0) && failures[$0] == nil }
     }
-
-    var hasLoads: Bool { loads.map { !$0.underWay.isEmpty } ?? false }
 
     /// Calls `waiter` when a load is over; false, and no call, if none of those is under way.
     mutating func wait(for features: [FeatureID], _ waiter: @escaping @Sendable () -> Void) -> Bool {
-        guard isLoading(features) else { return false }
-        loads?.waiters.append(waiter)
+        guard contains(anyOf: features) else { return false }
+        waiters.append(waiter)
         return true
-    }
-
-    private struct Loads {
-        var underWay: Set<FeatureID> = []
-        var failures: [FeatureID: StoreError] = [:]
-        /// Those that a turn was told of.
-        var told: Set<FeatureID> = []
-        var waiters: [@Sendable () -> Void] = []
     }
 }
 

@@ -63,11 +63,11 @@ final class IntentJob: QueueJob {
 
     var isChecked: Bool { stage.isChecked }
 
-    func again(with progress: TurnProgress) -> any QueueJob {
+    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
         var stage = stage
-        stage.inputs = progress.inputs ?? stage.inputs
-        stage.judged = progress.judged ?? stage.judged
-        stage.hasLost = stage.hasLost || progress.wasOnKeptStore
+        stage.inputs = inputs ?? stage.inputs
+        stage.judged = judged ?? stage.judged
+        stage.hasLost = stage.hasLost || onKept
         return IntentJob(self, at: stage)
     }
 

@@ -12,6 +12,7 @@ final class PendingCommit: Sendable {
     let batch: JournalBatch
     let entries: [SessionBatch.Entry]
     let results: ShortList<JobResult>
+    let needs: BatchNeed
     /// Whether the journal has the session already.
     let isKept: Bool
     /// Whether the session's work ran here.
@@ -33,23 +34,38 @@ final class PendingCommit: Sendable {
         case ended
     }
 
-    /// - Parameter isTraced: whether it is appended.
-    init(
-        _ session: Session, _ batch: JournalBatch, _ working: SessionBatch, isKept: Bool,
-        isOwners: Bool, isTraced: Bool
+    /// A batch of a session with that core.
+    ///
+    /// - Parameters:
+    ///   - head: that of the log when it is appended.
+    ///   - owner: what becomes of the session's.
+    fileprivate init(
+        _ session: Session, _ core: borrowing SessionCore, _ working: borrowing SessionBatch, _ needs: BatchNeed,
+        head: SessionHead, owner: OwnerChange?, now: Duration
     ) {
-        self.isOwners = isOwners
+        let isShared = session.shared.lease != nil
         self.session = session
-        self.batch = batch
-        entries = working.entries
-        results = working.results
-        self.isKept = isKept
-        // Not by `map`: a closure would be given copies of all this.
-        if isTraced, let tracer = session.shared.tracer {
-            span = AppendSpan(tracer, session, head: self.batch.head.number, results)
-        } else {
-            span = nil
+        self.needs = needs
+        (entries, results) = (working.entries, working.results)
+        (isKept, isOwners) = (core.key != nil, core.ownsWork)
+        // Made in its place: a parameter would be copied.
+        batch = JournalBatch(
+            // One that is not kept yet gets its key before this is appended.
+            session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
+            stores: working.changes, labels: working.labels, receipts: working.receipts,
+            reminders: working.reminders, recordings: working.recordings,
+            recordingLimit: session.shared.limits.recordedTurns, forgottenReceipts: core.receipts.forgotten,
+            firstLabel: core.outbox.newFirst(after: core.head.number),
+            forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,
+            epoch: core.epochIsNews ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
+            expectedAccess: isShared ? core.accessChanges : nil, ownerChange: owner)
+        var tracer: StoreTracer?
+        switch needs {
+        case .nothing, .confirmation: break
+        case .append, .lease, .judgement: tracer = session.shared.tracer
         }
+        // Not by `map`: a closure would be given copies of all this.
+        if let tracer { span = AppendSpan(tracer, session, head: head.number, working.results) } else { span = nil }
     }
 
     deinit { _ = endEntries(.rolledBack) }
@@ -93,46 +109,31 @@ enum BatchNeed {
 
 extension SessionCore {
     /// The batch, with what the journal is to know besides, and what it needs.
-    mutating func takeBatch(
-        _ session: Session, now: Duration, node: NodeID?
-    ) -> (pending: PendingCommit, needs: BatchNeed) {
+    mutating func takeBatch(_ session: Session, now: Duration, node: NodeID?) -> PendingCommit {
         var working = SessionBatch()
         swap(&working, &batch)
         let isShared = session.shared.lease != nil
-        let isJudged = working.accessGeneration.map { $0 == accessGeneration } ?? true
         let beginning = isShared ? working.beginning : []
         // The journal is told of the owner with a turn.
         if working.count == 0, !ownsWork, !beginning.isEmpty { working.count = 1 }
-        guard isJudged, working.count > 0 else {
-            let needs: BatchNeed =
-                isJudged ? (isShared && working.isAnswer ? .confirmation : .nothing) : .judgement
+        var (needs, next, owner) = (BatchNeed.append, head, OwnerChange?.none)
+        if let judged = working.accessGeneration, judged != accessGeneration {
+            needs = .judgement
+        } else if working.count > 0 {
+            next = SessionHead(number: head.number + working.count, nonce: nonces.next())
+            if isShared {
+                let (change, needsNode) = ownerChange(
+                    working, beginning, head: next, by: node, now: session.shared.time.monotonic())
+                owner = change
+                if needsNode { needs = .lease }
+            }
+        } else if isShared, working.isAnswer {
+            needs = .confirmation
+        } else {
+            needs = .nothing
             // Turns without a number change nothing; what bootstrap had to do is done.
-            if case .nothing = needs { for entry in working.entries where entry.hasStarted { started(entry) } }
-            let nothing = JournalBatch(session: key ?? SessionKey(0), expecting: head, head: head, time: now)
-            let pending = PendingCommit(
-                session, nothing, working, isKept: key != nil, isOwners: ownsWork, isTraced: !isJudged)
-            return (pending, needs)
+            for entry in working.entries where entry.hasStarted { started(entry) }
         }
-        let next = SessionHead(number: head.number + working.count, nonce: nonces.next())
-        var (change, needsNode): (OwnerChange?, Bool) = (nil, false)
-        if isShared {
-            (change, needsNode) = ownerChange(
-                working, beginning, head: next, by: node, now: session.shared.time.monotonic())
-        }
-        // No variable: what is made for an argument is not copied.
-        let pending = PendingCommit(
-            session,
-            JournalBatch(
-                // One that is not kept yet gets its key before this is appended.
-                session: key ?? SessionKey(0), expecting: head, head: next, time: now,
-                stores: working.changes, labels: working.labels, receipts: working.receipts,
-                reminders: working.reminders ?? [], recordings: working.recordings,
-                recordingLimit: session.shared.limits.recordedTurns,
-                forgottenReceipts: receipts.forgotten, firstLabel: outbox.newFirst(after: head.number),
-                forgottenLabels: Array(outbox.forgotten), lostLabels: outbox.lostIsNews ? outbox.lost : nil,
-                epoch: epochIsNews ? epoch : nil, expectedOwner: isShared ? ownership.owner : nil,
-                expectedAccess: isShared ? accessChanges : nil, ownerChange: change),
-            working, isKept: key != nil, isOwners: ownsWork, isTraced: true)
-        return (pending, needsNode ? .lease : .append)
+        return PendingCommit(session, self, working, needs, head: next, owner: owner, now: now)
     }
 }

@@ -135,7 +135,7 @@ extension Session {
             report(error, after: failures)
             tryAgain(after: failures + 1) { [self] in
                 let missing = core.withLock { core in
-                    features.filter { core.isMissing([$0]) || core.stores.failure(of: $0) != nil }
+                    features.filter { core.isMissing([$0]) || core.loads.failure(of: $0) != nil }
                 }
                 bringBack(missing, after: failures + 1)
             }
@@ -259,7 +259,8 @@ extension SessionCore {
         head = .empty
         epochIsNews = epoch == nil
         var applied = Applied()
-        for slot in stores.removeAll() { applied.add(slot) }
+        for slot in stores { applied.add(slot) }
+        stores = []
         _ = adopt(nil)
         outbox = Outbox(from: outbox.endPlace)
         receipts = ReceiptBook()

@@ -97,7 +97,7 @@ extension Session {
             case .gone: return none(.storeDisposed)
             }
         case .passive(let failure?):
-            core.withLock { $0.stores.noteTold(feature) }
+            core.withLock { $0.loads.noteTold(feature) }
             return none(failure)
         case .passive(nil):
             core.withLock { $0.awaited.append(feature) }
@@ -220,13 +220,13 @@ extension SessionCore {
 }
 
 extension ReminderChange {
-    /// A change as it will be kept, but for the number of its turn.
-    init(_ change: EncodedReminder, of feature: FeatureID) {
+    /// A change as it will be kept.
+    init(_ change: EncodedReminder, of feature: FeatureID, number: UInt64 = 0) {
         guard let action = change.action else {
             self = .forgotten(feature, id: change.id)
             return
         }
         self = .set(
-            StoredReminder(feature: feature, id: change.id, due: action.due, number: 0, action: action.json))
+            StoredReminder(feature: feature, id: change.id, due: action.due, number: number, action: action.json))
     }
 }

@@ -12,9 +12,9 @@ extension Session {
     func commit() -> CommitEnd? {
         let now = shared.time.sinceEpoch()
         let node = shared.lease?.holder
-        let (pending, needs) = core.withLock { $0.takeBatch(self, now: now, node: node) }
+        let pending = core.withLock { $0.takeBatch(self, now: now, node: node) }
         shared.metrics.queueLength.record(Int64(pending.results.count))
-        switch needs {
+        switch pending.needs {
         case .nothing: return pending.end(.committed, .committed)
         case .append: return append(pending)
         case .confirmation:
@@ -279,8 +279,8 @@ extension SessionCore {
     }
 
     mutating func remove(_ feature: FeatureID, _ applied: inout Applied) {
-        guard let slot = stores.remove(feature) else { return }
-        applied.add(slot)
+        guard let index = stores.index(of: feature) else { return }
+        applied.add(stores.remove(at: index))
         streams.ended(feature)
     }
 

@@ -13,6 +13,56 @@ enum CommitOutcome: Sendable {
     case unknown(StoreError)
 }
 
+/// A finished job. A class, since it is handed on several times.
+final class JobResult: Sendable {
+    let job: any QueueJob
+    /// The store that it was about; nil if it was about none that is in memory.
+    let store: SessionStore?
+    let intentID: IntentID
+    /// What running a handler led to; of a job for which none was run only the outcome.
+    let turn: TurnResult
+    /// Whether there is something to commit.
+    let isKept: Bool
+    /// The store's version and view state after it.
+    let state: StateSnapshot
+    /// Whether other writers know the store: it was not made by the batch.
+    let isOfKeptStore: Bool
+    /// Whether it is the turn of a failure of the result before it.
+    let followsPrevious: Bool
+    let isBootstrap: Bool
+
+    /// The result of a turn.
+    init(
+        _ job: any QueueJob, on store: SessionStore?, _ intentID: IntentID, _ turn: TurnResult, isKept: Bool,
+        state: StateSnapshot, isOfKeptStore: Bool = false, followsPrevious: Bool = false, isBootstrap: Bool = false
+    ) {
+        (self.job, self.store, self.intentID, self.turn) = (job, store, intentID, turn)
+        (self.isKept, self.state, self.isOfKeptStore) = (isKept, state, isOfKeptStore)
+        (self.followsPrevious, self.isBootstrap) = (followsPrevious, isBootstrap)
+    }
+
+    /// The result of a job for which no handler was run.
+    init(_ job: any QueueJob, _ outcome: TurnOutcome, isKept: Bool) {
+        (self.job, turn, self.isKept) = (job, TurnResult(outcome), isKept)
+        (store, intentID, state) = (nil, .bootstrap, StateSnapshot(version: 0, view: []))
+        (isOfKeptStore, followsPrevious, isBootstrap) = (false, false, false)
+    }
+
+    var outcome: TurnOutcome { turn.outcome }
+
+    /// The job that runs in the place of this one, of which nothing is kept.
+    var again: any QueueJob { job.again(turn.inputs, turn.judged, onKept: isOfKeptStore) }
+
+    /// Counts a permanent turn; tells observers and the log.
+    func tell() {
+        if isKept, case .ran = outcome, let store {
+            store.scope.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
+        }
+        turn.observe?()
+        if let failure = outcome.reported { store?.scope.report(failure) }
+    }
+}
+
 /// A batch that is over, with the results of its jobs in order; and its stores, if they live on with what its turns ask for.
 typealias CommitEnd = (outcome: CommitOutcome, results: ShortList<JobResult>, entries: [SessionBatch.Entry])
 
@@ -110,10 +160,7 @@ extension Session {
             guard let store = end.entries[index].store else { continue }
             launches.append((store, store.scope.apply(end.entries[index])))
         }
-        for result in end.results {
-            result.measure()
-            result.tell()
-        }
+        for result in end.results { result.tell() }
         for launch in launches { launch.store.scope.begin(launch.work, on: launch.store) }
         let (isDone, settled) = queue.takeSettled()
         for result in end.results {
@@ -135,7 +182,7 @@ extension Session {
             return true
         }
         // What threw comes with its failure's turn again.
-        let jobs = results.filter { !$0.followsPrevious }.map { $0.job.again(with: $0.progress) }
+        let jobs = results.filter { !$0.followsPrevious }.map(\.again)
         guard let first = jobs.first else { return true }
         guard putBack(JobBatch(first: first, others: jobs.dropFirst())), conflicts > 1 else { return true }
         // Two writers that lose against each other in step would go on so.

@@ -45,7 +45,7 @@ struct TurnCall {
     }
 
     /// The job that is to run in the place of its own when what the turn waits for is there.
-    var waiting: any QueueJob { job.again(with: TurnProgress(inputs: context.inputs, judged: judged)) }
+    var waiting: any QueueJob { job.again(context.inputs, judged, onKept: false) }
 }
 
 /// What becomes of a turn: the one table of what it is of and how it went.
@@ -207,15 +207,14 @@ extension Session {
     /// Adds a turn with its outcome, and its chain's, to the batch; then the turns of their failures.
     private func join(_ call: TurnCall, _ turn: TurnResult, _ chain: [ChainLink]) {
         // Mostly nothing of a turn has a time.
-        let hasTimes =
-            call.receipt != nil || turn.hasTimes || chain.contains { $0.turn.hasTimes }
+        let hasTimes = call.receipt != nil || !turn.labels.isEmpty || turn.recording != nil || !chain.isEmpty
         let now = hasTimes ? shared.time.sinceEpoch() : .zero
         var isLastTry = false
         if case .reminder(let reminder) = call.kind { isLastTry = core.withLock { $0.isLastTry(of: reminder) } }
         let verdict = TurnVerdict(call.kind, turn.outcome, isLastTry: isLastTry)
         let refusal = verdict.refusal.flatMap { (call.job as? IntentJob)?.recorded($0) }
         core.withLock { core in
-            core.stores.forgetTold()
+            core.loads.forgetTold()
             guard let index = core.work(on: call.store) else {
                 return core.joinOther(call.job, .dropped, isKept: false)
             }
@@ -231,10 +230,6 @@ extension Session {
     }
 
     func drop(_ job: any QueueJob) { core.withLock { $0.joinOther(job, .dropped, isKept: false) } }
-}
-
-extension TurnResult {
-    fileprivate var hasTimes: Bool { !labels.isEmpty || recording != nil }
 }
 
 /// A store's bootstrap, for when its batch could not be committed.
@@ -261,7 +256,7 @@ final class BootstrapJob: QueueJob {
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { session.awaitStores([], resume) }
 
-    func again(with progress: TurnProgress) -> any QueueJob {
-        progress.inputs.map { BootstrapJob(session, store, $0) } ?? self
+    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
+        inputs.map { BootstrapJob(session, store, $0) } ?? self
     }
 }

@@ -37,8 +37,7 @@ struct SessionBatch {
     var labels: [StoredLabel] = []
     var receipts: [StoredReceipt] = []
     var recordings: [RecordedTurn] = []
-    /// Nil if there are none, as there mostly are.
-    var reminders: [ReminderChange]?
+    var reminders: [ReminderChange] = []
     var results: ShortList<JobResult> = []
     /// Stores whose work is to begin although no turn asks for it: the node becomes the session's owner.
     var claims: [FeatureID] = []
@@ -122,7 +121,7 @@ extension SessionCore {
                 return found(store, at: place)
             }
         } else if let index = stores.index(of: feature) {
-            guard let store = stores[index].store else { return .passive(stores.failure(of: feature)) }
+            guard let store = stores[index].store else { return .passive(loads.failure(of: feature)) }
             let place = batch.add(stores[index].summary, store, lost: stores[index].lost)
             return found(store, at: place)
         }
@@ -161,7 +160,7 @@ extension SessionCore {
         let (intentID, receipt) = (call.context.intentID, call.receipt)
         if call.start != nil { batch.entries[index].hasStarted = true }
         if case .reminder(let reminder) = call.kind, verdict.forgetsReminder {
-            note(.forgotten(reminder.feature, id: reminder.id))
+            batch.reminders.append(.forgotten(reminder.feature, id: reminder.id))
             // A turn that did nothing else takes a number for it.
             if !verdict.keepsTurn { batch.count += 1 }
         }
@@ -215,18 +214,21 @@ extension SessionCore {
         let number = lastNumber
         let intent = intentID.isBootstrap ? nil : intentID.text
         if view != nil { batch.entries[index].version = number }
+        if kind == .made { batch.entries[index].made = number }
         let version = batch.entries[index].version
-        let place = change(index, kind, number, setsAside)
-        batch.changes[place].number = number
-        batch.changes[place].version = version
-        if let state {
-            batch.changes[place].state = state
-            if !batch.entries[index].lost.isEmpty { setAside(at: index, place) }
+        if kind == .changed, let place = batch.entries[index].change {
+            (batch.changes[place].number, batch.changes[place].version) = (number, version)
+            if let state { batch.changes[place].state = state }
+            if let view { (batch.changes[place].view, batch.changes[place].viewIntent) = (view, intent) }
+        } else {
+            put(
+                StoreChange(
+                    feature: batch.entries[index].feature, kind: kind, number: number, version: version,
+                    made: batch.entries[index].made,
+                    schemaVersion: batch.entries[index].store?.erased.schemaVersion ?? 1, state: state, view: view,
+                    viewIntent: view == nil ? nil : intent, setsAside: setsAside), at: index)
         }
-        if let view {
-            batch.changes[place].view = view
-            batch.changes[place].viewIntent = intent
-        }
+        if state != nil, !batch.entries[index].lost.isEmpty { setAside(at: index) }
         if !turn.labels.isEmpty || turn.recording != nil {
             let feature = batch.entries[index].feature
             for (index, label) in turn.labels.enumerated() {
@@ -240,52 +242,28 @@ extension SessionCore {
                     RecordedTurn(number: number, feature: feature, time: now, recording: recording))
             }
         }
-        if let reminders = turn.reminders { keep(reminders, at: index) }
+        if let reminders = turn.reminders {
+            let feature = batch.entries[index].feature
+            batch.reminders += reminders.map { ReminderChange($0, of: feature, number: number) }
+        }
         if let receipt { add(receipt, intentID, .ran(version: version), now: now) }
     }
 
-    private mutating func keep(_ reminders: [EncodedReminder], at index: Int) {
-        let feature = batch.entries[index].feature
-        for reminder in reminders {
-            if let (due, json) = reminder.action {
-                note(
-                    .set(StoredReminder(feature: feature, id: reminder.id, due: due, number: lastNumber, action: json)))
-            } else {
-                note(.forgotten(feature, id: reminder.id))
-            }
-        }
-    }
-
-    mutating func note(_ change: ReminderChange) { batch.reminders = (batch.reminders ?? []) + [change] }
-
-    /// The place of a store's change, which begins now if there is none yet, or anew with a store that is made.
-    private mutating func change(
-        _ index: Int, _ kind: StoreChange.Kind, _ number: UInt64, _ setsAside: String?
-    ) -> Int {
-        if kind == .changed, let place = batch.entries[index].change { return place }
-        if kind == .made { batch.entries[index].made = number }
-        let new = StoreChange(
-            feature: batch.entries[index].feature, kind: kind, number: number, version: number,
-            made: batch.entries[index].made, schemaVersion: batch.entries[index].store?.erased.schemaVersion ?? 1,
-            setsAside: setsAside)
-        return put(new, at: index)
-    }
-
     /// Has the state that is kept now set aside: the change's state lacks members of it.
-    private mutating func setAside(at index: Int, _ place: Int) {
-        guard batch.changes[place].kind == .changed else { return }
+    private mutating func setAside(at index: Int) {
+        guard let place = batch.entries[index].change, batch.changes[place].kind == .changed else { return }
         let members = batch.entries[index].lost.joined(separator: ", ")
         batch.changes[place].setsAside = "the feature's state does not read these members of it: \(members)"
     }
 
-    private mutating func put(_ change: consuming StoreChange, at index: Int) -> Int {
+    /// What becomes of a store, in the place of what the batch's earlier turns made of it.
+    private mutating func put(_ change: consuming StoreChange, at index: Int) {
         if let place = batch.entries[index].change {
             batch.changes[place] = change
-            return place
+        } else {
+            batch.entries[index].change = batch.changes.count
+            batch.changes.append(change)
         }
-        batch.entries[index].change = batch.changes.count
-        batch.changes.append(change)
-        return batch.changes.count - 1
     }
 
     private mutating func add(
@@ -312,7 +290,7 @@ extension SessionCore {
         batch.count += 1
         let store = batch.entries[index]
         if store.hasRow {
-            _ = put(
+            put(
                 StoreChange(
                     feature: feature, kind: .disposed, number: lastNumber, version: store.version, made: store.made),
                 at: index)
@@ -325,7 +303,7 @@ extension SessionCore {
             batch.entries[index].change = nil
         }
         for reminder in currentReminders where reminder.feature == feature {
-            note(.forgotten(feature, id: reminder.id))
+            batch.reminders.append(.forgotten(feature, id: reminder.id))
         }
         batch.entries[index].isDisposed = true
         return true

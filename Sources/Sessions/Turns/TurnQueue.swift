@@ -20,7 +20,12 @@ protocol QueueJob: AnyObject, Sendable {
     /// The job's result stands: its turn, if it led to one, is committed and applied.
     func finished(_ result: JobResult, isSettled: Bool)
     /// The job that runs in its place, with what it takes along from its last run, of which nothing is kept.
-    func again(with progress: TurnProgress) -> any QueueJob
+    ///
+    /// - Parameters:
+    ///   - inputs: time and chance as the turn got them; nil if it asked for none.
+    ///   - judged: the intent as interceptors left it; nil if there are none.
+    ///   - onKept: whether it ran on a store that other writers know.
+    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob
     /// Nothing of the job is kept, and it will not run again.
     func end(_ error: StoreError)
 }
@@ -32,7 +37,7 @@ extension QueueJob {
     var kind: TurnKind { .other }
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
     func finished(_ result: JobResult, isSettled: Bool) {}
-    func again(with progress: TurnProgress) -> any QueueJob { self }
+    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob { self }
     func end(_ error: StoreError) {}
 }
 

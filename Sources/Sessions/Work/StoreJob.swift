@@ -77,8 +77,8 @@ final class StoreJob: QueueJob {
 
     func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { store.session.awaitStores([], resume) }
 
-    func again(with progress: TurnProgress) -> any QueueJob {
-        guard let inputs = progress.inputs else { return self }
+    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob {
+        guard let inputs else { return self }
         return StoreJob(store, context.with(inputs: inputs), turn, token, isFailureTurn: isFailureTurn, done: done)
     }
 
