@@ -176,7 +176,7 @@ final class TestSession: Sendable {
     // MARK: Waiting
 
     /// The names of the work that runs, in all stores of the session.
-    var work: [String] { session.storesInMemory.flatMap { $0.scope.workInProgress } }
+    var work: [String] { session.storesInMemory.flatMap { $0.workInProgress } }
 
     /// How much work waits for a state, in all stores of the session.
     var stateWaiterCount: Int { session.storesInMemory.reduce(0) { $0 + $1.runner.waiterCount } }

@@ -48,8 +48,8 @@ extension TestStore {
         if showsSkipped, !running.isEmpty {
             warn("Work was cancelled: \(running.joined(separator: ", ")).", sourceLocation)
         }
-        host.scope.pause()
-        host.scope.resume(on: host)
+        host.pause()
+        host.resume()
         await settle(sourceLocation)
     }
 

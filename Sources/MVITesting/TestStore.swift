@@ -204,12 +204,12 @@ public final class TestStore<F: Feature>: Sendable {
     public var view: F.ViewState { runner?.view ?? feature.view(kept ?? feature.initialState) }
 
     /// The names of the store's work that runs, in the order in which it began.
-    public var workInProgress: [String] { host?.scope.workInProgress ?? [] }
+    public var workInProgress: [String] { host?.workInProgress ?? [] }
 
     /// The store's own condition, since it was last made or came back.
     public var diagnostics: StoreDiagnostics {
         guard let host else { return StoreDiagnostics() }
-        var diagnostics = host.scope.diagnostics
+        var diagnostics = host.diagnostics
         host.runner.addObserverCounts(to: &diagnostics)
         return diagnostics
     }

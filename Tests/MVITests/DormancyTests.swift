@@ -24,19 +24,19 @@ struct DormancyTests {
                 default: turn.cancel("a")
                 }
             }, environment: environment)
-        #expect(store.scope.isAtRest)
+        #expect(store.inMemory.isAtRest)
         for intent in ["launch", "queue", "debounce", "throttle", "timer"] {
             try await store.send(intent)
             await executor.idle()
-            #expect(!store.scope.isAtRest, "while there is work: \(intent)")
+            #expect(!store.inMemory.isAtRest, "while there is work: \(intent)")
             try await store.send("stop")
             await executor.idle()
         }
         try await store.send("queue")
         await clock.advance(by: .seconds(1), running: executor)
-        #expect(!store.scope.isAtRest)
+        #expect(!store.inMemory.isAtRest)
         await clock.advance(by: .seconds(1), running: executor)
-        #expect(store.scope.isAtRest)
+        #expect(store.inMemory.isAtRest)
         store.dispose()
     }
 
@@ -55,12 +55,12 @@ struct DormancyTests {
         try await store.send("go")
         await gate.waiters()
         try await store.send("stop")
-        #expect(!store.scope.isAtRest)
+        #expect(!store.inMemory.isAtRest)
         gate.open()
         await passed.atLeast(1)
         await executor.idle()
         #expect(passed.all == [true])
-        #expect(store.scope.isAtRest)
+        #expect(store.inMemory.isAtRest)
         store.dispose()
     }
 
@@ -68,9 +68,9 @@ struct DormancyTests {
     func watched() {
         let store = HostedStore({ _, _ in }, environment: environment)
         store.beginWatching()
-        #expect(!store.scope.isAtRest)
+        #expect(!store.inMemory.isAtRest)
         store.endWatching()
-        #expect(store.scope.isAtRest)
+        #expect(store.inMemory.isAtRest)
         store.dispose()
     }
 
@@ -84,9 +84,9 @@ struct DormancyTests {
         let store = HostedStore(script, environment: environment)
         store.start()
         try await store.send("register")
-        #expect(!store.scope.isAtRest)
+        #expect(!store.inMemory.isAtRest)
         try await store.send("forget")
-        #expect(store.scope.isAtRest)
+        #expect(store.inMemory.isAtRest)
         store.dispose()
     }
 
@@ -98,7 +98,7 @@ struct DormancyTests {
         let store = HostedStore(script, environment: environment)
         store.start()
         await executor.idle()
-        #expect(!store.scope.isAtRest)
+        #expect(!store.inMemory.isAtRest)
         store.dispose()
     }
 
@@ -125,10 +125,10 @@ struct DormancyTests {
         let outcome = try await store.send("go")
         await executor.idle()
         let waits = store.whenSettled(outcome.id, id: 1) { [weak store] in
-            told.append(store?.scope.isAtRest ?? false)
+            told.append(store?.inMemory.isAtRest ?? false)
         }
         #expect(waits)
-        #expect(!store.scope.isAtRest)
+        #expect(!store.inMemory.isAtRest)
         gate.open()
         await told.atLeast(1)
         #expect(told.all == [true])
@@ -136,7 +136,7 @@ struct DormancyTests {
     }
 }
 
-extension StoreScope {
+extension SessionStore {
     /// Whether the store may leave memory; what people are told of it is the same.
     fileprivate var isAtRest: Bool {
         #expect(isDormant == obstacles.isEmpty, "\(obstacles)")

@@ -178,7 +178,7 @@ struct DeltaTests {
         _ = try stream.read()
         let core = fixture.session.core
         let (shown, stored) = core.withLock { core in
-            (core.streams[0].delta?.view(of: fixture.tally) ?? [], core.stores[fixture.tally]?.view ?? [])
+            (core.streams.all[0].delta?.view(of: fixture.tally) ?? [], core.stores[fixture.tally]?.view ?? [])
         }
         #expect(shown == stored)
         // The same bytes, not a copy of them.

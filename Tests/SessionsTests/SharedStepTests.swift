@@ -111,10 +111,10 @@ struct ManyStreamsTests {
             #expect(stream.wakeCount == 1)
         }
         fixture.session.core.withLock { core in
-            #expect(core.streams.numbers == core.streams.numbers.sorted())
+            #expect(core.streams.all.map(\.number) == core.streams.all.map(\.number).sorted())
             #expect(core.streams.index(of: 0) == nil)
             #expect(core.streams.index(of: .max) == nil)
-            for (index, number) in core.streams.numbers.enumerated() {
+            for (index, number) in core.streams.all.map(\.number).enumerated() {
                 #expect(core.streams.index(of: number) == index)
             }
         }

@@ -81,16 +81,16 @@ package final class HostedStore<F: Feature>: Sendable {
     package var view: F.ViewState { runner?.view ?? initial.view }
 
     /// Of a store that is in memory.
-    package var scope: StoreScope {
+    package var inMemory: SessionStore {
         guard let host else { preconditionFailure("the store has not started") }
-        return host.scope
+        return host
     }
 
-    package var workInProgress: [String] { scope.workInProgress }
+    package var workInProgress: [String] { inMemory.workInProgress }
     package var queue: TurnQueue { session.queue }
 
     package var diagnostics: StoreDiagnostics {
-        var diagnostics = host?.scope.diagnostics ?? StoreDiagnostics()
+        var diagnostics = host?.diagnostics ?? StoreDiagnostics()
         host?.runner.addObserverCounts(to: &diagnostics)
         return diagnostics
     }

@@ -77,22 +77,93 @@ public struct Turn<F: Feature>: ~Copyable {
     mutating func performActions(from first: Int = 0) throws {
         var next = first
         while next < actions.count {
-            if next == ActionsWithoutEnd.limit { throw ActionsWithoutEnd() }
+            if next == TurnWithoutEnd.actions { throw TurnWithoutEnd.ofActions }
             let action = actions[next]
             next += 1
             if runner.isObserved { observations.append(.action(action)) }
             try runner.feature.perform(action, &self)
         }
     }
+
+    /// Has the feature follow what the turn's messages changed in a state, and then what it changes itself by that.
+    @inlinable
+    mutating func followChanges(since before: F.State) throws {
+        let after = current
+        let performed = actions.count
+        hasMessages = false
+        try runner.feature.onChange(from: before, &self)
+        let isDone = !hasMessages && actions.count == performed
+        hasMessages = true
+        if !isDone { try followOwnChanges(since: after, performed: performed) }
+    }
+
+    /// - Parameters:
+    ///   - state: the one before the feature's own messages.
+    ///   - performed: how many of the actions have been performed.
+    @usableFromInline
+    mutating func followOwnChanges(since state: F.State, performed: Int) throws {
+        var (before, performed) = (state, performed)
+        for call in 1...TurnWithoutEnd.changes {
+            try performActions(from: performed)
+            if current == before { return }
+            if call == TurnWithoutEnd.changes { throw TurnWithoutEnd.ofChanges }
+            let after = current
+            performed = actions.count
+            try runner.feature.onChange(from: before, &self)
+            before = after
+        }
+    }
 }
 
-/// Why a turn failed in which one action sent another again and again.
-private struct ActionsWithoutEnd: Error, CustomStringConvertible {
-    /// How many actions a turn may perform.
-    static let limit = 100_000
+/// Why a turn failed in which one action, or one change, led to another again and again.
+private struct TurnWithoutEnd: Error, CustomStringConvertible {
+    /// How many actions a turn may perform, and how often a feature may follow changes in it.
+    static let actions = 100_000
+    static let changes = 16
 
-    var description: String {
-        "More than \(Self.limit) actions were sent in one turn. Send no action that leads to itself: `launch` work for what "
-            + "goes on."
+    let description: String
+
+    static let ofActions = TurnWithoutEnd(
+        description: "More than \(actions) actions were sent in one turn. Send no action that leads to itself: `launch` "
+            + "work for what goes on.")
+    static let ofChanges = TurnWithoutEnd(
+        description: "`onChange` was called \(changes) times in one turn, and what it did changed the state each time. "
+            + "Dispatch only messages after which the values that it compares stay as they are.")
+}
+
+/// What hardly any turn asks for. A class that is made when it is needed first, so that other turns have one empty
+/// reference to pass on.
+@usableFromInline
+package final class RareRequests<F: Feature> {
+    @usableFromInline package var reminders: [ReminderRequest<F>] = []
+    @usableFromInline var sends: [SiblingIntent] = []
+    /// The first store that the turn needs and that is not there yet.
+    @usableFromInline var missing: String?
+    /// Whether the turn launches work of parts that may leave.
+    @usableFromInline var hasPartWork = false
+    /// What its result has of observers and interceptors.
+    @usableFromInline var observe: (@Sendable () -> Void)?
+    @usableFromInline var judged: RunTurn?
+    var now: Timestamp?
+    var uuids: [String]
+    /// How many UUIDs the turn has got.
+    var uuidCount = 0
+
+    /// - Parameter inputs: what the turn got of time and chance when it ran before.
+    @usableFromInline
+    init(_ inputs: TurnInputs?) { (now, uuids) = (inputs?.now, inputs?.uuids ?? []) }
+
+    /// What the turn got of time and chance; nil if nothing.
+    @usableFromInline var inputs: TurnInputs? { now == nil && uuids.isEmpty ? nil : TurnInputs(now: now, uuids: uuids) }
+}
+
+extension Turn {
+    /// The rare requests, which there are from now on.
+    @usableFromInline
+    mutating func makeRare() -> RareRequests<F> {
+        if let rare { return rare }
+        let made = RareRequests<F>(context.inputs)
+        rare = made
+        return made
     }
 }

@@ -96,6 +96,12 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         }
     }
 
+    /// The asynchronous check that an intent has to pass before it is enqueued; nil if there is none.
+    @inlinable
+    package func check(_ intent: F.Intent) -> PendingCheck? {
+        feature.check(intent) == nil ? nil : pendingCheck(of: intent)
+    }
+
     /// The turn of an action that a reminder, or code outside the features, has the store perform.
     @inlinable
     package static func perform(_ action: F.Action) -> RunTurn {
@@ -259,98 +265,6 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     package func adopt(_ state: F.State) {
         setWorking((state, feature.view(state)))
         commit()
-    }
-
-    // MARK: What goes wrong
-
-    /// The result of a turn that threw.
-    @usableFromInline
-    func threw(
-        _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event?,
-        intent: F.Intent?, rare: RareRequests<F>?, judged: RunTurn?
-    ) -> TurnResult {
-        if let rare, let missing = rare.missing { return abandoned(rare, missing, judged) }
-        if stage == .execute, let refusal = error as? Refusal {
-            var events: [StoreObservation<F>.Event] = []
-            if case .intent(let intent)? = cause { events = [.refused(intent, refusal)] }
-            return TurnResult(
-                .refused(StoreError(refusal)), observe: telling(events, context), judged: judged,
-                inputs: rare?.inputs)
-        }
-        // Another store that cannot be had now: no fault of the feature's.
-        if stage != nil, let error = error as? StoreError {
-            return TurnResult(.unavailable(error), judged: judged, inputs: rare?.inputs)
-        }
-        return failed(
-            error, told: nil, context, stage: stage, cause: cause, intent: intent, rare: rare, judged: judged)
-    }
-
-    /// The result of a turn that failed.
-    ///
-    /// - Parameter told: the error for the job's caller; nil for one that says that the feature failed.
-    @usableFromInline
-    func failed(
-        _ error: any Error, told: StoreError?, _ context: TurnContext, stage: Failure.Stage?,
-        cause: StoreObservation<F>.Event?, intent: F.Intent?, rare: RareRequests<F>?, judged: RunTurn?
-    ) -> TurnResult {
-        let failure = Failure(stage: stage ?? .execute, intentID: context.intentID, intent: intent, error: error)
-        let reported = stage == nil ? nil : failure
-        let events = reported.map { (cause.map { [$0] } ?? []) + [.failed($0)] } ?? []
-        return TurnResult(
-            .failed(told ?? StoreError(failure), thrown: error, reported),
-            observe: telling(events, context), judged: judged, inputs: rare?.inputs)
-    }
-
-    /// The result of a turn that needs a store which is not in memory.
-    @usableFromInline
-    func abandoned(_ rare: RareRequests<F>, _ missing: String, _ judged: RunTurn?) -> TurnResult {
-        TurnResult(.needsStore(missing), judged: judged, inputs: rare.inputs)
-    }
-
-    /// Why a turn that ran cannot be kept with the reminders that it asks for.
-    @usableFromInline
-    func fault(of reminders: [EncodedReminder]?, _ context: TurnContext) -> (any Error)? {
-        guard let reminders else { return nil }
-        do {
-            try context.host.check(reminders)
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    /// Lets the interceptors rewrite the intent; returns the result if one refuses it.
-    ///
-    /// - Parameter isInTurn: whether they see what the batch's earlier turns made of the state; an asynchronous check runs
-    ///   outside of any batch.
-    @usableFromInline
-    func intercept(_ intent: inout F.Intent, _ context: TurnContext, isInTurn: Bool = true) -> TurnResult? {
-        let interception = Interception<F>(
-            state: copies.withLock { (isInTurn ? $0.working ?? $0.head : $0.head).state }, intentID: context.intentID,
-            instance: environment.instance, session: environment.session, principal: context.principal,
-            trace: context.trace)
-        for interceptor in middleware.interceptors {
-            do {
-                intent = try interceptor(intent, interception)
-            } catch let refusal as Refusal {
-                return standing(.refused(StoreError(refusal)), [.refused(intent, refusal)], context)
-            } catch {
-                // Not a decision but a fault of the guard: what it should have judged must not pass.
-                let refusal = Refusal(.forbidden, "The intent could not be checked, so it was not run.")
-                let failure = Failure(stage: .execute, intentID: context.intentID, intent: intent, error: error)
-                return standing(
-                    .unjudged(StoreError(refusal), failure), [.refused(intent, refusal), .failed(failure)], context)
-            }
-        }
-        return nil
-    }
-
-    /// A result that stands, however often the intent's batch is run.
-    private func standing(
-        _ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event], _ context: TurnContext
-    ) -> TurnResult {
-        let result = TurnResult(outcome, observe: telling(events, context))
-        return TurnResult(outcome, observe: result.observe, judged: { _, _ in result })
     }
 
     @inlinable

@@ -43,7 +43,7 @@ extension SessionBatch {
         var features = claims
         for entry in entries where !entry.isDisposed {
             guard let place = entry.store, !features.contains(entry.feature) else { continue }
-            let isBusy = entry.effects.contains { $0.launches || ($0.watches && place.scope.isWatched) }
+            let isBusy = entry.effects.contains { $0.launches || ($0.watches && place.isWatched) }
             if isBusy { features.append(entry.feature) }
         }
         return features
@@ -51,19 +51,6 @@ extension SessionBatch {
 }
 
 extension SessionCore {
-    /// Outside the session for the most part: those on a node of its own have none.
-    indirect enum KeptOwnership { case kept(Ownership) }
-
-    var ownership: Ownership {
-        get { if case .kept(let ownership)? = keptOwnership { ownership } else { Ownership() } }
-        set { keptOwnership = .kept(newValue) }
-    }
-
-    /// Whether the session's work runs here.
-    var ownsWork: Bool { keptOwnership != nil && ownership.isHere }
-
-    /// Whether another node runs its turns, or seemed to.
-    var isElsewhere: Bool { keptOwnership != nil && ownership.owner != nil && !ownership.isHere }
 
     /// What becomes of the owner with a batch that ends at a head. `needsNode` where this node may run no work and the batch
     /// asks for some.

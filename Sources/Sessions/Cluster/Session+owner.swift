@@ -16,18 +16,6 @@ extension StoreError {
 
 /// Which node runs a session's turns.
 extension Session {
-    /// Whether turns may run here: no other node that lives owns the session. Whether that is so the journal judges with each
-    /// append.
-    var mayRun: Bool {
-        guard let lease = shared.lease else { return true }
-        let owner = core.withLock { $0.isElsewhere ? $0.ownership.owner : nil }
-        guard let owner else { return true }
-        guard !lease.isAnother(owner.node) else { return false }
-        // Its owner is gone: what ran there begins anew with the first turn here.
-        core.withLock { core in if core.isElsewhere, core.ownership.isUnrestored { core.restoreStores() } }
-        return true
-    }
-
     /// The other node that owns the session, as far as is known here; nil if none does that lives.
     package var owningNode: NodeRecord? {
         guard let lease = shared.lease else { return nil }
@@ -45,12 +33,12 @@ extension Session {
         }
         if ownsWork {
             shared.owned?.add(self)
-            for store in waiting { store.scope.beginAnew() }
-            for store in stores { store.scope.resume(on: store) }
+            for store in waiting { store.beginAnew() }
+            for store in stores { store.resume() }
         } else {
             shared.owned?.remove(self)
             forgetWatchers()
-            for store in stores { if isReleased { store.scope.hold() } else { store.scope.pause() } }
+            for store in stores { if isReleased { store.hold() } else { store.pause() } }
         }
     }
 
@@ -59,7 +47,7 @@ extension Session {
         guard !stores.isEmpty else { return }
         shared.owned?.remove(self)
         forgetWatchers()
-        for store in stores { store.scope.pause() }
+        for store in stores { store.pause() }
     }
 
     /// This node may run work no more. Others find the session among those of a node that is gone.
@@ -74,9 +62,9 @@ extension Session {
         guard mayRun else { return shared.tellOfWatchers(self) }
         let (waiting, heldBack) = core.withLock { core -> ([FeatureID], [FeatureID]) in
             guard core.isLive, core.key != nil else { return ([], []) }
-            let shown = core.stores.filter { core.streams.isShown($0.feature) || $0.store?.scope.isWatched == true }
+            let shown = core.stores.filter { core.streams.isShown($0.feature) || $0.store?.isWatched == true }
             let waiting = shown.filter { if case .done = $0.start { $0.store == nil } else { true } }.map(\.feature)
-            return (waiting, core.ownsWork ? [] : shown.filter { $0.store?.scope.isHeldBack == true }.map(\.feature))
+            return (waiting, core.ownsWork ? [] : shown.filter { $0.store?.isHeldBack == true }.map(\.feature))
         }
         if !waiting.isEmpty {
             open(.features(waiting)) { [self] result in if case .success = result { claimHeldBack() } }
@@ -88,7 +76,7 @@ extension Session {
     /// Becomes the owner where watchers ask for work.
     func claimHeldBack() {
         enqueue(.steps, unless: { [self] in mayRun ? nil : .dropped }) { core in
-            let features = core.ownsWork ? [] : core.stores.filter { $0.store?.scope.isHeldBack == true }.map(\.feature)
+            let features = core.ownsWork ? [] : core.stores.filter { $0.store?.isHeldBack == true }.map(\.feature)
             core.batch.claims += features
             if !features.isEmpty { core.batch.count += 1 }
             return !features.isEmpty
@@ -173,7 +161,7 @@ extension SessionCore {
 
     fileprivate func isIdleOwner(now: Duration) -> Bool {
         isLive && ownsWork && now >= ownership.heldUntil && loads.isEmpty
-            && storesInMemory.allSatisfy { !$0.scope.isBusy }
+            && storesInMemory.allSatisfy { !$0.isBusy }
             && batch.entries.allSatisfy { $0.isDisposed || !$0.effects.contains { $0.launches } }
     }
 }

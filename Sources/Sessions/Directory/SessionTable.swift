@@ -352,3 +352,40 @@ package final class SessionTable: Sendable {
 
     func shard(_ hash: TokenHash) -> Lock<Shard> { shards[hash.shard % Self.shardCount] }
 }
+
+/// What a token names.
+package enum SessionLookup: Sendable {
+    /// A session, and the credential that the token is; nil if nobody has signed in.
+    case live(Session, Credential?)
+    /// A session that was deleted or has expired not long ago.
+    case ended
+    /// Nothing.
+    case unknown
+    /// A session of which the journal has rows that no server wrote, and what is wrong with them: it can be ended.
+    case damaged(Session, StoreError)
+    /// It is not known: what sessions are kept in cannot be read.
+    case failed(StoreError)
+}
+
+extension SessionLookup {
+    /// The session that is there, in whatever condition.
+    package var session: Session? {
+        switch self {
+        case .live(let session, _), .damaged(let session, _): session
+        case .ended, .unknown, .failed: nil
+        }
+    }
+}
+
+extension SessionLookup {
+    /// A session's own token is not good for a client any more when somebody has signed in.
+    var forClient: SessionLookup {
+        if case .live(let session, nil) = self, session.isSignedIn { .ended } else { self }
+    }
+}
+
+extension Session {
+    func lookup(_ credential: Credential?) -> SessionLookup {
+        fault.map { .damaged(self, $0) } ?? .live(self, credential)
+    }
+}

@@ -14,7 +14,9 @@ package final class SessionMetrics: Sendable {
     let features: [String: FeatureMetrics]
     let streamsOpened: any CounterHandler
     private let streamsEnded: [StreamEnding: any CounterHandler]
-    let events: EventCounters
+    /// Events by their kind.
+    private let states, patches, labels, others: any CounterHandler
+    let pings: any CounterHandler
     let conflations: any CounterHandler
     let labelsReplayed: any CounterHandler
     private let resets: [ResetReason: any CounterHandler]
@@ -39,7 +41,9 @@ package final class SessionMetrics: Sendable {
         streamsEnded = Dictionary(
             uniqueKeysWithValues: StreamEnding.all.map { ($0, counter("mvi_streams_ended_total", ("reason", $0.name))) }
         )
-        events = EventCounters(factory)
+        func events(_ type: String) -> any CounterHandler { counter("mvi_events_total", ("type", type)) }
+        (states, patches, labels) = (events("state"), events("patch"), events("label"))
+        (others, pings) = (events("control"), events("ping"))
         conflations = counter("mvi_conflations_total")
         labelsReplayed = counter("mvi_labels_replayed_total")
         resets = Dictionary(
@@ -48,7 +52,7 @@ package final class SessionMetrics: Sendable {
             })
         queueLength = factory.makeRecorder(label: "mvi_queue_length", dimensions: [], aggregate: true)
         appendTime = factory.makeTimer(label: "mvi_journal_append_duration_seconds", dimensions: [])
-        appends = AppendEnding.allCases.map { counter("mvi_journal_appends_total", ("result", $0.rawValue)) }
+        appends = AppendEnding.allCases.map { counter("mvi_journal_appends_total", ("result", "\($0)")) }
         evictions = counter("mvi_limits_reached_total", ("limit", "sessions-in-memory"))
         sessionsExpired = counter("mvi_sessions_expired_total")
     }
@@ -59,8 +63,10 @@ package final class SessionMetrics: Sendable {
     package var storesInMemory: Int { stores.load(ordering: .relaxed) }
 
     func count(_ tally: EventTally) {
-        guard !tally.isEmpty else { return }
-        events.count(tally)
+        if tally.states > 0 { states.increment(by: Int64(tally.states)) }
+        if tally.patches > 0 { patches.increment(by: Int64(tally.patches)) }
+        if tally.labels > 0 { labels.increment(by: Int64(tally.labels)) }
+        if tally.others > 0 { others.increment(by: Int64(tally.others)) }
         if tally.replayed > 0 { labelsReplayed.increment(by: Int64(tally.replayed)) }
         if tally.conflated > 0 { conflations.increment(by: Int64(tally.conflated)) }
         if let reason = tally.reset { resets[reason]?.increment() }
@@ -71,25 +77,14 @@ package final class SessionMetrics: Sendable {
     func ended(_ ending: StreamEnding) { streamsEnded[ending]?.increment() }
 
     func appended(_ ending: AppendEnding, nanoseconds: UInt64) {
-        appends[ending.place].increment()
+        appends[ending.rawValue].increment()
         appendTime.recordNanoseconds(Int64(clamping: nanoseconds))
     }
 }
 
 /// What became of an append.
-enum AppendEnding: String, CaseIterable {
+enum AppendEnding: Int, CaseIterable {
     case committed, conflict, duplicate, failed, unknown
-
-    /// In `allCases`.
-    fileprivate var place: Int {
-        switch self {
-        case .committed: 0
-        case .conflict: 1
-        case .duplicate: 2
-        case .failed: 3
-        case .unknown: 4
-        }
-    }
 }
 
 /// Why a stream is over: the server's reason if it gave one, else what became of its connection.
@@ -214,8 +209,6 @@ struct EventTally {
     var conflated: UInt32 = 0
     var reset: ResetReason?
 
-    var isEmpty: Bool { states | patches | labels | others | conflated == 0 }
-
     /// All events.
     var events: UInt64 { UInt64(states) + UInt64(patches) + UInt64(labels) + UInt64(others) }
 
@@ -234,30 +227,6 @@ struct EventTally {
         patches += other.patches
         labels += other.labels
         replayed += other.replayed
-    }
-}
-
-/// Events by their kind.
-struct EventCounters: Sendable {
-    private let states: any CounterHandler
-    private let patches: any CounterHandler
-    private let labels: any CounterHandler
-    private let others: any CounterHandler
-    let pings: any CounterHandler
-
-    init(_ factory: any MetricsFactory) {
-        func counter(_ type: String) -> any CounterHandler {
-            factory.makeCounter(label: "mvi_events_total", dimensions: [("type", type)])
-        }
-        (states, patches, labels) = (counter("state"), counter("patch"), counter("label"))
-        (others, pings) = (counter("control"), counter("ping"))
-    }
-
-    func count(_ tally: EventTally) {
-        if tally.states > 0 { states.increment(by: Int64(tally.states)) }
-        if tally.patches > 0 { patches.increment(by: Int64(tally.patches)) }
-        if tally.labels > 0 { labels.increment(by: Int64(tally.labels)) }
-        if tally.others > 0 { others.increment(by: Int64(tally.others)) }
     }
 }
 
@@ -290,7 +259,7 @@ final class AppendSpan: Sendable {
 
     /// The journal has answered.
     func end(_ ending: AppendEnding) {
-        span.attributes["mvi.append"] = ending.rawValue
+        span.attributes["mvi.append"] = "\(ending)"
         if ending == .failed || ending == .unknown { span.setStatus(SpanStatus(code: .error)) }
         span.end()
     }

@@ -91,7 +91,7 @@ package final class Session: Sendable {
     package func hasStore(_ feature: FeatureID) -> Bool { core.withLock { $0.stores.index(of: feature) != nil } }
 
     /// How many streams are open.
-    package var streamCount: Int { core.withLock { $0.streams.count } }
+    package var streamCount: Int { core.withLock { $0.streams.all.count } }
 
     /// Whether its end is to be kept, which may have failed.
     var isEnding: Bool { core.withLock { $0.gate == .ending && $0.isLive } }
@@ -197,7 +197,7 @@ package final class Session: Sendable {
         }
         guard let ended else { return false }
         for job in ended.held { job.end(error) }
-        let stores = ended.stores.compactMap(\.store).filter { $0.scope.end() }
+        let stores = ended.stores.compactMap(\.store).filter { $0.endWork() }
         // Of what is in flight observers are told first.
         let observed = FunctionJob(.server) { _ in for store in stores { store.runner.observeEnd() } }
         let (jobs, isIdle) = queue.close(error, last: observed)
@@ -224,7 +224,7 @@ package final class Session: Sendable {
     var diagnostics: StoreDiagnostics {
         let stores = core.withLock { core in core.stores.compactMap(\.store) }
         return stores.reduce(into: StoreDiagnostics()) { sum, store in
-            var diagnostics = store.scope.diagnostics
+            var diagnostics = store.diagnostics
             store.runner.addObserverCounts(to: &diagnostics)
             sum.add(diagnostics)
         }
@@ -271,7 +271,7 @@ package final class Session: Sendable {
             guard let index = core.stores.index(of: feature), let store = core.stores[index].store else {
                 return ([], nil)
             }
-            var obstacles = store.scope.obstacles
+            var obstacles = store.obstacles
             if !queue.isIdle { obstacles.append("turns wait or are tried again") }
             if !core.stores[index].isStarted { obstacles.append("its bootstrap is not committed") }
             if !core.stores[index].waiters.isEmpty { obstacles.append("a request waits for its next state") }
@@ -328,7 +328,7 @@ extension SessionCore {
             // One that another node ran may never have begun here.
             guard let store = slot.store, slot.isStarted || keptOwnership != nil, now - slot.lastUse >= patience,
                 slot.waiters.isEmpty,
-                !streams.isShown(slot.feature), store.scope.isDormant
+                !streams.isShown(slot.feature), store.isDormant
             else { continue }
             if let store = passivateStore(at: index) { passive.append(store) }
         }

@@ -122,6 +122,20 @@ struct SessionCore {
         _ = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)
     }
 
+    /// Outside the session for the most part: those on a node of its own have none.
+    indirect enum KeptOwnership { case kept(Ownership) }
+
+    var ownership: Ownership {
+        get { if case .kept(let ownership)? = keptOwnership { ownership } else { Ownership() } }
+        set { keptOwnership = .kept(newValue) }
+    }
+
+    /// Whether the session's work runs here.
+    var ownsWork: Bool { keptOwnership != nil && ownership.isHere }
+
+    /// Whether another node runs its turns, or seemed to.
+    var isElsewhere: Bool { keptOwnership != nil && ownership.owner != nil && !ownership.isHere }
+
     var isLive: Bool { phase == .live }
 
     func mark(_ token: TokenHash) -> SessionMark {

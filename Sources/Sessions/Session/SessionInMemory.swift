@@ -69,9 +69,9 @@ extension Session {
                 stores: core.stores.map { slot in
                     SessionInMemory.Store(
                         feature: slot.feature, isLoaded: slot.store != nil,
-                        runningWork: slot.store?.scope.diagnostics.runningWork ?? 0)
+                        runningWork: slot.store?.diagnostics.runningWork ?? 0)
                 }.sorted { $0.feature.text < $1.feature.text },
-                streams: core.streams.indices.map { core.stream($0, now: now.monotonic) },
+                streams: core.streams.all.indices.map { core.stream($0, now: now.monotonic) },
                 labels: core.outbox.count, receipts: core.receipts.count, waitingJobs: queue.length,
                 waitingRequests: core.waits.count)
         }
@@ -80,7 +80,7 @@ extension Session {
 
 extension SessionCore {
     fileprivate func stream(_ index: Int, now: Duration) -> SessionInMemory.Stream {
-        let stream = streams[index]
+        let stream = streams.all[index]
         var features: [FeatureID]?
         if case .features(let named) = stream.filter { features = named }
         return SessionInMemory.Stream(

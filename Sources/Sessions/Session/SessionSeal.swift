@@ -97,3 +97,16 @@ extension TokenHash {
     /// Of a token that nobody has: the name of a session to which every client has a credential of its own.
     static func random() -> TokenHash { SessionToken.random().hash }
 }
+
+/// A session that was made for a client: nothing of it is kept anywhere but its token.
+package struct NewSession: Sendable {
+    package let id: String
+    package let token: SessionToken
+    package let credential: SessionCredential
+    /// When it ends if it is not used: time since 1970.
+    package let expiresAt: Duration
+
+    package init(id: String, token: SessionToken, credential: SessionCredential, expiresAt: Duration) {
+        (self.id, self.token, self.credential, self.expiresAt) = (id, token, credential, expiresAt)
+    }
+}

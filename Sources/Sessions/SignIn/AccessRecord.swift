@@ -91,13 +91,6 @@ struct PastAccess {
     }
 }
 
-/// What access rules say of the feature instances that a stream shows.
-struct StreamAccess {
-    /// The instances that have a rule, and those of them that the stream's client may not read.
-    var judged: [FeatureID] = []
-    var denied: [FeatureID] = []
-}
-
 extension SessionCore {
     /// Notes what a credential may not read from now on.
     mutating func noteAccess(of credential: Credential?, _ access: StreamAccess, isChange: Bool = false) {
@@ -113,50 +106,18 @@ extension SessionCore {
         self.access?[number] = record
     }
 
-    fileprivate mutating func note(_ past: PastAccess, of credential: Credential) {
+    mutating func note(_ past: PastAccess, of credential: Credential) {
         access = access ?? [:]
         access?[credential.number, default: AccessRecord()].note(past)
     }
 
     /// The instances with a rule that a filter shows: of all, also those of which only labels are left.
-    fileprivate func ruled(_ filter: StreamFilter, _ features: FeatureRegistry) -> [FeatureID] {
+    func ruled(_ filter: StreamFilter, _ features: FeatureRegistry) -> [FeatureID] {
         if case .features(let named) = filter { return named.filter { features.isRuled($0) } }
         var ruled = stores.map(\.feature).filter { features.isRuled($0) }
         for feature in outbox.entries.lazy.map(\.label.feature) {
             if !ruled.contains(feature), features.isRuled(feature) { ruled.append(feature) }
         }
         return ruled
-    }
-}
-
-extension Session {
-    /// Calls `body` under the lock, with what rules say of the instances that a filter shows: asked outside the lock, and anew
-    /// where access or the instances have changed meanwhile.
-    func judging<Value>(
-        _ filter: StreamFilter, of client: SessionClient, _ body: (inout SessionCore, StreamAccess) -> Value
-    ) -> Value {
-        let features = shared.features
-        guard !features.ruled.isEmpty else { return core.withLock { body(&$0, StreamAccess()) } }
-        while true {
-            let (principals, former) = client.credential?.standing ?? (client.principal.map { [$0] } ?? [], [])
-            let (generation, judged, isPastKnown) = core.withLock { core in
-                let judged = core.ruled(filter, features)
-                let record = former.isEmpty ? nil : core.access?[client.credential?.number ?? 0]
-                return (
-                    core.accessGeneration, judged,
-                    former.isEmpty || record?.knowsPast(of: judged, core.accessGeneration) == true
-                )
-            }
-            let past = isPastKnown ? nil : PastAccess(former, of: judged, features, generation)
-            let denied = judged.filter { feature in
-                principals.isEmpty || !principals.allSatisfy { features.allows($0, feature, .read) }
-            }
-            let value = core.withLock { core -> Value? in
-                guard core.accessGeneration == generation, core.ruled(filter, features) == judged else { return nil }
-                if let past, let credential = client.credential { core.note(past, of: credential) }
-                return body(&core, StreamAccess(judged: judged, denied: denied))
-            }
-            if let value { return value }
-        }
     }
 }

@@ -52,11 +52,6 @@ extension SessionCore {
     }
 }
 
-extension SessionBatch {
-    /// Notes that a client was judged.
-    mutating func judged(by generation: UInt64) { accessGeneration = accessGeneration ?? generation }
-}
-
 /// What follows from a change of access, outside the session's lock.
 struct SessionAccessChange {
     var wakers: ShortList<any StreamWaker>
@@ -107,7 +102,7 @@ extension Session {
 
     /// Whether the lock alone tells what a client may do: it has no credential, and the feature no rule.
     func isPlain(_ client: SessionClient, _ feature: FeatureID) -> Bool {
-        client.credential == nil && !shared.features.isRuled(feature)
+        client.credential == nil && (shared.features.ruled.isEmpty || !shared.features.isRuled(feature))
     }
 
     /// Judges the client of a job at its turn: the batch is valid only as long as access is not changed.
@@ -115,7 +110,7 @@ extension Session {
     /// Only the queue's runner is here.
     func judgeTurn(_ client: SessionClient, _ feature: FeatureID, _ access: Access) -> StoreError? {
         core.withLock { core in
-            core.batch.judged(by: core.accessGeneration)
+            core.batch.accessGeneration = core.batch.accessGeneration ?? core.accessGeneration
             return core.refusal(of: client)
         } ?? (isPlain(client, feature) ? nil : ruling(of: client, feature, access))
     }
@@ -150,7 +145,7 @@ extension Session {
         let (generation, credential) = core.withLock { core in
             (core.accessGeneration, core.gate == .ending ? nil : core.credentials.first { $0.number == number })
         }
-        core.withLock { $0.batch.judged(by: generation) }
+        core.withLock { $0.batch.accessGeneration = $0.batch.accessGeneration ?? generation }
         guard let credential, !credential.isRevoked else { return false }
         let principals = credential.principals
         return !principals.isEmpty && principals.allSatisfy { shared.features.allows($0, feature, access) }
@@ -253,4 +248,43 @@ package struct SessionClient: Sendable {
         guard let credential, credential.isOneOfMany else { return name }
         return "\(credential.number)\u{1F}\(name)"
     }
+}
+
+extension Session {
+    /// Calls `body` under the lock, with what rules say of the instances that a filter shows: asked outside the lock, and anew
+    /// where access or the instances have changed meanwhile.
+    func judging<Value>(
+        _ filter: StreamFilter, of client: SessionClient, _ body: (inout SessionCore, StreamAccess) -> Value
+    ) -> Value {
+        let features = shared.features
+        guard !features.ruled.isEmpty else { return core.withLock { body(&$0, StreamAccess()) } }
+        while true {
+            let (principals, former) = client.credential?.standing ?? (client.principal.map { [$0] } ?? [], [])
+            let (generation, judged, isPastKnown) = core.withLock { core in
+                let judged = core.ruled(filter, features)
+                let record = former.isEmpty ? nil : core.access?[client.credential?.number ?? 0]
+                return (
+                    core.accessGeneration, judged,
+                    former.isEmpty || record?.knowsPast(of: judged, core.accessGeneration) == true
+                )
+            }
+            let past = isPastKnown ? nil : PastAccess(former, of: judged, features, generation)
+            let denied = judged.filter { feature in
+                principals.isEmpty || !principals.allSatisfy { features.allows($0, feature, .read) }
+            }
+            let value = core.withLock { core -> Value? in
+                guard core.accessGeneration == generation, core.ruled(filter, features) == judged else { return nil }
+                if let past, let credential = client.credential { core.note(past, of: credential) }
+                return body(&core, StreamAccess(judged: judged, denied: denied))
+            }
+            if let value { return value }
+        }
+    }
+}
+
+/// What access rules say of the feature instances that a stream shows.
+struct StreamAccess {
+    /// The instances that have a rule, and those of them that the stream's client may not read.
+    var judged: [FeatureID] = []
+    var denied: [FeatureID] = []
 }

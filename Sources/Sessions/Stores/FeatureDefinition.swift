@@ -172,41 +172,6 @@ package struct FeatureRegistry: Sendable {
 /// Names a feature instance on the wire.
 package typealias FeatureID = SessionJournal.FeatureID
 
-/// What a body is to its feature: it is read once.
-@usableFromInline
-enum DecodedIntent: Sendable {
-    /// Asks a store's feature whether the intent has to pass a check first.
-    @usableFromInline
-    typealias CheckOf = @Sendable (any StoreRunner) -> PendingCheck?
-
-    /// The intent's turn; and what is to be asked about it before, where there was no store to ask yet.
-    case turn(RunTurn, check: CheckOf?)
-    /// It has to pass a check first.
-    case check(PendingCheck)
-    case fault(WireDecodingError)
-
-    /// - Parameter runner: that of the store; nil where there is none in memory.
-    @inlinable
-    init<F: Feature>(_ body: [UInt8], of feature: F.Type, for runner: (any StoreRunner)?) {
-        do throws(WireDecodingError) {
-            let intent = try WireJSON.decode(F.Intent.self, from: body)
-            guard let runner = runner as? TurnRunner<F> else {
-                self = .turn(TurnRunner<F>.execute(intent)) { ($0 as? TurnRunner<F>)?.check(intent) }
-                return
-            }
-            if let check = runner.check(intent) {
-                self = .check(check)
-            } else {
-                self = .turn(TurnRunner<F>.execute(intent), check: nil)
-            }
-        } catch {
-            self = .fault(error)
-        }
-    }
-
-    var fault: WireDecodingError? { if case .fault(let fault) = self { fault } else { nil } }
-}
-
 /// Whether a principal may use a feature's instance in one way. Called from any thread, never under a lock; must not block.
 ///
 /// The key is nil for a feature without one, and where the feature as a whole is meant.
@@ -228,5 +193,48 @@ extension FeatureRegistry {
     /// Whether a principal may use an instance so.
     package func allows(_ principal: Principal?, _ feature: FeatureID, _ access: Access) -> Bool {
         ruled.isEmpty || definition(for: feature)?.allows(principal, key: feature.key, access) ?? true
+    }
+}
+
+/// Keys of a keyed feature that somebody who does not know it can try.
+@usableFromInline
+package struct ExampleKeys<F: Feature>: Sendable {
+    /// In the order in which they were given.
+    @usableFromInline let keys: [String]
+    private let make: (@Sendable (_ key: String) throws -> F?)?
+
+    /// - Parameter make: makes the instance of a key, for no caller; nil where none can be made, or is wanted.
+    @usableFromInline
+    package init(_ keys: [String] = [], make: (@Sendable (_ key: String) throws -> F?)? = nil) {
+        (self.keys, self.make) = (keys, make)
+    }
+
+    /// The view state of a new store of the first key; nil if that cannot be said without a caller.
+    ///
+    /// Makes an instance of each key. Throws `FeatureDefinitionError` for a key that is none, or is not taken. A `Refusal`
+    /// is no fault of the key: who asks, and when, may decide.
+    @usableFromInline
+    func viewState() throws -> F.ViewState? {
+        var state: F.ViewState?
+        for (index, key) in keys.enumerated() {
+            guard FeatureID.isKey(key.utf8) else { throw fault(key, "a key is [A-Za-z0-9._~-]{1,64}") }
+            guard !keys[..<index].contains(key) else { throw fault(key, "it is named twice") }
+            guard let make else { continue }
+            do {
+                guard let feature = try make(key) else { throw fault(key, "there is nothing under it") }
+                if index == 0 { state = feature.view(feature.initialState) }
+            } catch let error as FeatureDefinitionError {
+                throw error
+            } catch is Refusal {
+                continue
+            } catch {
+                throw fault(key, "its maker failed: \(error)")
+            }
+        }
+        return state
+    }
+
+    private func fault(_ key: String, _ reason: String) -> FeatureDefinitionError {
+        .exampleKey(feature: F.name, key: key, reason)
     }
 }

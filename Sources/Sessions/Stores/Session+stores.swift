@@ -118,7 +118,7 @@ extension Session {
             }
             let store = SessionStore(self, feature, definition, erased, environment)
             // Until the journal has this node for the session's owner.
-            if shared.lease != nil { store.scope.pause() }
+            if shared.lease != nil { store.pause() }
             return store
         } catch let error as StoreError {
             throw error

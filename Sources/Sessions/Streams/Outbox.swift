@@ -1,4 +1,6 @@
 import DequeModule
+import Locking
+import MVI
 import SessionJournal
 
 /// The labels of a session that clients may still have to be told, oldest first. Bounded in number and bytes.
@@ -214,5 +216,23 @@ struct Outbox {
         for (feature, dropped) in other.dropped where dropped.number > lost.dropped[feature]?.number ?? 0 {
             lost.dropped[feature] = dropped
         }
+    }
+}
+
+extension SessionCore {
+    /// Puts labels into the outbox, and drops what exceeds its bounds.
+    mutating func publish(_ labels: [StoredLabel], now: Moment, limits: SessionLimits, _ applied: inout Applied) {
+        guard !labels.isEmpty else { return }
+        for label in labels {
+            outbox.append(label, expiry: now.monotonic(label.expiry))
+            streams.change(showing: label.feature) { _ in }
+        }
+        let dropped = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)
+        var undelivered: [FeatureID: Int] = [:]
+        for entry in dropped {
+            streams.change(showing: entry.label.feature) { $0.dropped(entry.place) }
+            if !entry.isWritten { undelivered[entry.label.feature, default: 0] += 1 }
+        }
+        applied.changes += undelivered.map { .undelivered(count: $1, $0) }
     }
 }

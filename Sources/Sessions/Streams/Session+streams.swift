@@ -84,13 +84,13 @@ extension Session {
             if let refusal = core.refusal(of: client) { return .failure(refusal) }
             // Those that were told to go stay until their client has read it, or its time is over: a client that opens
             // streams and reads none must not take every place.
-            let count = core.streams.indices.count { core.streams[$0].credential === credential }
+            let count = core.streams.all.indices.count { core.streams.all[$0].credential === credential }
             guard count < Self.streamsAtOnce * limit else { return .failure(.tooManyStreams) }
             core.lastTouch = now
             core.streams.supersede(limit: limit, of: credential, at: core.lastPosition(now: now))
             let superseded = core.streams.takeWakers()
             let stores = core.open(number, filter, start, delta, credential, access, session: self)
-            if let index = core.streams.index(of: number) { core.streams[index].opened = now }
+            if let index = core.streams.index(of: number) { core.streams.all[index].opened = now }
             return .success((stores, superseded))
         }
         switch opened {
@@ -99,7 +99,7 @@ extension Session {
             return .failure(error)
         case .success(let (stores, superseded)):
             for waker in superseded { waker.wake() }
-            for store in stores { store.scope.beginWatching(on: store) }
+            for store in stores { store.beginWatching() }
         }
         if shared.lease != nil { lookAfterWork() }
         shared.metrics.streamsOpened.increment()

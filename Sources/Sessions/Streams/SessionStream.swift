@@ -33,7 +33,7 @@ package final class SessionStream: Sendable {
     package func opened(_ waker: any StreamWaker) {
         session.core.withLock { core in
             guard let index = core.streams.index(of: number) else { return }
-            core.streams[index].waker = waker
+            core.streams.all[index].waker = waker
         }
     }
 
@@ -56,14 +56,14 @@ package final class SessionStream: Sendable {
     /// Whether its client has lost its access, and what the socket has not taken is not to be sent.
     package var dropsUnsent: Bool {
         session.core.withLock { core in
-            guard let index = core.streams.index(of: number), !core.streams[index].isOver else { return false }
-            return core.streams[index].isCut
+            guard let index = core.streams.index(of: number), !core.streams.all[index].isOver else { return false }
+            return core.streams.all[index].isCut
         }
     }
 
     private func cut(_ reason: GoAwayReason) {
         session.core.withLock { core in
-            if let index = core.streams.index(of: number) { core.streams[index].cut(reason) }
+            if let index = core.streams.index(of: number) { core.streams.all[index].cut(reason) }
         }
     }
 
@@ -89,7 +89,7 @@ package final class SessionStream: Sendable {
     /// Something that shows the client that the connection lives.
     package func ping() -> [UInt8] {
         let now = session.shared.time.sinceEpoch().components
-        session.shared.metrics.events.pings.increment()
+        session.shared.metrics.pings.increment()
         return StreamEvents.ping(
             milliseconds: UInt64(now.seconds) * 1_000 + UInt64(now.attoseconds / 1_000_000_000_000_000))
     }
@@ -99,8 +99,8 @@ package final class SessionStream: Sendable {
         let now = session.shared.time.monotonic()
         let waker = session.core.withLock { core -> (any StreamWaker)? in
             guard let index = core.streams.index(of: number) else { return nil }
-            core.streams[index].finish(reason, at: core.lastPosition(now: now))
-            return core.streams[index].waker
+            core.streams.all[index].finish(reason, at: core.lastPosition(now: now))
+            return core.streams.all[index].waker
         }
         waker?.wake()
     }
@@ -119,110 +119,110 @@ package final class SessionStream: Sendable {
         _ = place.withLock { $0.take() }
         session.shared.metrics.ended(removed.farewell.map { .told($0.reason) } ?? ending)
         session.shared.streamPlaces.leave()
-        for store in removed.watched { store.scope.endWatching() }
+        for store in removed.watched { store.endWatching() }
         session.noteStreamClosed()
     }
 }
 
 extension SessionCore {
     /// A batch holds about this many bytes of states, and of labels, at most, so that catching up takes bounded memory.
-    private static var batchBytes: Int { 64 * 1024 }
+    private static let batchBytes = 64 * 1024
 
     fileprivate mutating func nextStep(
         of number: UInt64, now: Duration, _ access: StreamAccess, patches: [StatePatch] = []
     ) -> StreamStep {
-        guard let index = streams.index(of: number), !streams[index].isOver else { return .finish([]) }
+        guard let index = streams.index(of: number), !streams.all[index].isOver else { return .finish([]) }
         noteWritten(index)
-        if streams[index].hasTooManyEnds { streams[index].finish(.busy, at: lastPosition(now: now)) }
-        if let farewell = streams[index].farewell, farewell.last.map({ $0.deadline <= now }) ?? true {
+        if streams.all[index].ended.count > StreamState.endLimit { streams.all[index].finish(.busy, at: lastPosition(now: now)) }
+        if let farewell = streams.all[index].farewell, farewell.last.map({ $0.deadline <= now }) ?? true {
             return end(index, farewell.reason, [])
         }
-        if access.denied != streams[index].denied { changeAccess(index, access) }
-        if !access.denied.isEmpty { streams[index].dirty.removeAll { access.denied.contains($0.feature) } }
-        if let shared = sharedStep(index, now: now) { return step(shared, index) }
+        if access.denied != streams.all[index].denied { changeAccess(index, access) }
+        if !access.denied.isEmpty { streams.all[index].dirty.removeAll { access.denied.contains($0.feature) } }
+        if streams.lastStep != nil, let shared = sharedStep(index, now: now) { return step(shared, index) }
 
-        var bytes = streams[index].opening
+        var bytes = streams.all[index].opening
         if !bytes.isEmpty { streams.tally.others += 1 }
-        streams[index].opening = []
-        if !streams[index].isAtRest { appendControl(index, into: &bytes) }
+        streams.all[index].opening = []
+        if !streams.all[index].isAtRest { appendControl(index, into: &bytes) }
         appendBatch(index, now: now, patches, into: &bytes)
         // The farewell comes in a step of its own, so that the labels before it count as written.
-        if let farewell = streams[index].farewell, !streams[index].isWaitingForSocket, !hasMore(index) {
+        if let farewell = streams.all[index].farewell, !streams.all[index].isWaitingForSocket, !hasMore(index) {
             return end(index, farewell.reason, bytes)
         }
         return bytes.isEmpty ? .wait : step(bytes, index)
     }
 
     private mutating func end(_ index: Int, _ reason: GoAwayReason, _ bytes: [UInt8]) -> StreamStep {
-        streams[index].isOver = true
+        streams.all[index].isOver = true
         streams.tally.others += 1
         return .finish(bytes + StreamEvents.goAway(reason))
     }
 
     /// The socket took what was handed out last.
     private mutating func noteWritten(_ index: Int) {
-        guard streams[index].isWaitingForSocket else { return }
-        for place in streams[index].handedOut {
-            if let id = outbox.markWritten(place, to: streams[index].credential) { newlyWritten.append(id) }
+        guard streams.all[index].isWaitingForSocket else { return }
+        for place in streams.all[index].handedOut {
+            if let id = outbox.markWritten(place, to: streams.all[index].credential) { newlyWritten.append(id) }
         }
-        streams[index].handedOut = []
-        if streams[index].handedOutLoss { outbox.heard(streams[index].filter) }
-        streams[index].handedOutLoss = false
+        streams.all[index].handedOut = []
+        if streams.all[index].handedOutLoss { outbox.heard(streams.all[index].filter) }
+        streams.all[index].handedOutLoss = false
     }
 
     /// What to do with bytes. Labels among them count as written when the stream asks again.
     private func step(_ bytes: [UInt8], _ index: Int) -> StreamStep {
-        let isAll = !streams[index].isWaitingForSocket && streams[index].farewell == nil && !hasMore(index)
+        let isAll = !streams.all[index].isWaitingForSocket && streams.all[index].farewell == nil && !hasMore(index)
         return isAll ? .writeAll(bytes) : .write(bytes)
     }
 
     /// Whether there is a state or a label that the stream could show now.
     private func hasMore(_ index: Int) -> Bool {
-        streams[index].dirty.contains { isShown($0.feature) }
-            || streams[index].nextLabel < endPlace(index) && streams[index].dirty.isEmpty
+        streams.all[index].dirty.contains { isShown($0.feature) }
+            || streams.all[index].nextLabel < endPlace(index) && streams.all[index].dirty.isEmpty
     }
 
     /// The place of the first label that the stream does not show now.
     private func endPlace(_ index: Int) -> UInt64 {
-        min(outbox.endPlace, streams[index].lastPosition?.label ?? .max)
+        min(outbox.endPlace, streams.all[index].lastPosition?.label ?? .max)
     }
 
     /// The principal may use other features than before.
     private mutating func changeAccess(_ index: Int, _ access: StreamAccess) {
-        let before = streams[index].denied
-        streams[index].denied = access.denied
-        noteAccess(of: streams[index].credential, access)
-        for feature in features(of: streams[index].filter) {
+        let before = streams.all[index].denied
+        streams.all[index].denied = access.denied
+        noteAccess(of: streams.all[index].credential, access)
+        for feature in features(of: streams.all[index].filter) {
             if access.denied.contains(feature), !before.contains(feature) {
-                streams[index].newlyDenied.append(feature)
-                streams[index].delta?.forget(feature)
+                streams.all[index].newlyDenied.append(feature)
+                streams.all[index].delta?.forget(feature)
             } else if before.contains(feature), !access.denied.contains(feature), stores.index(of: feature) != nil {
-                streams[index].markDirty(feature, since: head.number)
+                streams.all[index].markDirty(feature, since: head.number)
             }
         }
     }
 
     private mutating func appendControl(_ index: Int, into bytes: inout [UInt8]) {
-        if let reset = streams[index].reset {
+        if let reset = streams.all[index].reset {
             StreamEvents.reset(reset.reason, labelsLost: reset.labelsLost, into: &bytes)
             streams.tally.reset = reset.reason
             streams.tally.others += 1
-            streams[index].handedOutLoss = reset.labelsLost
-            streams[index].reset = nil
+            streams.all[index].handedOutLoss = reset.labelsLost
+            streams.all[index].reset = nil
         }
-        for feature in streams[index].newlyDenied { StreamEvents.denied(feature, into: &bytes) }
-        streams.tally.others += UInt32(streams[index].newlyDenied.count)
-        streams[index].newlyDenied = []
-        let denied = streams[index].denied
-        for feature in streams[index].ended where !denied.contains(feature) {
+        for feature in streams.all[index].newlyDenied { StreamEvents.denied(feature, into: &bytes) }
+        streams.tally.others += UInt32(streams.all[index].newlyDenied.count)
+        streams.all[index].newlyDenied = []
+        let denied = streams.all[index].denied
+        for feature in streams.all[index].ended where !denied.contains(feature) {
             StreamEvents.end(feature, into: &bytes)
             streams.tally.others += 1
         }
-        streams[index].ended = []
-        if let notice = streams[index].identityNotice, !notice.isTold {
+        streams.all[index].ended = []
+        if let notice = streams.all[index].identityNotice, !notice.isTold {
             StreamEvents.identity(expiresIn: notice.seconds, into: &bytes)
             streams.tally.others += 1
-            streams[index].identityNotice?.isTold = true
+            streams.all[index].identityNotice?.isTold = true
         }
     }
 
@@ -232,16 +232,22 @@ extension SessionCore {
         _ index: Int, now: Duration, _ patches: [StatePatch], into bytes: inout [UInt8]
     ) {
         let before = streams.tally
-        let place = streams.count > 1 && streams[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
+        let place = streams.all.count > 1 && streams.all[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
         // Many large states take several steps, so that what waits for a socket is bounded.
         let states = takeStates(index)
         let labels = takeLabels(index, now: now)
-        let isCaughtUp = streams[index].dirty.isEmpty && streams[index].nextLabel >= endPlace(index)
-        let end = min(head.number, streams[index].lastPosition?.number ?? .max)
+        let isCaughtUp = streams.all[index].dirty.isEmpty && streams.all[index].nextLabel >= endPlace(index)
+        let end = min(head.number, streams.all[index].lastPosition?.number ?? .max)
         for (position, store) in states.enumerated() {
             bytes.reserveCapacity(bytes.count + stores[store].view.count + 192)
             if position == states.count - 1, labels.isEmpty, isCaughtUp { appendID(end, index, into: &bytes) }
-            appendState(store, index, patches, into: &bytes)
+            if streams.all[index].delta == nil {
+                streams.tally.states += 1
+                StreamEvents.state(
+                    stores[store].summary, intent: stores[store].intent, stores[store].view, into: &bytes)
+            } else {
+                appendChange(store, index, patches, into: &bytes)
+            }
         }
         for (position, place) in labels.enumerated() {
             let entry = outbox[place]
@@ -252,20 +258,20 @@ extension SessionCore {
                 appendID(number, index, into: &bytes)
             }
             let isReplay =
-                number <= streams[index].replayThrough
-                && (streams[index].startedResumed || entry.isWritten(to: streams[index].credential))
+                number <= streams.all[index].replayThrough
+                && (streams.all[index].startedResumed || entry.isWritten(to: streams.all[index].credential))
             StreamEvents.label(entry.label, epoch: epoch, isReplay: isReplay, into: &bytes)
             streams.tally.labels += 1
             if isReplay { streams.tally.replayed += 1 }
         }
-        streams[index].handedOut = labels
+        streams.all[index].handedOut = labels
         if let place, isCaughtUp, !bytes.isEmpty {
-            share(bytes, labels, of: place, with: streams[index], streams.tally.told(since: before))
+            share(bytes, labels, of: place, with: streams.all[index], streams.tally.told(since: before))
         }
     }
 
     private func appendID(_ number: UInt64, _ index: Int, into bytes: inout [UInt8]) {
-        guard number < streams[index].heldFrom else { return }
+        guard number < streams.all[index].heldFrom else { return }
         StreamEvents.id(epoch: epoch, sequence: number, into: &bytes)
     }
 
@@ -273,10 +279,17 @@ extension SessionCore {
     /// in memory stay until they are.
     private mutating func takeStates(_ index: Int) -> ShortList<Int> {
         var taken: ShortList<Int> = []
-        guard !streams[index].dirty.isEmpty else { return taken }
+        if streams.all[index].dirty.isEmpty { return taken }
+        if streams.all[index].dirty.count == 1, let store = stores.index(of: streams.all[index].dirty[0].feature),
+            stores[store].isShowable
+        {
+            streams.all[index].dirty = []
+            taken.append(store)
+            return taken
+        }
         var rest: ShortList<StreamState.Dirty> = []
         var size = 0
-        for dirty in streams[index].dirty {
+        for dirty in streams.all[index].dirty {
             if size < Self.batchBytes, let store = stores.index(of: dirty.feature), stores[store].isShowable {
                 taken.append(store)
                 size += stores[store].view.count
@@ -284,7 +297,7 @@ extension SessionCore {
                 rest.append(dirty)
             }
         }
-        streams[index].dirty = rest
+        streams.all[index].dirty = rest
         return taken
     }
 
@@ -292,20 +305,20 @@ extension SessionCore {
     /// stream has not shown wait. It ends between turns, never inside one: a cursor stands for whole turns.
     private mutating func takeLabels(_ index: Int, now: Duration) -> [UInt64] {
         let endPlace = endPlace(index)
-        guard streams[index].nextLabel < endPlace else { return [] }
-        let end = streams[index].dirty.map(\.since).min() ?? .max
+        guard streams.all[index].nextLabel < endPlace else { return [] }
+        let end = streams.all[index].dirty.map(\.since).min() ?? .max
         var labels: [UInt64] = []
         var size = 0
-        var next = outbox.index(from: streams[index].nextLabel)
+        var next = outbox.index(from: streams.all[index].nextLabel)
         while next < outbox.count {
             let entry = outbox.entries[next]
             if entry.place >= endPlace { break }
             let number = entry.label.id.number
             if number >= end { break }
             if size >= Self.batchBytes, let last = labels.last, outbox[last].label.id.number != number { break }
-            if entry.expiry > now, streams[index].shows(entry.label.feature), !isHidden(entry.label, from: index) {
-                if streams[index].leftOut.contains(entry.label.feature) {
-                    streams[index].heldFrom = min(streams[index].heldFrom, number)
+            if entry.expiry > now, streams.all[index].filter.shows(entry.label.feature), !isHidden(entry.label, from: index) {
+                if streams.all[index].leftOut.contains(entry.label.feature) {
+                    streams.all[index].heldFrom = min(streams.all[index].heldFrom, number)
                 } else {
                     labels.append(entry.place)
                     size += entry.size
@@ -313,7 +326,7 @@ extension SessionCore {
             }
             next += 1
         }
-        streams[index].nextLabel = next < outbox.count ? outbox.entries[next].place : outbox.endPlace
+        streams.all[index].nextLabel = next < outbox.count ? outbox.entries[next].place : outbox.endPlace
         return labels
     }
 }
@@ -329,7 +342,7 @@ extension SessionCore {
 
     /// Whether a label was published while the stream's client could not see its feature.
     private func isHidden(_ label: StoredLabel, from index: Int) -> Bool {
-        guard let access, let record = access[streams[index].credential?.number ?? 0] else { return false }
+        guard let access, let record = access[streams.all[index].credential?.number ?? 0] else { return false }
         return record.hides(label.feature, number: label.id.number)
     }
 }

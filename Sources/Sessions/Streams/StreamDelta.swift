@@ -101,10 +101,10 @@ extension SessionCore {
     mutating func wantedPatches(
         of number: UInt64, without denied: [FeatureID], beside made: [StatePatch]
     ) -> [SharedPatch] {
-        guard let index = streams.index(of: number), let delta = streams[index].delta, !streams[index].isOver
+        guard let index = streams.index(of: number), let delta = streams.all[index].delta, !streams.all[index].isOver
         else { return [] }
         var wanted: [SharedPatch] = []
-        for dirty in streams[index].dirty where !denied.contains(dirty.feature) {
+        for dirty in streams.all[index].dirty where !denied.contains(dirty.feature) {
             guard let store = stores.index(of: dirty.feature), stores[store].isShowable,
                 let name = patchName(dirty.feature, delta, to: stores[store].version),
                 !made.contains(where: { $0.name == name }), let old = delta.view(of: dirty.feature)
@@ -122,13 +122,8 @@ extension SessionCore {
 
     /// Appends the event that shows a store's view state: the patch, if one was made from what the stream showed last,
     /// else the whole.
-    mutating func appendState(_ store: Int, _ index: Int, _ patches: [StatePatch], into bytes: inout [UInt8]) {
-        guard let delta = streams[index].delta else {
-            streams.tally.states += 1
-            return StreamEvents.state(
-                stores[store].feature, version: stores[store].version, intent: stores[store].intent,
-                stores[store].view, into: &bytes)
-        }
+    mutating func appendChange(_ store: Int, _ index: Int, _ patches: [StatePatch], into bytes: inout [UInt8]) {
+        guard let delta = streams.all[index].delta else { return }
         let slot = stores[store]
         let name = patchName(slot.feature, delta, to: slot.version)
         if let name, let patch = patches.first(where: { $0.name == name })?.bytes {
@@ -137,18 +132,96 @@ extension SessionCore {
                 slot.feature, from: name.from, to: name.to, intent: slot.intent, patch, into: &bytes)
         } else {
             streams.tally.states += 1
-            StreamEvents.state(
-                slot.feature, version: slot.version, intent: slot.intent, slot.view, into: &bytes)
+            StreamEvents.state(slot.summary, intent: slot.intent, slot.view, into: &bytes)
         }
-        streams[index].delta?.note(slot.feature, version: slot.version, view: slot.view)
+        streams.all[index].delta?.note(slot.feature, version: slot.version, view: slot.view)
     }
 
     /// The stream was told of all that it had to show.
     mutating func noteShown(_ index: Int) {
-        guard streams[index].delta != nil else { return }
-        for dirty in streams[index].dirty {
+        guard streams.all[index].delta != nil else { return }
+        for dirty in streams.all[index].dirty {
             guard let slot = stores[dirty.feature] else { continue }
-            streams[index].delta?.note(slot.feature, version: slot.version, view: slot.view)
+            streams.all[index].delta?.note(slot.feature, version: slot.version, view: slot.view)
         }
+    }
+}
+
+/// Where a stream stands: two of one session that stand at the same place are told the same.
+struct StreamPlace: Equatable, Sendable {
+    let head: SessionHead
+    let nextLabel: UInt64
+    let dirty: ShortList<StreamState.Dirty>
+    let filter: StreamFilter
+    let denied: [FeatureID]
+    /// What a stream that is told of changes has shown of the features in `dirty`, 0 where nothing; nil for whole states.
+    let shown: Shown?
+
+    struct Shown: Equatable, Sendable {
+        let form: DeltaForm
+        let versions: [UInt64]
+    }
+
+    init(_ core: SessionCore, _ index: Int) {
+        head = core.head
+        nextLabel = core.streams.all[index].nextLabel
+        dirty = core.streams.all[index].dirty
+        filter = core.streams.all[index].filter
+        denied = core.streams.all[index].denied
+        shown = core.streams.all[index].delta.map { [dirty] delta in
+            Shown(form: delta.form, versions: dirty.map { delta.version(of: $0.feature) ?? 0 })
+        }
+    }
+}
+
+/// What a stream was told at a place, made once for all streams of the session that come by there: the many that show one
+/// session hold one buffer.
+final class SharedStep: Sendable {
+    let place: StreamPlace
+    let bytes: [UInt8]
+    /// The places of the labels in it.
+    let labels: [UInt64]
+    /// The number of the first one's turn.
+    let firstLabel: UInt64
+    /// When the first of them is past its time.
+    let expiry: Duration
+    /// The states and labels in it.
+    let tally: EventTally
+
+    init(
+        _ place: StreamPlace, _ bytes: [UInt8], labels: [UInt64], firstLabel: UInt64, expiry: Duration,
+        tally: EventTally
+    ) {
+        (self.place, self.bytes, self.labels) = (place, bytes, labels)
+        (self.firstLabel, self.expiry, self.tally) = (firstLabel, expiry, tally)
+    }
+}
+
+extension SessionCore {
+    /// What the stream is to be told, if another was told just that; the stream moves on.
+    mutating func sharedStep(_ index: Int, now: Duration) -> [UInt8]? {
+        // What was hidden from one credential is not from another.
+        guard let step = streams.lastStep, access == nil, streams.all[index].isAtRest, streams.all[index].leftOut.isEmpty,
+            step.place == StreamPlace(self, index),
+            streams.all[index].replayThrough < step.firstLabel, now < step.expiry
+        else { return nil }
+        noteShown(index)
+        streams.all[index].dirty = []
+        streams.all[index].nextLabel = outbox.endPlace
+        streams.all[index].handedOut = step.labels
+        streams.tally.add(step.tally)
+        return step.bytes
+    }
+
+    /// Keeps what a stream was told, unless it is told others in another way: what is new to one may be a repetition to
+    /// another.
+    mutating func share(
+        _ bytes: [UInt8], _ labels: [UInt64], of place: StreamPlace, with stream: StreamState, _ tally: EventTally
+    ) {
+        let first = labels.first.map { outbox[$0].label.id.number } ?? .max
+        guard stream.replayThrough < first, stream.leftOut.isEmpty else { return }
+        let expiry = labels.reduce(Duration.nanoseconds(Int64.max)) { min($0, outbox[$1].expiry) }
+        streams.lastStep = SharedStep(
+            place, bytes, labels: labels, firstLabel: first, expiry: expiry, tally: tally)
     }
 }

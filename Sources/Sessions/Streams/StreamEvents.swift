@@ -12,7 +12,7 @@ package enum StreamEvents {
 
     static func opening(into bytes: inout [UInt8]) {
         bytes.append(literal: ": ok\nretry: ")
-        bytes.append(number: UInt64.random(in: 2_000...4_000))
+        WireJSON.appendInteger(UInt64.random(in: 2_000...4_000), to: &bytes)
         bytes.append(literal: "\n\n")
     }
 
@@ -28,7 +28,7 @@ package enum StreamEvents {
         data.append(literal: resumed ? ",\"resumed\":true,\"cursor\":" : ",\"resumed\":false,\"cursor\":")
         WireJSON.appendString(cursor.description, to: &data)
         data.append(literal: ",\"heartbeat\":")
-        data.append(number: UInt64(heartbeat))
+        WireJSON.appendInteger(UInt64(heartbeat), to: &data)
         data.append(literal: ",\"features\":[")
         for (index, feature) in features.enumerated() {
             if index > 0 { data.append(UInt8(ascii: ",")) }
@@ -82,10 +82,10 @@ package enum StreamEvents {
 
     /// The `state` event of a store; an `id` line may stand before it.
     static func state(
-        _ feature: FeatureID, version: UInt64, intent: String?, _ view: [UInt8], into bytes: inout [UInt8]
+        _ store: StoreSummary, intent: String?, _ view: [UInt8], into bytes: inout [UInt8]
     ) {
         bytes.append(literal: "event: state\ndata: {\"feature\":\"")
-        head(feature, version: version, intent: intent, into: &bytes)
+        head(store.feature, version: store.version, intent: intent, into: &bytes)
         bytes.append(literal: ",\"state\":")
         bytes.append(contentsOf: view)
         bytes.append(literal: "}\n\n")
@@ -98,9 +98,9 @@ package enum StreamEvents {
         bytes.append(literal: "event: patch\ndata: {\"feature\":\"")
         bytes.append(text: feature.text)
         bytes.append(literal: "\",\"from\":")
-        bytes.append(number: from)
+        WireJSON.appendInteger(from, to: &bytes)
         bytes.append(literal: ",\"to\":")
-        bytes.append(number: to)
+        WireJSON.appendInteger(to, to: &bytes)
         append(intent: intent, to: &bytes)
         bytes.append(literal: ",\"patch\":")
         bytes.append(contentsOf: patch)
@@ -113,9 +113,9 @@ package enum StreamEvents {
         bytes.append(literal: ",\"id\":\"")
         bytes.append(text: epoch)
         bytes.append(UInt8(ascii: "."))
-        bytes.append(number: label.id.number)
+        WireJSON.appendInteger(label.id.number, to: &bytes)
         bytes.append(UInt8(ascii: "."))
-        bytes.append(number: UInt64(label.id.index))
+        WireJSON.appendInteger(UInt64(label.id.index), to: &bytes)
         bytes.append(literal: isReplay ? "\",\"replay\":true,\"label\":" : "\",\"replay\":false,\"label\":")
         bytes.append(contentsOf: label.json)
         bytes.append(literal: "}\n\n")
@@ -126,7 +126,7 @@ package enum StreamEvents {
         bytes.append(literal: "id: ")
         bytes.append(text: epoch)
         bytes.append(UInt8(ascii: "."))
-        bytes.append(number: sequence)
+        WireJSON.appendInteger(sequence, to: &bytes)
         bytes.append(UInt8(ascii: "\n"))
     }
 
@@ -136,7 +136,7 @@ package enum StreamEvents {
     ) {
         bytes.append(text: feature.text)
         bytes.append(literal: "\",\"version\":")
-        bytes.append(number: version)
+        WireJSON.appendInteger(version, to: &bytes)
         append(intent: intent, to: &bytes)
     }
 
@@ -167,6 +167,4 @@ extension [UInt8] {
         var text = text
         text.withUTF8 { append(contentsOf: $0) }
     }
-
-    mutating func append(number: UInt64) { WireJSON.appendInteger(number, to: &self) }
 }

@@ -115,7 +115,7 @@ final class IntentJob: QueueJob {
         let (refusal, judgement, store) = session.core.withLock { core -> Found in
             core.batch.isAnswer = true
             if outside == nil {
-                core.batch.judged(by: core.accessGeneration)
+                core.batch.accessGeneration = core.batch.accessGeneration ?? core.accessGeneration
                 if let no = core.refusal(of: client) { return (no, .next, .passive(nil)) }
             }
             return (nil, receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
@@ -224,7 +224,7 @@ final class IntentJob: QueueJob {
     }
 
     func finished(_ result: JobResult, isSettled: Bool) {
-        defer { if isChecked { session.checkEnded(receipt) } }
+        defer { if stage.isChecked { session.checkEnded(receipt) } }
         if case .ran = result.outcome {
             var outcome = IntentOutcome(id: intentID, version: result.state.version, isSettled: isSettled)
             if request.wantsState { outcome.state = result.state }
@@ -244,7 +244,7 @@ final class IntentJob: QueueJob {
     func end(_ error: StoreError) {
         release()
         fail(error)
-        if isChecked { session.checkEnded(receipt) }
+        if stage.isChecked { session.checkEnded(receipt) }
     }
 
     func fail(_ error: StoreError) {

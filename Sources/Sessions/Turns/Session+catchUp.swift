@@ -223,7 +223,7 @@ extension SessionCore {
         for receipt in news.receipts { receipts.add(receipt, made: now.monotonic(receipt.made)) }
         let last = lastPosition(now: now.monotonic)
         for adoption in adoptions where adoption.isNewer {
-            streams.finish(.drain, at: last) { $0.shows(adoption.stored.summary.feature) }
+            streams.finish(.drain, at: last) { $0.filter.shows(adoption.stored.summary.feature) }
         }
         applied.wakers = streams.takeWakers()
         return (applied, unloaded)

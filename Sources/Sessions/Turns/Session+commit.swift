@@ -1,6 +1,7 @@
 import Locking
 import MVI
 import SessionJournal
+import Synchronization
 
 extension Session {
     /// Makes the batch's turns permanent, then visible: head, versions, outbox, receipts and the streams' sets of
@@ -85,46 +86,6 @@ extension Session {
         }
     }
 
-    /// Ends a batch that appends nothing, when it is known that no other node appended meanwhile; else its jobs run again.
-    private func confirm(_ pending: PendingCommit) {
-        hasMoved { [self] result in
-            switch result {
-            case .success(false):
-                core.withLock { core in for entry in pending.entries where entry.hasStarted { core.started(entry) } }
-                ended(pending.end(.committed, .committed))
-            // The results may be out of date: they are not answered.
-            case .failure(let error):
-                let undone = pending.end(.committed, .rolledBack)
-                for result in undone.results { result.job.end(error) }
-                ended((.committed, [], []))
-            case .success(true):
-                let undone = pending.end(.conflict, .rolledBack)
-                readNews { [self] in ended(($0 ?? .conflict, undone.results, [])) }
-            }
-        }
-    }
-
-    /// Applies what other nodes appended; hands over how the batch ends if the session has ended.
-    private func readNews(_ done: @escaping @Sendable (CommitOutcome?) -> Void) {
-        let head = core.withLock { $0.head }
-        load { [self] news in
-            switch news {
-            case .gone: gone { done(.failed($0)) }
-            case .unusable(let reason):
-                leave(reason)
-                done(.failed(reason))
-            case .found(let news): apply(news, since: head) { done(nil) }
-            }
-        }
-    }
-
-    /// Loads the appends of other writers, then calls `done`. Called after the wait that follows a conflict: a batch that ran on
-    /// the state of before the wait would conflict again with a writer that does not wait.
-    func loadNewer(_ done: @escaping @Sendable () -> Void) {
-        guard shared.lease != nil else { return done() }
-        readNews { _ in done() }
-    }
-
     /// Applies a committed batch. Returns how its entries end: with the session, if that ended meanwhile.
     func apply(_ pending: PendingCommit) -> PendingCommit.EntryEnd {
         // By the index: each entry would be copied.
@@ -136,7 +97,7 @@ extension Session {
         let node = shared.lease?.id
         let applied = core.withLock { $0.apply(pending, now: now, limits: shared.limits, node: node) }
         guard let applied else { return .ended }
-        if applied.endsStores { queue.holdSettled() }
+        if !applied.changes.isEmpty, applied.endsStores { queue.holdSettled() }
         follow(applied)
         for case .set(let reminder) in pending.batch.reminders { shared.reminderClock.note(due: reminder.due) }
         defer { if pending.batch.expectedOwner != nil { restoreWork(after: pending.batch) } }
@@ -144,7 +105,7 @@ extension Session {
             ownerChanged()
         } else if shared.lease != nil, core.withLock({ $0.ownsWork }) {
             for entry in entries where !entry.isDisposed {
-                if let store = entry.store { store.scope.resume(on: store) }
+                if let store = entry.store { store.resume() }
             }
         }
         return .committed
@@ -155,12 +116,12 @@ extension Session {
         for change in applied.changes {
             switch change {
             case .ended(let store): store.end()
-            case .left(let store): store.scope.end()
+            case .left(let store): store.endWork()
             case .began(let store, let streams):
                 for stream in streams { watch(store, from: stream) }
                 // What it registers for watchers it does at the end of the turn that runs now.
                 if shared.lease != nil, !streams.isEmpty { claimHeldBack() }
-            case .stopped(let store): store.scope.pause()
+            case .stopped(let store): store.pause()
             case .undelivered(let count, let feature):
                 shared.report(.undelivered(count: count, in: place(of: feature)))
             case .news: break
@@ -173,12 +134,12 @@ extension Session {
     /// Notes that a stream watches a store that was made after it. The stream may have closed meanwhile; what began first
     /// is then ended here.
     private func watch(_ store: SessionStore, from stream: UInt64) {
-        store.scope.beginWatching(on: store)
+        store.beginWatching()
         let isOpen = core.withLock { core in
             guard core.stores[store.feature]?.store === store else { return false }
             return core.streams.watches(stream, store)
         }
-        if !isOpen { store.scope.endWatching() }
+        if !isOpen { store.endWatching() }
     }
 }
 
@@ -219,7 +180,7 @@ extension SessionCore {
         if pending.batch.epoch == epoch { epochIsNews = false }
         if let change = pending.batch.ownerChange { take(change, node) }
         outbox.told(pending.batch)
-        receipts.told(forgotten: pending.batch.forgottenReceipts.count)
+        if !pending.batch.forgottenReceipts.isEmpty { receipts.told(forgotten: pending.batch.forgottenReceipts.count) }
         var applied = Applied()
         let entries = pending.entries
         for index in entries.indices where entries[index].hasStarted { started(entries[index]) }
@@ -284,22 +245,6 @@ extension SessionCore {
         streams.ended(feature)
     }
 
-    /// Puts labels into the outbox, and drops what exceeds its bounds.
-    mutating func publish(_ labels: [StoredLabel], now: Moment, limits: SessionLimits, _ applied: inout Applied) {
-        guard !labels.isEmpty else { return }
-        for label in labels {
-            outbox.append(label, expiry: now.monotonic(label.expiry))
-            streams.change(showing: label.feature) { _ in }
-        }
-        let dropped = outbox.trim(now: now.monotonic, maxCount: limits.outboxLabels, maxBytes: limits.outboxBytes)
-        var undelivered: [FeatureID: Int] = [:]
-        for entry in dropped {
-            streams.change(showing: entry.label.feature) { $0.dropped(entry.place) }
-            if !entry.isWritten { undelivered[entry.label.feature, default: 0] += 1 }
-        }
-        applied.changes += undelivered.map { .undelivered(count: $1, $0) }
-    }
-
     /// What a store had yet to do is done.
     mutating func started(_ entry: SessionBatch.Entry) {
         guard let index = stores.index(of: entry.feature), stores[index].store === entry.store else { return }
@@ -319,5 +264,140 @@ extension PendingCommit {
     /// The journal's result, from a thread of its own.
     fileprivate func appended(_ result: AppendResult) {
         if let end = session.finish(self, result) { session.ended(end) }
+    }
+}
+
+/// A batch that was taken to be committed, until its end.
+///
+/// It owns the stores that the batch touched. `end` ends all of them, once; a batch that is forgotten rolls them back when
+/// it dies.
+final class PendingCommit: Sendable {
+    let session: Session
+    let batch: JournalBatch
+    let entries: [SessionBatch.Entry]
+    let results: ShortList<JobResult>
+    let needs: BatchNeed
+    /// Whether the journal has the session already.
+    let isKept: Bool
+    /// Whether the session's work ran here.
+    let isOwners: Bool
+    /// When it was taken to be appended; see `monotonicNanoseconds`.
+    let begun = monotonicNanoseconds()
+    /// Of the append; nil where nothing is traced.
+    let span: AppendSpan?
+    private let isOver = Atomic(false)
+    private let doubts = Atomic(0)
+
+    /// How the stores of a batch end.
+    enum EntryEnd {
+        /// The turns are kept.
+        case committed
+        /// Nothing of them is kept: the stores are back at their heads, those that the batch made are gone.
+        case rolledBack
+        /// The session has ended, whatever was kept.
+        case ended
+    }
+
+    /// A batch of a session with that core.
+    ///
+    /// - Parameters:
+    ///   - head: that of the log when it is appended.
+    ///   - owner: what becomes of the session's.
+    fileprivate init(
+        _ session: Session, _ core: borrowing SessionCore, _ working: borrowing SessionBatch, _ needs: BatchNeed,
+        head: SessionHead, owner: OwnerChange?, now: Duration
+    ) {
+        let isShared = session.shared.lease != nil
+        self.session = session
+        self.needs = needs
+        (entries, results) = (working.entries, working.results)
+        (isKept, isOwners) = (core.key != nil, core.ownsWork)
+        // Made in its place: a parameter would be copied.
+        batch = JournalBatch(
+            // One that is not kept yet gets its key before this is appended.
+            session: core.key ?? SessionKey(0), expecting: core.head, head: head, time: now,
+            stores: working.changes, labels: working.labels, receipts: working.receipts,
+            reminders: working.reminders, recordings: working.recordings,
+            recordingLimit: session.shared.limits.recordedTurns, forgottenReceipts: core.receipts.forgotten,
+            firstLabel: core.outbox.newFirst(after: core.head.number),
+            forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,
+            epoch: core.epochIsNews ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
+            expectedAccess: isShared ? core.accessChanges : nil, ownerChange: owner)
+        var tracer: StoreTracer?
+        switch needs {
+        case .nothing, .confirmation: break
+        case .append, .lease, .judgement: tracer = session.shared.tracer
+        }
+        // Not by `map`: a closure would be given copies of all this.
+        if let tracer { span = AppendSpan(tracer, session, head: head.number, working.results) } else { span = nil }
+    }
+
+    deinit { _ = endEntries(.rolledBack) }
+
+    /// Counts an append whose outcome was unknown and that was not kept. Returns how many there were before.
+    func noteDoubt() -> Int { doubts.wrappingAdd(1, ordering: .relaxed).oldValue }
+
+    /// Ends the batch and its stores.
+    func end(_ outcome: CommitOutcome, _ end: EntryEnd) -> CommitEnd { (outcome, results, endEntries(end)) }
+
+    private func endEntries(_ end: EntryEnd) -> [SessionBatch.Entry] {
+        guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return [] }
+        // By the index: each entry would be copied.
+        for index in entries.indices {
+            guard let store = entries[index].store else { continue }
+            switch (end, entries[index].isDisposed) {
+            case (.committed, false): break
+            case (.committed, true), (.ended, _): store.end()
+            case (.rolledBack, _):
+                store.runner.rollBack()
+                // It never lived: observers know nothing of it.
+                if !entries[index].isKept { store.endWork() }
+            }
+        }
+        if case .committed = end { return entries }
+        return []
+    }
+}
+
+/// What a batch needs before it can end.
+enum BatchNeed {
+    case nothing
+    case append
+    /// That nothing was appended elsewhere.
+    case confirmation
+    /// That this node may run work, which it may not.
+    case lease
+    /// That its clients are judged anew: access was changed since.
+    case judgement
+}
+
+extension SessionCore {
+    /// The batch, with what the journal is to know besides, and what it needs.
+    mutating func takeBatch(_ session: Session, now: Duration, node: NodeID?) -> PendingCommit {
+        var working = SessionBatch()
+        swap(&working, &batch)
+        let isShared = session.shared.lease != nil
+        let beginning = isShared ? working.beginning : []
+        // The journal is told of the owner with a turn.
+        if working.count == 0, !ownsWork, !beginning.isEmpty { working.count = 1 }
+        var (needs, next, owner) = (BatchNeed.append, head, OwnerChange?.none)
+        if let judged = working.accessGeneration, judged != accessGeneration {
+            needs = .judgement
+        } else if working.count > 0 {
+            next = SessionHead(number: head.number + working.count, nonce: nonces.next())
+            if isShared {
+                let (change, needsNode) = ownerChange(
+                    working, beginning, head: next, by: node, now: session.shared.time.monotonic())
+                owner = change
+                if needsNode { needs = .lease }
+            }
+        } else if isShared, working.isAnswer {
+            needs = .confirmation
+        } else {
+            needs = .nothing
+            // Turns without a number change nothing; what bootstrap had to do is done.
+            for entry in working.entries where entry.hasStarted { started(entry) }
+        }
+        return PendingCommit(session, self, working, needs, head: next, owner: owner, now: now)
     }
 }

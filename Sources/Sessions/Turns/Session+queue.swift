@@ -56,10 +56,10 @@ final class JobResult: Sendable {
     /// Counts a permanent turn; tells observers and the log.
     func tell() {
         if isKept, case .ran = outcome, let store {
-            store.scope.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
+            store.environment.meter?.turnCommitted(isBootstrap ? .bootstrap : job.kind)
         }
         turn.observe?()
-        if let failure = outcome.reported { store?.scope.report(failure) }
+        if let failure = outcome.reported { store?.report(failure) }
     }
 }
 
@@ -81,6 +81,18 @@ extension Session {
         case .queued: break
         case .refused(let error): job.end(error)
         }
+    }
+
+    /// Whether turns may run here: no other node that lives owns the session. Whether that is so the journal judges with each
+    /// append.
+    var mayRun: Bool {
+        guard let lease = shared.lease else { return true }
+        let owner = core.withLock { $0.isElsewhere ? $0.ownership.owner : nil }
+        guard let owner else { return true }
+        guard !lease.isAnother(owner.node) else { return false }
+        // Its owner is gone: what ran there begins anew with the first turn here.
+        core.withLock { core in if core.isElsewhere, core.ownership.isUnrestored { core.restoreStores() } }
+        return true
     }
 
     /// After how many jobs a thread hands the queue on: it has a job of its own to do.
@@ -158,10 +170,10 @@ extension Session {
         // By the index: each entry would be copied.
         for index in end.entries.indices where !end.entries[index].effects.isEmpty && !end.entries[index].isDisposed {
             guard let store = end.entries[index].store else { continue }
-            launches.append((store, store.scope.apply(end.entries[index])))
+            launches.append((store, store.apply(end.entries[index])))
         }
         for result in end.results { result.tell() }
-        for launch in launches { launch.store.scope.begin(launch.work, on: launch.store) }
+        for launch in launches { launch.store.begin(launch.work) }
         let (isDone, settled) = queue.takeSettled()
         for result in end.results {
             result.job.finished(result, isSettled: isDone || queue.isSettled(result.intentID))
@@ -240,5 +252,95 @@ extension Session {
             if let self, queue.unpark() { drive() }
         }
         if !queue.attach(task) { task.cancel() }
+    }
+}
+
+/// What a queue runs.
+protocol QueueJob: AnyObject, Sendable {
+    var lane: JobLane { get }
+    /// Whether it is a call of `onFailure`: of those a bounded number waits to be run again.
+    var isFailureTurn: Bool { get }
+    /// What its turn is of, for who measures.
+    var kind: TurnKind { get }
+    /// Runs the job as the next one of its owner's batch and adds the result to it. Returns nil; or the job that is to run
+    /// in its place later, and nothing is added, if it has to wait for something first. Called by one thread at a time,
+    /// under no lock.
+    func run() -> (any QueueJob)?
+    /// Calls `resume` once, later, when `run` may go on; false, and no call, if it may now. Called on the job that `run`
+    /// returned.
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool
+    /// The job's result stands: its turn, if it led to one, is committed and applied.
+    func finished(_ result: JobResult, isSettled: Bool)
+    /// The job that runs in its place, with what it takes along from its last run, of which nothing is kept.
+    ///
+    /// - Parameters:
+    ///   - inputs: time and chance as the turn got them; nil if it asked for none.
+    ///   - judged: the intent as interceptors left it; nil if there are none.
+    ///   - onKept: whether it ran on a store that other writers know.
+    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob
+    /// Nothing of the job is kept, and it will not run again.
+    func end(_ error: StoreError)
+}
+
+/// What most jobs do.
+extension QueueJob {
+    var lane: JobLane { .intents }
+    var isFailureTurn: Bool { false }
+    var kind: TurnKind { .other }
+    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
+    func finished(_ result: JobResult, isSettled: Bool) {}
+    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob { self }
+    func end(_ error: StoreError) {}
+}
+
+/// A job that is a function, which adds its result to the batch itself.
+final class FunctionJob: QueueJob {
+    let lane: JobLane
+    private let body: @Sendable (FunctionJob) -> Void
+    private let completion: @Sendable (Result<Bool, StoreError>) -> Void
+
+    /// - Parameter completion: called once: with whether something of the job is kept, or why nothing is.
+    init(
+        _ lane: JobLane, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void = { _ in },
+        _ body: @escaping @Sendable (FunctionJob) -> Void
+    ) {
+        self.lane = lane
+        self.body = body
+        self.completion = completion
+    }
+
+    func run() -> (any QueueJob)? {
+        body(self)
+        return nil
+    }
+
+    func finished(_ result: JobResult, isSettled: Bool) {
+        completion(result.outcome.error.map { .failure($0) } ?? .success(result.isKept))
+    }
+
+    func end(_ error: StoreError) { completion(.failure(error)) }
+}
+
+extension Session {
+    /// Changes what is committed next, as a job of its own.
+    ///
+    /// - Parameters:
+    ///   - judge: says, under no lock, why nothing is changed; nil if something may be.
+    ///   - done: called once: with whether something is kept, or why nothing is.
+    ///   - change: returns whether there is something to keep.
+    func enqueue(
+        _ lane: JobLane, unless judge: @escaping @Sendable () -> TurnOutcome? = { nil },
+        done: @escaping @Sendable (Result<Bool, StoreError>) -> Void = { _ in },
+        _ change: @escaping @Sendable (inout SessionCore) -> Bool
+    ) {
+        enqueue(
+            FunctionJob(lane, completion: done) { [self] job in
+                let outcome = judge()
+                core.withLock { core in
+                    if lane == .intents { core.batch.isAnswer = true }
+                    let isKept = outcome == nil && change(&core)
+                    core.joinOther(job, outcome ?? .ran, isKept: isKept)
+                }
+            })
     }
 }

@@ -23,7 +23,6 @@ extension Session {
         if !isPlain(client, feature), let refusal = self.refusal(of: client, feature, .send) {
             return completion(.failure(refusal))
         }
-        let principal = client.principal
         let (keptOut, store, isKept, name) = core.withLock { core -> (StoreError?, SessionStore?, Bool, UInt64) in
             if let refusal = core.refusal(of: client) { return (refusal, nil, false, 0) }
             let index = core.stores.index(of: feature)
@@ -44,7 +43,7 @@ extension Session {
                 startLoads([feature])
             } else if isFault {
                 // Order of checks: whether the instance exists comes before what is wanted of it.
-                do throws(StoreError) { _ = try initialState(of: feature, for: principal) } catch {
+                do throws(StoreError) { _ = try initialState(of: feature, for: client.principal) } catch {
                     return job.fail(error)
                 }
             }

@@ -107,7 +107,7 @@ extension Session {
             return nil
         case .waits: return job
         case .ready(let effects):
-            if let token = job.token, !store.scope.acceptsStep(of: token, after: effects) {
+            if let token = job.token, !store.acceptsStep(of: token, after: effects) {
                 drop(job)
                 return nil
             }
@@ -150,7 +150,7 @@ extension Session {
     /// Runs bootstrap as the next turn; false, and nothing has run, if it has to wait for another store.
     private func bootstrap(_ store: SessionStore, _ start: StoreSlot.Start, _ inputs: TurnInputs?) -> Bool {
         let reason: StartReason = if case .restored = start { .restored } else { .new }
-        if shared.lease != nil { store.scope.beginAnew() }
+        if shared.lease != nil { store.beginAnew() }
         core.withLock { $0.starting.append(store.feature) }
         defer { core.withLock { _ = $0.starting.popLast() } }
         let waiting = runReady(
@@ -170,7 +170,7 @@ extension Session {
         core.withLock { $0.joinMade(store) }
         if bootstrap(store, .replaces(""), inputs) { return store }
         core.withLock { $0.leaveMade(store) }
-        store.scope.end()
+        store.endWork()
         return nil
     }
 

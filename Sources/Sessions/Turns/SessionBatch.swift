@@ -115,26 +115,20 @@ extension SessionCore {
 
     /// Looks for a feature instance's store at this point of the batch, which works on it from now on.
     mutating func find(_ feature: FeatureID, limits: SessionLimits) -> Found {
-        let place = batch.index(of: feature)
-        if let place {
-            if let store = batch.entries[place].store, !batch.entries[place].isDisposed {
-                return found(store, at: place)
-            }
-        } else if let index = stores.index(of: feature) {
+        var place = batch.index(of: feature)
+        if place == nil, let index = stores.index(of: feature) {
             guard let store = stores[index].store else { return .passive(loads.failure(of: feature)) }
-            let place = batch.add(stores[index].summary, store, lost: stores[index].lost)
-            return found(store, at: place)
+            place = batch.add(stores[index].summary, store, lost: stores[index].lost)
+        }
+        if let place, let store = batch.entries[place].store, !batch.entries[place].isDisposed {
+            var effects: [Effect]?
+            if case .done = start(at: place) { effects = batch.entries[place].effects }
+            return .store(store, version: batch.entries[place].version, effects: effects)
         }
         let count = stores.count + batch.entries.count { !$0.isDisposed && !$0.isKept && !$0.hasRow }
         let isFull = count >= limits.storesPerSession
         return .absent(
             refusal: refusal ?? (isFull ? .tooManyStores(limits.storesPerSession) : nil), wasDisposed: place != nil)
-    }
-
-    private func found(_ store: SessionStore, at place: Int) -> Found {
-        var effects: [Effect]?
-        if case .done = start(at: place) { effects = batch.entries[place].effects }
-        return .store(store, version: batch.entries[place].version, effects: effects)
     }
 
     /// The place in the batch of a store that is in memory; nil if this is not the feature instance's store any more.

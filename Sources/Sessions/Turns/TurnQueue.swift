@@ -3,96 +3,6 @@ import Locking
 import MVI
 import Synchronization
 
-/// What a queue runs.
-protocol QueueJob: AnyObject, Sendable {
-    var lane: JobLane { get }
-    /// Whether it is a call of `onFailure`: of those a bounded number waits to be run again.
-    var isFailureTurn: Bool { get }
-    /// What its turn is of, for who measures.
-    var kind: TurnKind { get }
-    /// Runs the job as the next one of its owner's batch and adds the result to it. Returns nil; or the job that is to run
-    /// in its place later, and nothing is added, if it has to wait for something first. Called by one thread at a time,
-    /// under no lock.
-    func run() -> (any QueueJob)?
-    /// Calls `resume` once, later, when `run` may go on; false, and no call, if it may now. Called on the job that `run`
-    /// returned.
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool
-    /// The job's result stands: its turn, if it led to one, is committed and applied.
-    func finished(_ result: JobResult, isSettled: Bool)
-    /// The job that runs in its place, with what it takes along from its last run, of which nothing is kept.
-    ///
-    /// - Parameters:
-    ///   - inputs: time and chance as the turn got them; nil if it asked for none.
-    ///   - judged: the intent as interceptors left it; nil if there are none.
-    ///   - onKept: whether it ran on a store that other writers know.
-    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob
-    /// Nothing of the job is kept, and it will not run again.
-    func end(_ error: StoreError)
-}
-
-/// What most jobs do.
-extension QueueJob {
-    var lane: JobLane { .intents }
-    var isFailureTurn: Bool { false }
-    var kind: TurnKind { .other }
-    func whenReady(_ resume: @escaping @Sendable () -> Void) -> Bool { false }
-    func finished(_ result: JobResult, isSettled: Bool) {}
-    func again(_ inputs: TurnInputs?, _ judged: RunTurn?, onKept: Bool) -> any QueueJob { self }
-    func end(_ error: StoreError) {}
-}
-
-/// A job that is a function, which adds its result to the batch itself.
-final class FunctionJob: QueueJob {
-    let lane: JobLane
-    private let body: @Sendable (FunctionJob) -> Void
-    private let completion: @Sendable (Result<Bool, StoreError>) -> Void
-
-    /// - Parameter completion: called once: with whether something of the job is kept, or why nothing is.
-    init(
-        _ lane: JobLane, completion: @escaping @Sendable (Result<Bool, StoreError>) -> Void = { _ in },
-        _ body: @escaping @Sendable (FunctionJob) -> Void
-    ) {
-        self.lane = lane
-        self.body = body
-        self.completion = completion
-    }
-
-    func run() -> (any QueueJob)? {
-        body(self)
-        return nil
-    }
-
-    func finished(_ result: JobResult, isSettled: Bool) {
-        completion(result.outcome.error.map { .failure($0) } ?? .success(result.isKept))
-    }
-
-    func end(_ error: StoreError) { completion(.failure(error)) }
-}
-
-extension Session {
-    /// Changes what is committed next, as a job of its own.
-    ///
-    /// - Parameters:
-    ///   - judge: says, under no lock, why nothing is changed; nil if something may be.
-    ///   - done: called once: with whether something is kept, or why nothing is.
-    ///   - change: returns whether there is something to keep.
-    func enqueue(
-        _ lane: JobLane, unless judge: @escaping @Sendable () -> TurnOutcome? = { nil },
-        done: @escaping @Sendable (Result<Bool, StoreError>) -> Void = { _ in },
-        _ change: @escaping @Sendable (inout SessionCore) -> Bool
-    ) {
-        enqueue(
-            FunctionJob(lane, completion: done) { [self] job in
-                let outcome = judge()
-                core.withLock { core in
-                    if lane == .intents { core.batch.isAnswer = true }
-                    let isKept = outcome == nil && change(&core)
-                    core.joinOther(job, outcome ?? .ran, isKept: isKept)
-                }
-            })
-    }
-}
-
 /// Jobs that are run and committed together.
 struct JobBatch {
     /// The first, and those after it: mostly there is one.
@@ -171,7 +81,7 @@ package final class TurnQueue: Sendable {
         state.withLock { state in
             if let again = state.again.popLast() { return again }
             state.conflicts = 0
-            let batch = state.lanes.takeBatch(limit: Self.batchLimit)
+            let batch = state.lanes.count > 0 ? state.lanes.takeBatch(limit: Self.batchLimit) : nil
             if batch == nil { state.isRunning = false }
             return batch
         }
@@ -330,7 +240,7 @@ struct JobLanes {
 
     /// Takes what is to run next: of each lane one in turn, at most so many.
     mutating func takeBatch(limit: Int) -> JobBatch? {
-        guard count > 0, let first = intents.popFirst() ?? steps.popFirst() ?? opens.popFirst() ?? server.popFirst()
+        guard let first = intents.popFirst() ?? steps.popFirst() ?? opens.popFirst() ?? server.popFirst()
         else { return nil }
         // Mostly it is the only one.
         var others: ArraySlice<any QueueJob> = []
@@ -353,5 +263,99 @@ struct JobLanes {
 extension StoreError {
     fileprivate static func tooManyJobs(_ what: String) -> StoreError {
         StoreError(.busy, "Too many \(what) are already waiting.")
+    }
+}
+
+/// The counts of the work that runs or waits for each intent, over all stores of a queue, and the requests that wait until
+/// an intent has none.
+struct Settling {
+    private var counts: [IntentID: Int] = [:]
+    /// Each waits for an intent that had work when it came.
+    private var waiters: [(intentID: IntentID, id: UInt64, action: @Sendable () -> Void)] = []
+    /// Whether a batch is being applied that ends some work and begins other: who waits is told after both.
+    var isHeld = false
+
+    /// Whether no work of any intent is running, and no waiter is to be told so.
+    var isDone: Bool { counts.isEmpty && waiters.isEmpty }
+
+    func isSettled(_ intentID: IntentID) -> Bool { counts[intentID] == nil }
+
+    mutating func note(_ changes: [WorkCount]) {
+        for change in changes {
+            let count = (counts[change.intentID] ?? 0) + change.difference
+            counts[change.intentID] = count > 0 ? count : nil
+        }
+    }
+
+    mutating func wait(for intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
+        guard !isSettled(intentID) else { return false }
+        waiters.append((intentID, id, action))
+        return true
+    }
+
+    /// Takes the waiters whose intent has no work left.
+    mutating func takeSettled() -> [@Sendable () -> Void] {
+        if waiters.isEmpty || isHeld { return [] }
+        let counts = counts
+        return remove { intentID, _ in counts[intentID] == nil }
+    }
+
+    /// Removes and returns the waiters of which the condition holds, for the caller to call, or to let die after the lock.
+    mutating func remove(where isRemoved: (_ intentID: IntentID, _ id: UInt64) -> Bool) -> [@Sendable () -> Void] {
+        let taken = waiters.filter { isRemoved($0.intentID, $0.id) }
+        waiters.removeAll { isRemoved($0.intentID, $0.id) }
+        return taken.map(\.action)
+    }
+}
+
+/// A change of an intent's count of work.
+struct WorkCount: Sendable {
+    let intentID: IntentID
+    let difference: Int
+}
+
+/// The work of each intent, counted once over all stores of the queue that the intent reached. All may be called from any
+/// thread.
+extension TurnQueue {
+    /// Notes changes of a store's work; returns what is to be called now, under no lock.
+    func note(_ changes: [WorkCount]) -> [@Sendable () -> Void] {
+        if changes.isEmpty { return [] }
+        return state.withLock { state in
+            state.settling.note(changes)
+            return state.settling.takeSettled()
+        }
+    }
+
+    /// The same for changes that a committed batch makes: what is to be called is taken when all of them are noted.
+    func noteOfBatch(_ changes: [WorkCount]) {
+        if !changes.isEmpty { state.withLock { $0.settling.note(changes) } }
+    }
+
+    /// Holds news of settled intents back until `takeSettled`: stores end with a batch in which other stores may begin work of
+    /// the same intents.
+    package func holdSettled() { state.withLock { $0.settling.isHeld = true } }
+
+    /// Takes what is to be called after a committed batch, and says whether no intent has work.
+    func takeSettled() -> (isDone: Bool, actions: [@Sendable () -> Void]) {
+        state.withLock { state in
+            state.settling.isHeld = false
+            if state.settling.isDone { return (true, []) }
+            let actions = state.settling.takeSettled()
+            return (state.settling.isDone, actions)
+        }
+    }
+
+    /// Whether no work that the intent launched is running.
+    func isSettled(_ intentID: IntentID) -> Bool { state.withLock { $0.settling.isSettled(intentID) } }
+
+    /// Calls `action` once when no work that the intent launched is running: false, and no call, if that is so now.
+    package func whenSettled(_ intentID: IntentID, id: UInt64, _ action: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { $0.settling.wait(for: intentID, id: id, action) }
+    }
+
+    /// Takes `whenSettled` back. The call may be under way already.
+    package func stopWaiting(for intentID: IntentID, id: UInt64) {
+        let actions = state.withLock { state in state.settling.remove { $0 == intentID && $1 == id } }
+        withExtendedLifetime(actions) {}
     }
 }

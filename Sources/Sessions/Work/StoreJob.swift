@@ -34,7 +34,7 @@ final class StoreJob: QueueJob {
             case .success(let outcome): completion(outcome.thrown)
             // The store's end is no error of its work; anything else is the step's.
             case .failure(let error) where error.code == .disposed || error.code == .gone:
-                store.scope.note { $0.droppedAfterEnd += 1 }
+                store.note { $0.droppedAfterEnd += 1 }
                 completion(nil)
             case .failure(let error): completion(error)
             }
@@ -58,13 +58,12 @@ final class StoreJob: QueueJob {
             case .success(let outcome):
                 // An action that `onFailure` sent: reported, but not handed to it once more.
                 if let error = outcome.thrown {
-                    store.scope.report(
+                    store.tell(
                         Failure(
-                            stage: failure.stage, intentID: failure.intentID, intent: failure.intent, error: error),
-                        on: store)
+                            stage: failure.stage, intentID: failure.intentID, intent: failure.intent, error: error))
                 }
             case .failure(let error):
-                if error.code == .busy { store.scope.note { $0.droppedFailures += 1 } }
+                if error.code == .busy { store.note { $0.droppedFailures += 1 } }
             }
             then?()
         }

@@ -22,7 +22,7 @@ struct WorkChange: Sendable {
 }
 
 /// Which work runs, waits or is registered, and for which intent. A pure state machine: it says what to start and to
-/// cancel, the store's scope does it after its lock.
+/// cancel, the store does it after its lock.
 struct WorkTable {
     private struct Running {
         let request: WorkRequest

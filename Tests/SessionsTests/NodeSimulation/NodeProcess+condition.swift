@@ -19,13 +19,13 @@ extension NodeProcess {
             let owner = ownership.owner.map { "\($0.node.number) since \($0.fence.number)" } ?? "none"
             let stores = core.stores.map { slot in
                 "      \(slot.feature) of version \(slot.version): \(slot.start), "
-                    + "\(slot.store == nil ? "not in memory" : "in memory"), busy \(slot.store?.scope.isBusy == true), "
-                    + "watched \(slot.store?.scope.isWatched == true), held back \(slot.store?.scope.isHeldBack == true), "
+                    + "\(slot.store == nil ? "not in memory" : "in memory"), busy \(slot.store?.isBusy == true), "
+                    + "watched \(slot.store?.isWatched == true), held back \(slot.store?.isHeldBack == true), "
                     + "shown \(core.streams.isShown(slot.feature))"
             }
             return [
                 "    \(session.id): \(session.queue.isIdle ? "idle" : "busy"), head \(core.head.number), owner \(owner), "
-                    + "here \(ownership.isHere), \(core.streams.count) streams, "
+                    + "here \(ownership.isHere), \(core.streams.all.count) streams, "
                     + "watchers of \(ownership.watchers.keys.map(\.number))"
             ] + stores
         }

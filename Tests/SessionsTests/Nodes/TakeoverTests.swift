@@ -36,7 +36,7 @@ struct TakeoverTests {
         _ = try nodes.send(#"{"type":"work","value":2}"#, to: 1, on: 1).get()
         #expect(try nodes.owner() == 1)
         let session = try nodes.session(on: 1)
-        let busy = session.core.withLock { $0.storesInMemory.filter(\.scope.isBusy).map(\.feature) }
+        let busy = session.core.withLock { $0.storesInMemory.filter(\.isBusy).map(\.feature) }
         #expect(Set(busy) == Set(nodes.features.prefix(2)))
         #expect(Set(nodes.kept.ownedSessions.first?.working ?? []) == Set(nodes.features.prefix(2)))
     }
@@ -137,7 +137,7 @@ struct TakeoverTests {
         let other = try #require(nodes.nodes[1].id)
         nodes.nodes[0].table.watched([(nodes.token.hash, [gauge])], by: other)
         let session = try nodes.session(on: 0)
-        #expect(session.core.withLock { $0.stores[gauge]?.store?.scope.isWatched } == false)
+        #expect(session.core.withLock { $0.stores[gauge]?.store?.isWatched } == false)
         _ = try session.opened(.features([gauge]), from: .now)
         #expect(try nodes.owner() == 0)
     }

@@ -1,9 +1,10 @@
 import Locking
 import MVI
+import Tracing
 
-/// What launched work lives in: which of it runs, who waits for it, who watches the store; and the store's diagnostics.
-/// It knows nothing of the feature's type.
-package final class StoreScope: Sendable {
+/// A store in memory: the place where its turns run, and what launched work lives in: which of it runs, who waits for it,
+/// who watches the store; and the store's diagnostics.
+package final class SessionStore: Sendable {
     private struct State {
         var work = WorkTable()
         /// Nil as long as there is nothing to tell.
@@ -21,20 +22,31 @@ package final class StoreScope: Sendable {
         var diagnostics = StoreDiagnostics()
     }
 
+    let session: Session
+    package let feature: FeatureID
+    let definition: FeatureDefinition
+    let erased: ErasedStore
+    package let runner: any StoreRunner
     package let environment: StoreEnvironment
     private let state = Lock(State())
 
-    /// The queue of the store's turns, which counts the work of each intent.
-    private let queue: TurnQueue
+    init(
+        _ session: Session, _ feature: FeatureID, _ definition: FeatureDefinition, _ erased: ErasedStore,
+        _ environment: StoreEnvironment
+    ) {
+        (self.session, self.feature, self.definition, self.erased) = (session, feature, definition, erased)
+        (runner, self.environment) = (erased.runner, environment)
+        session.shared.metrics.stores.wrappingAdd(1, ordering: .relaxed)
+    }
 
-    init(_ environment: StoreEnvironment, _ queue: TurnQueue) { (self.environment, self.queue) = (environment, queue) }
+    deinit { session.shared.metrics.stores.wrappingSubtract(1, ordering: .relaxed) }
 
     /// Changes the work under the lock, and does all that follows after it but to begin what was started.
     private func change<R>(_ body: (inout State, inout WorkChange) -> R) -> (R, started: [WorkStart]) {
         var change = WorkChange()
         let result = state.withLock { body(&$0, &change) }
         for task in change.cancelled { task.cancel() }
-        for action in queue.note(change.counts) { action() }
+        for action in session.queue.note(change.counts) { action() }
         return (result, change.started)
     }
 
@@ -48,12 +60,12 @@ package final class StoreScope: Sendable {
             state.work.apply(effects[count...], isBootstrap: false, &change)
         }
         for task in change.cancelled { task.cancel() }
-        queue.noteOfBatch(change.counts)
+        session.queue.noteOfBatch(change.counts)
         return change.started
     }
 
-    /// Throws if the store would have too much work with these effects, after those of the batch's earlier turns.
-    func check(_ effects: [Effect], after earlier: [Effect]) throws {
+    /// See `TurnHost`, as the next three.
+    package func check(_ effects: [Effect], after earlier: [Effect]) throws {
         let limit = environment.workLimit
         // One effect makes two pieces at most: work and what holds it back or keeps it registered.
         let most = 2 * (earlier.count + effects.count)
@@ -68,16 +80,16 @@ package final class StoreScope: Sendable {
 
     // MARK: Launched work
 
-    func begin(_ starts: [WorkStart], on store: SessionStore) {
-        for start in starts { begin(start, on: store) }
+    func begin(_ starts: [WorkStart]) {
+        for start in starts { begin(start) }
     }
 
-    private func begin(_ start: WorkStart, on store: SessionStore) {
-        let context = WorkContext(host: store, token: start.token, origin: start.request.origin)
+    private func begin(_ start: WorkStart) {
+        let context = WorkContext(host: self, token: start.token, origin: start.request.origin)
         let operation = start.request.operation
         let task = Task(executorPreference: environment.executor) { [self] in
             // Cancelled before it began: it must not begin.
-            guard isLive(start.token) else { return ended(context, on: store) }
+            guard isLive(context) else { return ended(context) }
             environment.meter?.workBegan()
             defer { environment.meter?.workEnded() }
             do {
@@ -89,9 +101,9 @@ package final class StoreScope: Sendable {
                     try await operation(context)
                 }
             } catch {
-                return workFailed(context, on: store, error: error) { [self] in ended(context, on: store) }
+                return failed(context, error) { [self] in ended(context) }
             }
-            ended(context, on: store)
+            ended(context)
         }
         // The work may have been cancelled, or have ended, before its task existed.
         let isKept = state.withLock { $0.work.attach(task, to: start.token) }
@@ -100,9 +112,7 @@ package final class StoreScope: Sendable {
 
     /// Reports a throw of launched work and runs `onFailure` in a turn of its own, then `then`: a request that waits for
     /// the intent to settle sees the state that the failure led to. A throw of cancelled work is not reported.
-    func workFailed(
-        _ context: WorkContext, on store: SessionStore, error: any Error, then: (@Sendable () -> Void)? = nil
-    ) {
+    private func failed(_ context: WorkContext, _ error: any Error, then: (@Sendable () -> Void)?) {
         let failure = state.withLock { state -> Failure? in
             guard state.work.isLive(context.token) else { return nil }
             return Failure(
@@ -113,14 +123,11 @@ package final class StoreScope: Sendable {
             then?()
             return
         }
-        report(failure, on: store)
-        store.session.enqueue(
-            StoreJob(failure, of: context, on: store, principal: context.origin.principal, then: then))
+        tell(failure)
+        session.enqueue(StoreJob(failure, of: context, on: self, principal: context.origin.principal, then: then))
     }
 
-    private func ended(_ context: WorkContext, on store: SessionStore) {
-        begin(change { $0.work.ended(context.token, &$1) }.started, on: store)
-    }
+    private func ended(_ context: WorkContext) { begin(change { $0.work.ended(context.token, &$1) }.started) }
 
     /// Whether a step of the work is still taken, in a batch whose earlier turns ask for those effects. Counts one that comes
     /// after the end of the store, or of the work itself.
@@ -135,11 +142,7 @@ package final class StoreScope: Sendable {
         }
     }
 
-    /// Whether the work runs.
-    func isLive(_ token: WorkToken) -> Bool { state.withLock { $0.work.isLive(token) } }
-
-    /// Whether work of that id would run or wait after the effects of the batch's earlier turns and those of a turn.
-    func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool {
+    package func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool {
         let changes = earlier.filter { $0.concerns(id) } + effects.filter { $0.concerns(id) }
         let (isRunning, table) = state.withLock { state in
             (state.work.isRunning(id), changes.isEmpty ? nil : state.work)
@@ -149,8 +152,7 @@ package final class StoreScope: Sendable {
         return table.isRunning(id)
     }
 
-    /// The parts that have work, after the effects of turns that are not committed yet.
-    func parts(after effects: [Effect]) -> Set<PartName> {
+    package func parts(after effects: [Effect]) -> Set<PartName> {
         state.withLock { $0.work.parts }.union(effects.lazy.compactMap(\.part))
     }
 
@@ -166,12 +168,12 @@ package final class StoreScope: Sendable {
 
     /// One more watcher: work that runs `whileWatched` starts with the first. False, and nothing happens, after the end.
     @discardableResult
-    package func beginWatching(on store: SessionStore) -> Bool {
+    package func beginWatching() -> Bool {
         let (isAlive, started) = change { state, change in
             if !state.isEnded { state.work.beginWatching(&change) }
             return !state.isEnded
         }
-        begin(started, on: store)
+        begin(started)
         return isAlive
     }
 
@@ -211,9 +213,9 @@ package final class StoreScope: Sendable {
     package func beginAnew() { _ = change { if $0.work.isPaused { $0.work.pause(&$1) } } }
 
     /// Lets work start, and starts what is registered for watchers if there are any.
-    package func resume(on store: SessionStore) {
+    package func resume() {
         let started = change { state, change in if !state.isEnded { state.work.resume(&change) } }.started
-        begin(started, on: store)
+        begin(started)
     }
 
     // MARK: Condition
@@ -230,9 +232,9 @@ package final class StoreScope: Sendable {
     package func note(_ change: (inout StoreDiagnostics) -> Void) { state.withLock { $0.note(change) } }
 
     /// Counts and reports a throw that observers are not told of with a turn.
-    func report(_ failure: Failure, on store: SessionStore) {
+    func tell(_ failure: Failure) {
         report(failure)
-        store.runner.observe(failure: failure)
+        runner.observe(failure: failure)
     }
 
     /// Counts and reports a throw in an author's code.
@@ -244,7 +246,7 @@ package final class StoreScope: Sendable {
         environment.report(.failure(failure, in: environment.place))
     }
 
-    func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {
+    package func tookLong(_ nanoseconds: UInt64, _ intentID: IntentID) {
         note { $0.slowTurns += 1 }
         environment.report(
             .slowTurn(.nanoseconds(Int64(clamping: nanoseconds)), intentID, in: environment.place))
@@ -255,11 +257,43 @@ package final class StoreScope: Sendable {
     /// Cancels all work and starts no more. What waited for it to settle is told so. A second call does nothing, and
     /// returns false.
     @discardableResult
-    package func end() -> Bool {
+    func endWork() -> Bool {
         change { state, change in
             defer { state.isEnded = true }
             if !state.isEnded { state.work.removeAll(&change) }
             return !state.isEnded
         }.0
     }
+
+    /// The store's end: its work is cancelled, observers are told. A second call does nothing.
+    func end() { if endWork() { runner.observeEnd() } }
+}
+
+/// What its turns ask for.
+extension SessionStore: TurnHost {
+    package func check(_ reminders: [EncodedReminder]) throws { try session.check(reminders, of: feature) }
+
+    package func runner(of instance: String, for principal: Principal?) throws -> any StoreRunner {
+        try session.runner(of: instance, for: principal)
+    }
+
+    package func noteGonePart() { note { $0.droppedForGoneParts += 1 } }
+}
+
+/// What its launched work asks for.
+extension SessionStore: WorkHost {
+    package func step(of work: WorkContext, _ turn: @escaping RunTurn) async -> (any Error)? {
+        // Cancelled work does not wait for its turn to be told so.
+        guard acceptsStep(of: work.token) else { return nil }
+        // As the work's own code has it now.
+        let trace = environment.tracer == nil ? nil : ServiceContext.current
+        return await withCheckedContinuation { continuation in
+            session.enqueue(
+                StoreJob(step: turn, of: work, on: self, trace: trace) { continuation.resume(returning: $0) })
+        }
+    }
+
+    package func isLive(_ work: WorkContext) -> Bool { state.withLock { $0.work.isLive(work.token) } }
+
+    package func failed(_ work: WorkContext, _ error: any Error) { failed(work, error, then: nil) }
 }

@@ -1,0 +1,212 @@
+import MVI
+import Networks
+import SessionJournal
+
+/// A session is written down with its first turn. Until then its token alone says that it is there.
+extension Session {
+    /// Has the journal keep the session, if it does not, and hands over what it calls it.
+    func keep(_ done: @escaping @Sendable (Result<SessionKey, StoreError>) -> Void) {
+        let now = Moment(shared.time)
+        typealias New = (record: SessionRecord, origin: PeerAddress?, generation: [UInt8]?)
+        let (key, new) = core.withLock { core -> (SessionKey?, New?) in
+            if let key = core.key { return (key, nil) }
+            defer { core.keepers = (core.keepers ?? []) + [done] }
+            guard core.keepers == nil else { return (nil, nil) }
+            return (nil, (record(core, now), core.origin, core.generation))
+        }
+        if let key { return done(.success(key)) }
+        guard let new else { return }
+        shared.keptRoom.create(new.record, of: new.generation, from: new.origin) { [self] result in
+            if case .failure(let error) = result, error.code == .exists { return findKept(error) }
+            if case .success = result { takePlace(new.origin) }
+            kept(result)
+            // Another object has the epoch that its token names now.
+            if case .failure(let error) = result, error.code == .contended { leave() }
+        }
+    }
+
+    /// What a journal keeps of the session to begin with.
+    private func record(_ core: SessionCore, _ now: Moment) -> SessionRecord {
+        SessionRecord(
+            id: id, tokenHash: tokenHash, epoch: core.epoch, credential: credential, created: created,
+            lastSeen: max(created, now.sinceEpoch(core.lastTouch)))
+    }
+
+    /// The same as long as the session is nowhere but in memory; else nil.
+    var unkeptRecord: SessionRecord? {
+        let now = Moment(shared.time)
+        return core.withLock { $0.isLive && $0.key == nil ? record($0, now) : nil }
+    }
+
+    private func takePlace(_ origin: PeerAddress?) {
+        let place = shared.keptRoom.take(for: origin)
+        core.withLock { $0.keptPlace = place }
+        place?.onGiveWay { [weak self] in self?.giveWay() }
+    }
+
+    /// Another process was first, or this one before its last append's outcome was known.
+    private func findKept(_ error: StoreError) {
+        shared.journal.load(tokenHash, now: shared.time.sinceEpoch()) { [self] result in
+            switch result {
+            case .success(.found(let stored)): kept(.success(stored.key))
+            case .success(.ended): kept(.failure(.sessionGone))
+            case .success(.damaged(_, let reason)):
+                let error = StoreError.damaged("of a session cannot be read: \(reason)")
+                kept(.failure(error))
+                leave(error)
+            // Its id is another session's: one in 2 to the power of 64.
+            case .success(.unknown): kept(.failure(error))
+            case .failure(let failure): kept(.failure(failure))
+            }
+        }
+    }
+
+    private func kept(_ result: Result<SessionKey, StoreError>) {
+        // Before it can leave memory, which it does not while it is being kept.
+        if shared.sharedJournal != nil, case .success(let key) = result { shared.index.add(key, tokenHash) }
+        let (keepers, isLive) = core.withLock { core in
+            core.key = try? result.get()
+            defer { core.keepers = nil }
+            return (core.keepers ?? [], core.isLive)
+        }
+        // It ended meanwhile.
+        if shared.sharedJournal != nil, !isLive, case .success(let key) = result { shared.index.remove(key) }
+        for keeper in keepers { keeper(result) }
+    }
+}
+
+/// What the journal has of a session that is not known here.
+enum SessionNews {
+    case found(StoredSession)
+    /// The journal has no such session.
+    case gone
+    /// It cannot be used, and it does not help to ask again: rows of it are damaged, or the journal was closed.
+    case unusable(StoreError)
+}
+
+extension Session {
+    /// Loads what is newer than the head, as often as it takes.
+    ///
+    /// - Parameter failures: how often that failed already.
+    func load(after failures: Int = 0, then: @escaping @Sendable (SessionNews) -> Void) {
+        loadOnce { [self] result in
+            switch result {
+            case .success(let news): then(news)
+            case .failure(let error) where error.code == .closed: then(.unusable(error))
+            case .failure(let error):
+                if let refusal = core.withLock({ $0.refusal }) { return then(.unusable(refusal)) }
+                report(error, after: failures)
+                tryAgain(after: failures + 1) { [self] in load(after: failures + 1, then: then) }
+            }
+        }
+    }
+
+    /// Loads what is newer than the head, if the journal says so now. Nothing in it is older than what is known here of who
+    /// may use the session.
+    func loadOnce(_ done: @escaping Done<SessionNews>) {
+        let (head, generation) = core.withLock { ($0.head, $0.accessGeneration) }
+        keep { [self] result in
+            switch result {
+            case .success(let key):
+                shared.journal.load(key, since: head) { [self] result in
+                    guard core.withLock({ $0.accessGeneration }) == generation else { return loadOnce(done) }
+                    switch result {
+                    case .success(let found): done(.success(judge(found)))
+                    case .failure(let error): examine(error, done)
+                    }
+                }
+            case .failure(let error) where error.code == .gone: done(.success(.gone))
+            case .failure(let error): done(.failure(error))
+            }
+        }
+    }
+
+    /// What was loaded by the session's key. That may name another session by now, as after a restore: this one is gone then.
+    private func judge(_ found: StoredSession?) -> SessionNews {
+        guard let found, found.record.tokenHash == tokenHash else { return .gone }
+        return found.fault.map { .unusable($0) } ?? .found(found)
+    }
+
+    /// Rows that nothing can be read from look like a journal that cannot be read. Asked by the token it knows which it is.
+    private func examine(_ error: StoreError, _ done: @escaping Done<SessionNews>) {
+        shared.journal.load(tokenHash, now: shared.time.sinceEpoch()) { result in
+            guard case .success(.damaged(_, let reason)) = result else { return done(.failure(error)) }
+            done(.success(.unusable(.damaged("of a session cannot be read: \(reason)"))))
+        }
+    }
+
+    /// The journal has no such session: it was ended, or the journal lost it, as in a restore. In memory it ends. Hands over
+    /// what requests under way are told: of a session that was lost, to come again, since its token may begin anew.
+    func gone(_ done: @escaping @Sendable (StoreError) -> Void) {
+        guard shared.sharedJournal != nil else {
+            end(.ended)
+            return done(.sessionEnded)
+        }
+        shared.journal.load(tokenHash, now: shared.time.sinceEpoch()) { [self] result in
+            if case .success(.ended) = result {
+                end(.ended)
+                done(.sessionEnded)
+            } else {
+                leave()
+                done(.evicted)
+            }
+        }
+    }
+
+    /// Calls `body` after a pause that grows with the number of failures.
+    func tryAgain(after failures: Int, _ body: @escaping @Sendable () -> Void) {
+        let pause = environment.pause(afterFailures: failures)
+        Task(executorPreference: shared.executor) { [clock = shared.clock] in
+            // Nothing cancels it.
+            try? await clock.sleep(for: pause)
+            body()
+        }
+    }
+
+    /// Reports the first failure of several in a row.
+    func report(_ error: StoreError, after failures: Int) {
+        if failures == 0 { shared.report(.commitFailed(error, in: StorePlace(instance: "", session: id))) }
+    }
+}
+
+extension Session {
+    /// Ends a batch that appends nothing, when it is known that no other node appended meanwhile; else its jobs run again.
+    func confirm(_ pending: PendingCommit) {
+        hasMoved { [self] result in
+            switch result {
+            case .success(false):
+                core.withLock { core in for entry in pending.entries where entry.hasStarted { core.started(entry) } }
+                ended(pending.end(.committed, .committed))
+            // The results may be out of date: they are not answered.
+            case .failure(let error):
+                let undone = pending.end(.committed, .rolledBack)
+                for result in undone.results { result.job.end(error) }
+                ended((.committed, [], []))
+            case .success(true):
+                let undone = pending.end(.conflict, .rolledBack)
+                readNews { [self] in ended(($0 ?? .conflict, undone.results, [])) }
+            }
+        }
+    }
+
+    /// Applies what other nodes appended; hands over how the batch ends if the session has ended.
+    func readNews(_ done: @escaping @Sendable (CommitOutcome?) -> Void) {
+        let head = core.withLock { $0.head }
+        load { [self] news in
+            switch news {
+            case .gone: gone { done(.failed($0)) }
+            case .unusable(let reason):
+                leave(reason)
+                done(.failed(reason))
+            case .found(let news): apply(news, since: head) { done(nil) }
+            }
+        }
+    }
+
+    /// Loads the appends of other writers, then calls `done`. Called after the wait that follows a conflict: a batch that ran on
+    /// the state of before the wait would conflict again with a writer that does not wait.
+    func loadNewer(_ done: @escaping @Sendable () -> Void) {
+        guard shared.lease != nil else { return done() }
+        readNews { _ in done() }
+    }
+}
