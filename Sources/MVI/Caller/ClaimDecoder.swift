@@ -34,36 +34,32 @@ struct ClaimDecoder: Decoder {
 extension ClaimDecoder: SingleValueDecodingContainer {
     func decodeNil() -> Bool { value == .null }
 
-    func decode(_ type: Bool.Type) throws -> Bool {
-        guard let value = value.bool else { throw mismatch(type, "true or false") }
-        return value
+    /// What other types are made of asks here for itself; these are made of that.
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+        let found: Any
+        switch type {
+        case is Bool.Type: found = try need(value.bool, type, "true or false")
+        case is String.Type: found = try need(value.string, type, "a text")
+        case is Double.Type: found = try number()
+        case is Float.Type: found = Float(try number())
+        case let type as any FixedWidthInteger.Type: found = try whole(type)
+        default: return try T(from: self)
+        }
+        return try need(found as? T, type, "a value")
     }
 
-    func decode(_ type: String.Type) throws -> String {
-        guard let value = value.string else { throw mismatch(type, "a text") }
-        return value
+    private func need<T>(_ found: T?, _ type: any Any.Type, _ expected: String) throws -> T {
+        guard let found else { throw mismatch(type, expected) }
+        return found
     }
 
-    func decode(_ type: Double.Type) throws -> Double {
+    private func number() throws -> Double {
         switch value {
-        case .number(let value): return value
-        case .integer(let value): return Double(value)
-        default: throw mismatch(type, "a number")
+        case .number(let value): value
+        case .integer(let value): Double(value)
+        default: throw mismatch(Double.self, "a number")
         }
     }
-
-    func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }
-    func decode(_ type: Int.Type) throws -> Int { try whole(type) }
-    func decode(_ type: Int8.Type) throws -> Int8 { try whole(type) }
-    func decode(_ type: Int16.Type) throws -> Int16 { try whole(type) }
-    func decode(_ type: Int32.Type) throws -> Int32 { try whole(type) }
-    func decode(_ type: Int64.Type) throws -> Int64 { try whole(type) }
-    func decode(_ type: UInt.Type) throws -> UInt { try whole(type) }
-    func decode(_ type: UInt8.Type) throws -> UInt8 { try whole(type) }
-    func decode(_ type: UInt16.Type) throws -> UInt16 { try whole(type) }
-    func decode(_ type: UInt32.Type) throws -> UInt32 { try whole(type) }
-    func decode(_ type: UInt64.Type) throws -> UInt64 { try whole(type) }
-    func decode<T: Decodable>(_ type: T.Type) throws -> T { try T(from: self) }
 
     private func whole<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
         guard let number = value.integer, let value = T(exactly: number) else {

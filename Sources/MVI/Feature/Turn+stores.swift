@@ -76,6 +76,7 @@ package struct SiblingIntent: Sendable {
 package struct StoreIsAbsent: Error {
     package let instance: String
 
+    @usableFromInline
     package init(instance: String) { self.instance = instance }
 }
 

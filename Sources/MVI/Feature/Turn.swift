@@ -70,8 +70,6 @@ public struct Turn<F: Feature>: ~Copyable {
         actions.append(action)
     }
 
-    @inlinable var hasActions: Bool { !actions.isEmpty }
-
     /// Runs the actions sent so far, from the given one on, and those that they send, in order.
     @usableFromInline
     mutating func performActions(from first: Int = 0) throws {

@@ -13,11 +13,8 @@ package final class StoreTracer: Sendable {
         _ context: TurnContext, in environment: StoreEnvironment, _ stage: Failure.Stage?,
         _ turn: (TurnContext) -> TurnResult
     ) -> TurnResult {
-        let span = tracer.startAnySpan("turn \(environment.feature)", context: context.trace ?? .topLevel)
+        let span = begin("turn", context.trace, context.intentID, in: environment)
         defer { span.end() }
-        span.attributes["mvi.feature"] = environment.instance
-        span.attributes["mvi.session"] = environment.session.id
-        span.attributes["mvi.intent"] = context.intentID.text
         if let stage { span.attributes["mvi.stage"] = stage.name }
         let result = ServiceContext.$current.withValue(span.context) { turn(context.with(trace: span.context)) }
         if let failure = result.outcome.reported {
@@ -25,6 +22,18 @@ package final class StoreTracer: Sendable {
             span.setStatus(SpanStatus(code: .error))
         }
         return result
+    }
+
+    private func begin(
+        _ what: String, _ trace: ServiceContext?, _ intentID: IntentID, in environment: StoreEnvironment
+    ) -> any Span {
+        // The feature's name: an instance without its key, so that spans of one kind have one name.
+        let feature = environment.instance.prefix { $0 != ":" }
+        let span = tracer.startAnySpan("\(what) \(feature)", context: trace ?? .topLevel)
+        span.attributes["mvi.feature"] = environment.instance
+        span.attributes["mvi.session"] = environment.session.id
+        span.attributes["mvi.intent"] = intentID.text
+        return span
     }
 
     /// The span of an append with turns of those traces.
@@ -38,11 +47,8 @@ package final class StoreTracer: Sendable {
     package func trace(
         _ origin: WorkOrigin, _ id: WorkID?, in environment: StoreEnvironment, _ work: () async throws -> Void
     ) async throws {
-        let span = tracer.startAnySpan("work \(environment.feature)", context: origin.trace ?? .topLevel)
+        let span = begin("work", origin.trace, origin.intentID, in: environment)
         defer { span.end() }
-        span.attributes["mvi.feature"] = environment.instance
-        span.attributes["mvi.session"] = environment.session.id
-        span.attributes["mvi.intent"] = origin.intentID.text
         if let id { span.attributes["mvi.work"] = id.description }
         do {
             try await ServiceContext.$current.withValue(span.context) { try await work() }
@@ -54,11 +60,6 @@ package final class StoreTracer: Sendable {
             throw error
         }
     }
-}
-
-extension StoreEnvironment {
-    /// The feature's name: an instance without its key, so that spans of one kind have one name.
-    fileprivate var feature: String { String(instance.prefix { $0 != ":" }) }
 }
 
 /// Measures what a store does, for its server's metrics. Its methods are called from any thread, never under a lock, and

@@ -47,59 +47,30 @@ extension TurnRunner {
     private static func standing(_ result: TurnResult) -> RunTurn { { _, _ in result } }
 
     /// The result of a turn that threw.
+    ///
+    /// - Parameter hasRun: whether its code ran to its end, and what it made cannot be kept.
     @usableFromInline
     func threw(
-        _ error: any Error, _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event?,
-        intent: F.Intent?, rare: RareRequests<F>?, judged: RunTurn?
+        _ error: any Error, _ context: TurnContext, _ stage: Failure.Stage?, _ cause: StoreObservation<F>.Event?,
+        _ rare: RareRequests<F>?, _ judged: RunTurn?, hasRun: Bool
     ) -> TurnResult {
-        if let rare, let missing = rare.missing { return abandoned(rare, missing, judged) }
+        func result(_ outcome: TurnOutcome, _ events: [StoreObservation<F>.Event] = []) -> TurnResult {
+            TurnResult(outcome, observe: telling(events, context), judged: judged, inputs: rare?.inputs)
+        }
+        if let missing = rare?.missing { return result(.needsStore(missing)) }
+        var intent: F.Intent?
+        if case .intent(let executed)? = cause { intent = executed }
         if stage == .execute, let refusal = error as? Refusal {
-            var events: [StoreObservation<F>.Event] = []
-            if case .intent(let intent)? = cause { events = [.refused(intent, refusal)] }
-            return TurnResult(
-                .refused(StoreError(refusal)), observe: telling(events, context), judged: judged,
-                inputs: rare?.inputs)
+            return result(.refused(StoreError(refusal)), intent.map { [.refused($0, refusal)] } ?? [])
         }
+        let told = error as? StoreError
         // Another store that cannot be had now: no fault of the feature's.
-        if stage != nil, let error = error as? StoreError {
-            return TurnResult(.unavailable(error), judged: judged, inputs: rare?.inputs)
-        }
-        return failed(
-            error, told: nil, context, stage: stage, cause: cause, intent: intent, rare: rare, judged: judged)
-    }
-
-    /// The result of a turn that failed.
-    ///
-    /// - Parameter told: the error for the job's caller; nil for one that says that the feature failed.
-    @usableFromInline
-    func failed(
-        _ error: any Error, told: StoreError?, _ context: TurnContext, stage: Failure.Stage?,
-        cause: StoreObservation<F>.Event?, intent: F.Intent?, rare: RareRequests<F>?, judged: RunTurn?
-    ) -> TurnResult {
+        if !hasRun, stage != nil, let told { return result(.unavailable(told)) }
         let failure = Failure(stage: stage ?? .execute, intentID: context.intentID, intent: intent, error: error)
         let reported = stage == nil ? nil : failure
-        let events = reported.map { (cause.map { [$0] } ?? []) + [.failed($0)] } ?? []
-        return TurnResult(
-            .failed(told ?? StoreError(failure), thrown: error, reported),
-            observe: telling(events, context), judged: judged, inputs: rare?.inputs)
-    }
-
-    /// The result of a turn that needs a store which is not in memory.
-    @usableFromInline
-    func abandoned(_ rare: RareRequests<F>, _ missing: String, _ judged: RunTurn?) -> TurnResult {
-        TurnResult(.needsStore(missing), judged: judged, inputs: rare.inputs)
-    }
-
-    /// Why a turn that ran cannot be kept with the reminders that it asks for.
-    @usableFromInline
-    func fault(of reminders: [EncodedReminder]?, _ context: TurnContext) -> (any Error)? {
-        guard let reminders else { return nil }
-        do {
-            try context.host.check(reminders)
-            return nil
-        } catch {
-            return error
-        }
+        return result(
+            .failed((hasRun ? told : nil) ?? StoreError(failure), thrown: error, reported),
+            reported.map { (cause.map { [$0] } ?? []) + [.failed($0)] } ?? [])
     }
 
     /// Lets the interceptors rewrite the intent; returns the result if one refuses it.

@@ -156,13 +156,9 @@ package final class TurnRunner<F: Feature>: StoreRunner {
         since: UInt64? = nil, judged: RunTurn? = nil, origin: WorkOrigin? = nil,
         _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
-        guard let tracer else {
-            return runUntraced(
-                context, stage: stage, cause: cause, intent: intent, since: since, judged: judged, origin: origin, body)
-        }
+        guard let tracer else { return runUntraced(context, stage, cause, intent, since, judged, origin, body) }
         return tracer.trace(context, in: environment, stage) { context in
-            runUntraced(
-                context, stage: stage, cause: cause, intent: intent, since: since, judged: judged, origin: origin, body)
+            runUntraced(context, stage, cause, intent, since, judged, origin, body)
         }
     }
 
@@ -171,50 +167,41 @@ package final class TurnRunner<F: Feature>: StoreRunner {
     /// led to the turn.
     @inlinable
     func runUntraced(
-        _ context: TurnContext, stage: Failure.Stage?, cause: StoreObservation<F>.Event?, intent: F.Intent?,
-        since: UInt64?, judged: RunTurn?, origin: WorkOrigin?, _ body: (inout Turn<F>) throws -> Void
+        _ context: TurnContext, _ stage: Failure.Stage?, _ cause: StoreObservation<F>.Event?, _ intent: F.Intent?,
+        _ since: UInt64?, _ judged: RunTurn?, _ origin: WorkOrigin?, _ body: (inout Turn<F>) throws -> Void
     ) -> TurnResult {
         let start = since ?? monotonicNanoseconds()
         let (before, hadPartWork) = copies.withLock { ($0.working ?? $0.head, $0.hasPartWork) }
         var turn = Turn(runner: self, state: before.state, context: context, cause: intent, origin: origin)
         if isObserved, let cause { turn.observations.append(cause) }
+        var after = before
+        var hasRun = false
+        let result: TurnResult
         do {
             try body(&turn)
-            if turn.hasActions { try turn.performActions() }
+            if !turn.actions.isEmpty { try turn.performActions() }
             if turn.hasMessages { try turn.followChanges(since: before.state) }
             let launches = turn.rare?.hasPartWork == true
             if launches, !hadPartWork { copies.withLock { $0.hasPartWork = true } }
             if turn.hasMessages, launches || hadPartWork { turn.cancelGoneParts() }
             if !turn.effects.isEmpty { try context.host.check(turn.effects, after: context.earlier) }
-        } catch {
-            checkDuration(since: start, context)
-            return threw(error, context, stage: stage, cause: cause, intent: intent, rare: turn.rare, judged: judged)
-        }
-        if let rare = turn.rare, let missing = rare.missing { return abandoned(rare, missing, judged) }
-        var after = (state: turn.state, view: before.view)
-        var isViewChanged = false
-        if turn.hasMessages {
-            after.view = feature.view(turn.state)
-            isViewChanged = after.view != before.view
-        }
-        if observers != nil { turn.makeRare().observe = telling(turn.observations, context) }
-        if let judged { turn.makeRare().judged = judged }
-        let result: TurnResult
-        do throws(StoreError) {
+            if let missing = turn.rare?.missing { throw StoreIsAbsent(instance: missing) }
+            hasRun = true
+            var isViewChanged = false
+            if turn.hasMessages {
+                after = (turn.state, feature.view(turn.state))
+                isViewChanged = after.view != before.view
+            }
+            if observers != nil { turn.makeRare().observe = telling(turn.observations, context) }
+            if let judged { turn.makeRare().judged = judged }
             result = try output(turn, after.view, isViewChanged)
+            if let reminders = result.reminders { try context.host.check(reminders) }
         } catch {
             checkDuration(since: start, context)
-            return failed(
-                error, told: error, context, stage: stage, cause: cause, intent: intent, rare: turn.rare, judged: judged
-            )
+            return threw(error, context, stage, cause, turn.rare, judged, hasRun: hasRun)
         }
         checkDuration(since: start, context)
-        if let rare = turn.rare {
-            if let error = fault(of: result.reminders, context) {
-                return threw(error, context, stage: stage, cause: cause, intent: intent, rare: rare, judged: judged)
-            }
-            if !rare.sends.isEmpty { beginChain() }
-        }
+        if turn.rare?.sends.isEmpty == false { beginChain() }
         if turn.hasMessages { setWorking(after) }
         return result
     }

@@ -133,10 +133,6 @@ extension Session {
         guard let next else { return }
         guard shared.lease != nil else { return shared.reminderClock.note(due: next) }
         // This node has it for itself for a while, and is not given it again.
-        Task(executorPreference: shared.executor) { [self, clock = shared.clock] in
-            // Nothing cancels it.
-            try? await clock.sleep(for: max(.zero, next - shared.time.sinceEpoch()))
-            fireReminders {}
-        }
+        shared.after(max(.zero, next - shared.time.sinceEpoch())) { [self] in fireReminders {} }
     }
 }

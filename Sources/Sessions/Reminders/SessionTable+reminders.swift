@@ -82,11 +82,7 @@ extension SessionTable {
                 clock.end(token)
                 wait.end(true)
             }
-            guard !wait.isOver else { return }
-            wait.start(
-                Task(executorPreference: environment.executor) { [clock = environment.clock] in
-                    if (try? await clock.sleep(for: Self.patience)) != nil { wait.end(false) }
-                })
+            if !wait.isOver { environment.limit(wait, to: Self.patience) }
         }
     }
 
@@ -152,10 +148,7 @@ final class ReminderClock: Sendable {
                     return state.deadline - now
                 }
                 guard time > .zero, !Task.isCancelled else { return wait.end(true) }
-                wait.start(
-                    Task(executorPreference: environment.executor) { [clock = environment.clock] in
-                        if (try? await clock.sleep(for: time)) != nil { wait.end(false) }
-                    })
+                environment.limit(wait, to: time)
             }
         } onCancel: {
             state.withLock { $0.wait }?.end(true)

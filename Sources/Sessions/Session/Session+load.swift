@@ -155,12 +155,7 @@ extension Session {
 
     /// Calls `body` after a pause that grows with the number of failures.
     func tryAgain(after failures: Int, _ body: @escaping @Sendable () -> Void) {
-        let pause = environment.pause(afterFailures: failures)
-        Task(executorPreference: shared.executor) { [clock = shared.clock] in
-            // Nothing cancels it.
-            try? await clock.sleep(for: pause)
-            body()
-        }
+        shared.after(environment.pause(afterFailures: failures), body)
     }
 
     /// Reports the first failure of several in a row.

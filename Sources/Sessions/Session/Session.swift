@@ -232,12 +232,22 @@ package final class Session: Sendable {
 
     /// Tells every stream that the server goes away, and answers every wait.
     func drain() {
+        finishStreams(.drain)
+        for wait in core.withLock({ Array($0.waits.values) }) { wait.end(false) }
+    }
+
+    /// Tells streams to go.
+    func finishStreams(_ reason: GoAwayReason, where isMeant: (StreamState) -> Bool = { _ in true }) {
         let now = shared.time.monotonic()
-        let (waits, wakers) = core.withLock { core in
-            core.streams.finish(.drain, at: core.lastPosition(now: now))
-            return (Array(core.waits.values), core.streams.takeWakers())
+        changeStreams { $0.streams.finish(reason, at: $0.lastPosition(now: now), where: isMeant) }
+    }
+
+    /// Changes what streams have to tell, and has their connections told.
+    func changeStreams(_ change: (inout SessionCore) -> Void) {
+        let wakers = core.withLock { core in
+            change(&core)
+            return core.streams.takeWakers()
         }
-        for wait in waits { wait.end(false) }
         for waker in wakers { waker.wake() }
     }
 

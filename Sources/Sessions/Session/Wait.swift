@@ -90,16 +90,7 @@ extension Session {
         }
         guard hasPlace else { return nil }
         place.onGiveWay { [weak wait] in wait?.end(false) }
-        let clock = shared.clock
-        wait.start(
-            Task(executorPreference: shared.executor) {
-                do {
-                    try await clock.sleep(for: duration)
-                    wait.end(false)
-                } catch {
-                    // Cancelled: what it waited for came first.
-                }
-            })
+        shared.limit(wait, to: duration)
         return wait
     }
 
@@ -142,5 +133,25 @@ extension Session {
             return true
         }
         if !isWaiting { waiting.end(true) }
+    }
+}
+
+extension SessionEnvironment {
+    /// Ends a wait when a time has passed, unless what it waits for came first; then calls `then`.
+    func limit(_ wait: Wait, to time: Duration, then: @escaping @Sendable () -> Void = {}) {
+        wait.start(
+            Task(executorPreference: executor) { [clock] in
+                guard (try? await clock.sleep(for: time)) != nil else { return }
+                wait.end(false)
+                then()
+            })
+    }
+
+    /// Calls `body` when a time has passed. Nothing cancels it.
+    func after(_ time: Duration, _ body: @escaping @Sendable () -> Void) {
+        Task(executorPreference: executor) { [clock] in
+            try? await clock.sleep(for: time)
+            body()
+        }
     }
 }

@@ -260,33 +260,18 @@ extension Session {
         guard let expiry = credential.principal?.expiry?.sinceEpoch, hasStreams(of: credential) else { return nil }
         let left = expiry - shared.time.sinceEpoch()
         guard left > .zero else {
-            finishStreams(of: credential)
+            finishStreams(.identity) { $0.credential === credential }
             return nil
         }
         let notice = credential.noticeTime
         // A jump of the wall clock is noticed after a minute.
         if left > notice { return min(left - notice, .seconds(60)) }
-        tell(credential, left: left, expiry: expiry)
-        return min(left, .seconds(60))
-    }
-
-    private func tell(_ credential: Credential, left: Duration, expiry: Duration) {
         let seconds = Int(max(1, left.components.seconds))
-        let wakers = core.withLock { core in
+        changeStreams { core in
             core.streams.change({ $0.credential === credential && $0.identityNotice?.expiry != expiry }) { stream in
                 stream.identityNotice = StreamState.IdentityNotice(expiry: expiry, seconds: seconds)
             }
-            return core.streams.takeWakers()
         }
-        for waker in wakers { waker.wake() }
-    }
-
-    private func finishStreams(of credential: Credential) {
-        let now = shared.time.monotonic()
-        let wakers = core.withLock { core in
-            core.streams.finish(.identity, at: core.lastPosition(now: now)) { $0.credential === credential }
-            return core.streams.takeWakers()
-        }
-        for waker in wakers { waker.wake() }
+        return min(left, .seconds(60))
     }
 }

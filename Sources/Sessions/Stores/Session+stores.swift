@@ -233,11 +233,7 @@ extension Session {
             resume()
         }
         guard core.withLock({ $0.loads.wait(for: features) { wait.end(true) } }) else { return false }
-        wait.start(
-            Task(executorPreference: shared.executor) { [clock = shared.clock] in
-                // Cancelled if the load comes first.
-                if (try? await clock.sleep(for: .seconds(5))) != nil { wait.end(false) }
-            })
+        shared.limit(wait, to: .seconds(5))
         return true
     }
 }

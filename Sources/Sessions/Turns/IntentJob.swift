@@ -110,19 +110,19 @@ final class IntentJob: QueueJob {
         if outside == nil, !session.isPlain(client, feature), let no = session.judgeTurn(client, feature, .send) {
             return end(as: .refused(no))
         }
-        typealias Found = (refusal: StoreError?, judgement: SessionCore.Judgement, store: SessionCore.Found)
+        typealias Found = (refusal: StoreError?, judgement: ReceiptBook.Lookup, store: SessionCore.Found)
         // Taken apart at once: each use of a tuple's member copies the tuple.
         let (refusal, judgement, store) = session.core.withLock { core -> Found in
             core.batch.isAnswer = true
             if outside == nil {
                 core.batch.accessGeneration = core.batch.accessGeneration ?? core.accessGeneration
-                if let no = core.refusal(of: client) { return (no, .next, .passive(nil)) }
+                if let no = core.refusal(of: client) { return (no, .reserved, .passive(nil)) }
             }
-            return (nil, receipt.map { core.judge($0) } ?? .next, core.find(feature, limits: limits))
+            return (nil, receipt.map { core.judge($0) } ?? .reserved, core.find(feature, limits: limits))
         }
         if let refusal { return end(as: .refused(refusal)) }
         switch judgement {
-        case .next: break
+        case .reserved: break
         case .done: return end(as: .replayed)
         case .refused(let error): return hold() ? nil : end(as: .refused(error))
         }

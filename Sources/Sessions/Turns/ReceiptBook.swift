@@ -59,11 +59,7 @@ struct ReceiptBook {
         _ key: ReceiptKey, bodyHash: [UInt8], now: Duration, limits: SessionLimits
     ) -> Lookup {
         expire(now: now, life: limits.receiptLife)
-        if let receipt = receipts[key] {
-            // A request that was refused for its form may have had no body that was worth a hash.
-            if case .ran = receipt.outcome, receipt.bodyHash != bodyHash { return .refused(.otherBody) }
-            return .done(receipt)
-        }
+        if let known = known(key, bodyHash) { return known }
         if let hash = pending[key] { return .refused(hash == bodyHash ? .receiptPending : .otherBody) }
         if case .sequence(let number, let epoch) = key, number <= lastNumber(epoch) {
             return .refused(.receiptExpired)
@@ -77,6 +73,14 @@ struct ReceiptBook {
             forget(oldest.key)
         }
         return .reserved
+    }
+
+    /// What is remembered of a request; nil if nothing is.
+    func known(_ key: ReceiptKey, _ bodyHash: [UInt8]) -> Lookup? {
+        guard let receipt = receipts[key] else { return nil }
+        // A request that was refused for its form may have had no body that was worth a hash.
+        if case .ran = receipt.outcome, receipt.bodyHash != bodyHash { return .refused(.otherBody) }
+        return .done(receipt)
     }
 
     /// The request led to nothing that is remembered: its name is free again.

@@ -28,13 +28,7 @@ extension Session {
             core.withLock { $0.checks?.ended() }
             wait.end(true)
         }
-        wait.start(
-            Task(executorPreference: shared.executor) { [clock = shared.clock, time = shared.limits.longestCheck] in
-                // Cancelled if the check is over first.
-                guard (try? await clock.sleep(for: time)) != nil else { return }
-                wait.end(false)
-                task.cancel()
-            })
+        shared.limit(wait, to: shared.limits.longestCheck) { task.cancel() }
     }
 
     /// What became of an intent that was checked is known: those that waited for it go on.

@@ -87,7 +87,7 @@ extension Session {
                 completion(result.map { isKept in !isKept && outcome == recorded })
             } _: { core in
                 // Else it ran before, or it is not the number's turn: nothing is kept.
-                guard case .next = core.judge(receipt) else { return false }
+                guard case .reserved = core.judge(receipt) else { return false }
                 core.add(refusal, receipt, .random(), now: now)
                 return true
             }

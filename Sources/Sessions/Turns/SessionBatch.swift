@@ -83,22 +83,12 @@ extension SessionCore {
     /// The number of the batch's last turn.
     var lastNumber: UInt64 { head.number + batch.count }
 
-    /// What becomes of a named request when its turn comes.
-    enum Judgement {
-        case next
-        case done(StoredReceipt)
-        case refused(StoreError)
-    }
-
-    /// Judges a request's name by the head and the batch's earlier turns.
-    func judge(_ name: ReceiptName) -> Judgement {
-        if let receipt = receipts[name.key] {
-            if case .ran = receipt.outcome, receipt.bodyHash != name.bodyHash { return .refused(.otherBody) }
-            return .done(receipt)
-        }
-        guard case .sequence(let number, let epoch) = name.key else { return .next }
+    /// Judges a request's name by the head and the batch's earlier turns; `reserved` if it is the next.
+    func judge(_ name: ReceiptName) -> ReceiptBook.Lookup {
+        if let known = receipts.known(name.key, name.bodyHash) { return known }
+        guard case .sequence(let number, let epoch) = name.key else { return .reserved }
         let expected = max(receipts.lastNumber(epoch), batch.lastNumber(epoch)) + 1
-        if number == expected { return .next }
+        if number == expected { return .reserved }
         return .refused(number < expected ? .receiptExpired : .outOfSequence(expected: expected))
     }
 
