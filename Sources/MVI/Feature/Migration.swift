@@ -23,10 +23,10 @@ public struct Migration<State: Codable & Equatable & Sendable>: Sendable {
     }
 
     /// The present state, made of the one that the reader holds.
-    public func migrate(_ stored: any StateReader) throws -> State { try run(stored) }
+    package func migrate(_ stored: any StateReader) throws -> State { try run(stored) }
 
     /// What is wrong with a feature's schema version or its migrations, as a sentence; nil if nothing is.
-    public static func fault<F: Feature>(of feature: F.Type) -> String? where F.State == State {
+    package static func fault<F: Feature>(of feature: F.Type) -> String? where F.State == State {
         let name = "The feature \"\(F.name)\""
         if F.schemaVersion < 1 {
             return "\(name) has the schema version \(F.schemaVersion); the first version is 1."
@@ -48,7 +48,7 @@ public struct Migration<State: Codable & Equatable & Sendable>: Sendable {
 }
 
 /// A stored state, before its type is known.
-public protocol StateReader {
+package protocol StateReader {
     /// Reads it as that type; throws if it is not one.
     func read<T: Decodable>(_ type: T.Type) throws -> T
 }

@@ -122,7 +122,8 @@ private struct TurnWithoutEnd: Error, CustomStringConvertible {
     let description: String
 
     static let ofActions = TurnWithoutEnd(
-        description: "More than \(actions) actions were sent in one turn. Send no action that leads to itself: `launch` "
+        description:
+            "More than \(actions) actions were sent in one turn. Send no action that leads to itself: `launch` "
             + "work for what goes on.")
     static let ofChanges = TurnWithoutEnd(
         description: "`onChange` was called \(changes) times in one turn, and what it did changed the state each time. "

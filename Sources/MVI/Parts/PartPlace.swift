@@ -5,15 +5,25 @@ struct PartPlace<State: Sendable, Message: Sendable, P: Part>: Sendable {
     let message: @Sendable (P.Message) -> Message
     let name: PartName
 
-    /// The place of a part at a key path.
-    ///
-    /// - Parameters:
-    ///   - state: the present one, which says which part it is.
-    ///   - isOptional: whether a state may have none there.
-    ///   - find: returns the part at the path.
+    /// The place of a part at a key path of a state: the present one says which part it is.
     init(
-        _ path: any Hashable & Sendable, in state: State, isOptional: Bool,
-        _ message: @escaping @Sendable (P.Message) -> Message, find: @escaping @Sendable (State) -> P?
+        _ path: any KeyPath<State, P> & Sendable, in state: State,
+        _ message: @escaping @Sendable (P.Message) -> Message
+    ) {
+        self.init(path, state, isOptional: false, message) { $0[keyPath: path] }
+    }
+
+    /// The place of a part that a state may be without.
+    init(
+        _ path: any KeyPath<State, P?> & Sendable, in state: State,
+        _ message: @escaping @Sendable (P.Message) -> Message
+    ) {
+        self.init(path, state, isOptional: true, message) { $0[keyPath: path] }
+    }
+
+    private init(
+        _ path: any Hashable & Sendable, _ state: State, isOptional: Bool,
+        _ message: @escaping @Sendable (P.Message) -> Message, _ find: @escaping @Sendable (State) -> P?
     ) {
         let id = find(state)?.partID
         self.message = message

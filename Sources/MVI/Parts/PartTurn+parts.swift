@@ -8,10 +8,7 @@ extension PartTurn {
         _ state: any KeyPath<P, Inner> & Sendable, _ message: @escaping @Sendable (Inner.Message) -> P.Message,
         _ body: (inout PartTurn<Inner>) throws(E) -> Void
     ) throws(E) {
-        let place = PartPlace<P, P.Message, Inner>(state, in: self.state, isOptional: false, message) {
-            $0[keyPath: state]
-        }
-        _ = try turn.part(at: place, body)
+        _ = try turn.part(at: PartPlace(state, in: self.state, message), body)
     }
 
     /// The same with a part that this part may be without.
@@ -22,10 +19,7 @@ extension PartTurn {
         _ state: any KeyPath<P, Inner?> & Sendable, _ message: @escaping @Sendable (Inner.Message) -> P.Message,
         _ body: (inout PartTurn<Inner>) throws(E) -> Void
     ) throws(E) -> Bool {
-        let place = PartPlace<P, P.Message, Inner>(state, in: self.state, isOptional: true, message) {
-            $0[keyPath: state]
-        }
-        return try turn.part(at: place, body)
+        try turn.part(at: PartPlace(state, in: self.state, message), body)
     }
 
     /// The same with a part of a list in this part.

@@ -13,10 +13,7 @@ extension Turn {
         _ state: any KeyPath<F.State, P> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
         _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) {
-        let place = PartPlace<F.State, F.Message, P>(state, in: current, isOptional: false, message) {
-            $0[keyPath: state]
-        }
-        _ = try part(at: place, body)
+        _ = try part(at: PartPlace(state, in: current, message), body)
     }
 
     /// Runs code of a part that the state may be without. If it is nil, nothing happens, and the store's diagnostics count
@@ -30,10 +27,7 @@ extension Turn {
         _ state: any KeyPath<F.State, P?> & Sendable, _ message: @escaping @Sendable (P.Message) -> F.Message,
         _ body: (inout PartTurn<P>) throws(E) -> Void
     ) throws(E) -> Bool {
-        let place = PartPlace<F.State, F.Message, P>(state, in: current, isOptional: true, message) {
-            $0[keyPath: state]
-        }
-        return try part(at: place, body)
+        try part(at: PartPlace(state, in: current, message), body)
     }
 
     /// Runs code of one part of a list as part of this turn. If there is none of that id, nothing happens, and the

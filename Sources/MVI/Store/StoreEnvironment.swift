@@ -2,11 +2,12 @@
 ///
 /// Copies share the settings until one is changed: a server has one environment for very many stores.
 @dynamicMemberLookup
-public struct StoreEnvironment: Sendable {
+@usableFromInline
+package struct StoreEnvironment: Sendable {
     /// The feature instance, such as `counter` or `order-detail:42`.
-    public var instance: String
+    @usableFromInline package var instance: String
     /// Whose store it is.
-    public var session: SessionInfo
+    @usableFromInline package var session: SessionInfo
     /// Measures what the store does; nil where nothing is measured.
     @usableFromInline package var meter: (any StoreMeter)?
     /// Traces its turns and launched work; nil where nothing is traced.
@@ -19,34 +20,35 @@ public struct StoreEnvironment: Sendable {
     }
 
     /// All but the names. They are read and set as members of the environment.
-    public struct Settings: Sendable {
+    @usableFromInline
+    package struct Settings: Sendable {
         /// What `debounce`, `throttle`, `timer` and `Work.sleep` wait on.
-        public var clock: any Clock<Duration>
+        package var clock: any Clock<Duration>
         /// The time on the wall clock: `turn.now`.
-        public var now: @Sendable () -> Timestamp
+        package var now: @Sendable () -> Timestamp
         /// A new UUID as text: `turn.uuid()`.
-        public var uuid: @Sendable () -> String
+        package var uuid: @Sendable () -> String
         /// Where launched work runs; nil for the global pool.
-        public var executor: (any TaskExecutor)?
+        package var executor: (any TaskExecutor)?
         /// How many intents may wait while others run; one more is refused as `busy`.
-        public var queueLimit: Int
+        package var queueLimit: Int
         /// How much work a store may have: pieces that run, wait in a queue or are registered for watchers. A turn that
         /// asks for more fails as if it had thrown.
-        public var workLimit: Int
+        package var workLimit: Int
         /// A turn that takes longer, with its interceptors and `view`, is reported.
-        public var slowTurn: Duration
+        @usableFromInline package var slowTurn: Duration
         /// Records the events of each turn even without an observer.
-        public var isRecording: Bool
+        @usableFromInline package var isRecording: Bool
         /// Varies the waits before something is tried again, those of `Work.retry` as well, so that not all stores try
         /// again at the same time: takes the wait that the back-off gives, and returns the one to use.
-        public var jitter: @Sendable (Duration) -> Duration
+        package var jitter: @Sendable (Duration) -> Duration
         /// Told of what should be in an operator's log. Called from any thread, never under a lock; must not block.
-        public var report: @Sendable (StoreReport) -> Void
+        package var report: @Sendable (StoreReport) -> Void
     }
 
     /// The defaults: continuous time, the global pool, 1,024 waiting intents, 1,024 pieces of work, 50 ms, and waits of
     /// half to all of the back-off's.
-    public init(
+    package init(
         instance: String = "", session: SessionInfo = .none, clock: any Clock<Duration> = ContinuousClock(),
         now: (@Sendable () -> Timestamp)? = nil, uuid: (@Sendable () -> String)? = nil,
         executor: (any TaskExecutor)? = nil, queueLimit: Int = 1024, workLimit: Int = 1024,
@@ -67,7 +69,8 @@ public struct StoreEnvironment: Sendable {
     package var place: StorePlace { StorePlace(instance: instance, session: session.id) }
 
     /// One of the settings.
-    public subscript<Value>(dynamicMember setting: WritableKeyPath<Settings, Value>) -> Value {
+    @usableFromInline
+    package subscript<Value>(dynamicMember setting: WritableKeyPath<Settings, Value>) -> Value {
         get { shared.settings[keyPath: setting] }
         set {
             var settings = shared.settings
@@ -78,7 +81,7 @@ public struct StoreEnvironment: Sendable {
 }
 
 /// What a store reports beside its states and labels.
-public enum StoreReport: Sendable {
+package enum StoreReport: Sendable {
     /// An author's code threw.
     case failure(Failure, in: StorePlace)
     /// A handler kept its thread too long.
@@ -100,13 +103,13 @@ public enum StoreReport: Sendable {
 }
 
 /// Which store a report is about.
-public struct StorePlace: Sendable, Hashable {
+package struct StorePlace: Sendable, Hashable {
     /// The feature instance, such as `counter` or `order-detail:42`.
-    public let instance: String
-    /// The session's public id, which is not its token.
-    public let session: String
+    package let instance: String
+    /// The session's package id, which is not its token.
+    package let session: String
 
-    public init(instance: String, session: String = "") { (self.instance, self.session) = (instance, session) }
+    package init(instance: String, session: String = "") { (self.instance, self.session) = (instance, session) }
 }
 
 /// What a store can tell of its own condition.

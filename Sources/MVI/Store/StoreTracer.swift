@@ -78,6 +78,6 @@ package protocol StoreMeter: AnyObject, Sendable {
 
 /// What a turn is of.
 @usableFromInline
-package enum TurnKind: String, CaseIterable, Sendable {
+package enum TurnKind: Int, CaseIterable, Sendable {
     case intent, bootstrap, work, other
 }

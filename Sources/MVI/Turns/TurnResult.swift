@@ -34,12 +34,7 @@ package enum TurnOutcome: Sendable {
     }
 
     /// The error of a turn that was not run to its end through no fault of its own code; nil if it was, or failed.
-    package var refusal: StoreError? {
-        switch self {
-        case .refused(let error), .unjudged(let error, _), .unavailable(let error), .elsewhere(let error): error
-        case .ran, .failed, .needsStore, .dropped, .replayed: nil
-        }
-    }
+    package var refusal: StoreError? { if case .failed = self { nil } else { error } }
 
     /// The throw to report; nil if there is none, or if the job reports it.
     package var reported: Failure? {

@@ -40,6 +40,11 @@ package final class NodeLease: Sendable {
         var hasNews = false
         /// How often sessions of nodes that are gone were looked for; nil if there are none.
         var orphanRound: Int?
+
+        mutating func leave() -> NodeID? {
+            if let id { gone.insert(id) }
+            return id.take()
+        }
     }
 
     private let state = Lock(State())
@@ -181,10 +186,8 @@ package final class NodeLease: Sendable {
     func end() -> NodeID? {
         let now = time.monotonic()
         return state.withLock { state in
-            guard let id = state.id, now >= state.end || state.isDraining else { return nil }
+            guard now >= state.end || state.isDraining, let id = state.leave() else { return nil }
             if !state.isDraining { state.expiries += 1 }
-            state.id = nil
-            state.gone.insert(id)
             return id
         }
     }
@@ -192,10 +195,8 @@ package final class NodeLease: Sendable {
     /// The others say that the node is gone.
     func forgotten() -> NodeID? {
         state.withLock { state in
-            guard let id = state.id else { return nil }
+            guard let id = state.leave() else { return nil }
             if !state.isDraining { state.evictions += 1 }
-            state.id = nil
-            state.gone.insert(id)
             return id
         }
     }

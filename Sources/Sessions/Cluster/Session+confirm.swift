@@ -100,7 +100,7 @@ extension SessionTable {
         session.hasMovedSoon { [self] result in
             switch result {
             case .success(false): completion(found)
-            case .success(true): session.catchUp { [self] in find(token.hash, token, completion) }
+            case .success(true): session.catchUp { [self] in find(token.hash, token, for: .client, completion) }
             case .failure(let error):
                 completion(age < Self.longestTrust && !isReplaced ? found : .failed(error))
             }

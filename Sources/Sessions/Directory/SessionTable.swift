@@ -157,26 +157,14 @@ package final class SessionTable: Sendable {
     /// Hands over what a token names: before this returns if it is in memory, else perhaps later, on another thread.
     package func find(_ token: SessionToken, completion: @escaping @Sendable (SessionLookup) -> Void) {
         if environment.lease?.isComing == true { return completion(.failed(.noLease)) }
-        find(token.hash, token) { [self] in confirm($0, token, completion) }
+        find(token.hash, token, for: .client) { [self] in confirm($0, token, completion) }
     }
 
-    /// The same for a session that is kept, by the hash of its token.
+    /// The same by the hash of a token.
     ///
-    /// - Parameter isUse: whether the session lives on from now.
-    func find(_ hash: TokenHash, isUse: Bool = true, completion: @escaping @Sendable (SessionLookup) -> Void) {
-        find(hash, nil, isUse ? .use : .look, completion)
-    }
-
-    /// For a client.
-    func find(
-        _ hash: TokenHash, _ token: SessionToken, _ completion: @escaping @Sendable (SessionLookup) -> Void
-    ) {
-        find(hash, token, .client, completion)
-    }
-
     /// - Parameter token: what may prove itself; nil if the journal has to have the session.
-    private func find(
-        _ hash: TokenHash, _ token: SessionToken?, _ purpose: Purpose,
+    func find(
+        _ hash: TokenHash, _ token: SessionToken? = nil, for purpose: Purpose = .use,
         _ completion: @escaping @Sendable (SessionLookup) -> Void
     ) {
         if let found = lookup(hash, purpose, now: environment.time.monotonic()) { return completion(found) }
@@ -186,7 +174,7 @@ package final class SessionTable: Sendable {
             shard.loading[hash, default: []].append((purpose, completion))
             return (nil, shard.loading[hash]?.count == 1)
         }
-        if found != nil { return find(hash, token, purpose, completion) }
+        if found != nil { return find(hash, token, for: purpose, completion) }
         guard isFirst else { return }
         environment.journal.load(hash, now: lifeTime(Moment(environment.time))) { [self] in loaded(hash, token, $0) }
     }

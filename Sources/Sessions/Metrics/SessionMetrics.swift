@@ -112,7 +112,7 @@ package enum StreamEnding: Hashable, Sendable {
 /// What the stores of one feature count and measure.
 package final class FeatureMetrics: StoreMeter {
     /// What became of an intent that was sent to a session.
-    package enum IntentEnding: String, CaseIterable, Sendable {
+    package enum IntentEnding: Int, CaseIterable, Sendable {
         /// It ran, and what it did is kept.
         case committed
         /// It had run before: the answer is that of then.
@@ -135,10 +135,10 @@ package final class FeatureMetrics: StoreMeter {
     init(_ feature: String, _ factory: any MetricsFactory) {
         intents = IntentEnding.allCases.map {
             factory.makeCounter(
-                label: "mvi_intents_total", dimensions: [("feature", feature), ("outcome", $0.rawValue)])
+                label: "mvi_intents_total", dimensions: [("feature", feature), ("outcome", "\($0)")])
         }
         turns = TurnKind.allCases.map {
-            factory.makeCounter(label: "mvi_turns_total", dimensions: [("feature", feature), ("kind", $0.rawValue)])
+            factory.makeCounter(label: "mvi_turns_total", dimensions: [("feature", feature), ("kind", "\($0)")])
         }
         turnTime = factory.makeTimer(label: "mvi_turn_duration_seconds", dimensions: [("feature", feature)])
     }
@@ -148,29 +148,14 @@ package final class FeatureMetrics: StoreMeter {
 
     package func turnTook(_ nanoseconds: UInt64) { turnTime.recordNanoseconds(Int64(clamping: nanoseconds)) }
     package func turnCommitted(_ kind: TurnKind) {
-        switch kind {
-        case .intent:
-            turns[0].increment()
-            count(.committed)
-        case .bootstrap: turns[1].increment()
-        case .work: turns[2].increment()
-        case .other: turns[3].increment()
-        }
+        turns[kind.rawValue].increment()
+        if kind == .intent { count(.committed) }
     }
 
     package func workBegan() { running.wrappingAdd(1, ordering: .relaxed) }
     package func workEnded() { running.wrappingSubtract(1, ordering: .relaxed) }
 
-    func count(_ ending: IntentEnding) {
-        switch ending {
-        case .committed: intents[0].increment()
-        case .repeated: intents[1].increment()
-        case .refused: intents[2].increment()
-        case .invalid: intents[3].increment()
-        case .conflict: intents[4].increment()
-        case .failed: intents[5].increment()
-        }
-    }
+    func count(_ ending: IntentEnding) { intents[ending.rawValue].increment() }
 }
 
 extension FeatureMetrics.IntentEnding {

@@ -87,7 +87,7 @@ extension SessionTable {
     }
 
     private func fire(_ token: TokenHash, _ done: @escaping @Sendable () -> Void) {
-        find(token, isUse: false) { [self] found in
+        find(token, for: .look) { [self] found in
             guard let session = found.session else { return done() }
             if session.mayRun, session.knowsDueReminder(now: environment.time.sinceEpoch()) {
                 return session.fireReminders(done: done)

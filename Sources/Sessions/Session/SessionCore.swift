@@ -42,7 +42,7 @@ struct SessionCore {
     var access: [Int: AccessRecord]?
     /// The log's name, and its end as it was committed and applied here.
     var epoch: String
-    var head: SessionHead
+    var head = SessionHead.empty
     /// Whether the journal knows the log by another name.
     var epochIsNews = false
     var stores: [StoreSlot] = []
@@ -51,8 +51,8 @@ struct SessionCore {
     var keptOwnership: KeptOwnership?
     /// Whether work of an owner that is gone is being brought here.
     var isRestoringWork = false
-    var outbox: Outbox
-    var receipts: ReceiptBook
+    var outbox = Outbox()
+    var receipts = ReceiptBook()
     var streams = StreamTable()
     /// Requests that wait, by number.
     var waits: [UInt64: Wait] = [:]
@@ -87,9 +87,6 @@ struct SessionCore {
     /// - Parameter now: when it was made, on the monotonic clock.
     init(epoch: String, now: Duration) {
         self.epoch = epoch
-        head = .empty
-        outbox = Outbox()
-        receipts = ReceiptBook()
         (lastTouch, keptTouch, cookieSet, confirmed) = (now, now, now, now)
     }
 

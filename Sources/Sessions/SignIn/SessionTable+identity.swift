@@ -86,7 +86,7 @@ extension SessionTable {
     }
 
     func found(_ hash: TokenHash) async -> SessionLookup {
-        await awaitResult { find(hash, completion: $0) }
+        await awaitResult { find(hash, for: .use, $0) }
     }
 
     /// Adds a device to a shared session.
@@ -256,7 +256,7 @@ extension SessionTable {
         for credential in gone where credential.hash != session.tokenHash { bury(credential.hash) }
         for credential in added { register(credential) }
         // Another object took its place in memory, and may have been loaded before.
-        if session.hasLeft { find(session.tokenHash, isUse: false) { $0.session?.catchUp() } }
+        if session.hasLeft { find(session.tokenHash, for: .look) { $0.session?.catchUp() } }
     }
 
     private func journal<Value: Sendable>(

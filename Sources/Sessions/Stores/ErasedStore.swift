@@ -206,6 +206,14 @@ enum DecodedIntent: Sendable {
     case check(PendingCheck)
     case fault(WireDecodingError)
 
+    /// What reads bodies as a feature's.
+    @inlinable
+    static func reader<F: Feature>(
+        of feature: F.Type
+    ) -> @Sendable (_ body: [UInt8], (any StoreRunner)?) -> DecodedIntent {
+        { DecodedIntent($0, of: feature, for: $1) }
+    }
+
     /// - Parameter runner: that of the store; nil where there is none in memory.
     @inlinable
     init<F: Feature>(_ body: [UInt8], of feature: F.Type, for runner: (any StoreRunner)?) {

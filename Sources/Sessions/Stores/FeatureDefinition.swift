@@ -42,7 +42,7 @@ package final class FeatureDefinition: Sendable {
     package convenience init<F: Feature>(_ feature: F, rule: AccessRule? = nil) throws {
         try self.init(
             of: F.self, isKeyed: false, stateExample: { feature.view(feature.initialState) }, rule: rule,
-            decode: { DecodedIntent($0, of: F.self, for: $1) },
+            decode: DecodedIntent.reader(of: F.self),
             make: { key, seed in key == nil ? try ErasedStore(feature, seed) : nil })
     }
 
@@ -57,7 +57,7 @@ package final class FeatureDefinition: Sendable {
     ) throws {
         try self.init(
             of: F.self, isKeyed: true, exampleKeys: examples.keys, stateExample: examples.viewState, rule: rule,
-            decode: { DecodedIntent($0, of: F.self, for: $1) },
+            decode: DecodedIntent.reader(of: F.self),
             make: { key, seed in
                 let caller = InstanceContext(session: seed.environment.session, principal: seed.principal)
                 guard let key, let feature = try make(key, caller) else { return nil }

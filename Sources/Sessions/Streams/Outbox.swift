@@ -199,7 +199,6 @@ struct Outbox {
 
     /// The first label that is kept, if the journal believes that there are older ones.
     func newFirst(after number: UInt64) -> LabelID? {
-        guard firstPlace > 0 else { return nil }
         let first = entries.first?.label.id ?? LabelID(number: number + 1, index: 0)
         return first > toldFirst ? first : nil
     }

@@ -71,7 +71,7 @@ package final class SessionStream: Sendable {
     /// the whole state is shown.
     private func nextStepOfChanges(now: Duration) -> StreamStep {
         let client = SessionClient(credential)
-        var patches: [StatePatch] = []
+        var patches: [PatchName: [UInt8]?] = [:]
         for _ in 0..<Self.patchAttempts {
             let (step, wanted) = session.judging(filter, of: client) { core, access -> (StreamStep?, [SharedPatch]) in
                 let wanted = core.wantedPatches(of: number, without: access.denied, beside: patches)
@@ -79,7 +79,7 @@ package final class SessionStream: Sendable {
                 return (core.nextStep(of: number, now: now, access, patches: patches), [])
             }
             if let step { return step }
-            patches += wanted.map { $0.make() }
+            for patch in wanted { patches[patch.name] = .some(patch.bytes) }
         }
         return session.judging(filter, of: client) { $0.nextStep(of: number, now: now, $1, patches: patches) }
     }
@@ -129,11 +129,13 @@ extension SessionCore {
     private static let batchBytes = 64 * 1024
 
     fileprivate mutating func nextStep(
-        of number: UInt64, now: Duration, _ access: StreamAccess, patches: [StatePatch] = []
+        of number: UInt64, now: Duration, _ access: StreamAccess, patches: [PatchName: [UInt8]?] = [:]
     ) -> StreamStep {
         guard let index = streams.index(of: number), !streams.all[index].isOver else { return .finish([]) }
         noteWritten(index)
-        if streams.all[index].ended.count > StreamState.endLimit { streams.all[index].finish(.busy, at: lastPosition(now: now)) }
+        if streams.all[index].ended.count > StreamState.endLimit {
+            streams.all[index].finish(.busy, at: lastPosition(now: now))
+        }
         if let farewell = streams.all[index].farewell, farewell.last.map({ $0.deadline <= now }) ?? true {
             return end(index, farewell.reason, [])
         }
@@ -229,10 +231,11 @@ extension SessionCore {
     /// States first, then labels in order. The last label of each turn carries that turn's cursor, the last event of
     /// the batch the batch's: everything that the stream shows up to there has been written with it.
     private mutating func appendBatch(
-        _ index: Int, now: Duration, _ patches: [StatePatch], into bytes: inout [UInt8]
+        _ index: Int, now: Duration, _ patches: [PatchName: [UInt8]?], into bytes: inout [UInt8]
     ) {
         let before = streams.tally
-        let place = streams.all.count > 1 && streams.all[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
+        let place =
+            streams.all.count > 1 && streams.all[index].isAtRest && bytes.isEmpty ? StreamPlace(self, index) : nil
         // Many large states take several steps, so that what waits for a socket is bounded.
         let states = takeStates(index)
         let labels = takeLabels(index, now: now)
@@ -316,7 +319,9 @@ extension SessionCore {
             let number = entry.label.id.number
             if number >= end { break }
             if size >= Self.batchBytes, let last = labels.last, outbox[last].label.id.number != number { break }
-            if entry.expiry > now, streams.all[index].filter.shows(entry.label.feature), !isHidden(entry.label, from: index) {
+            if entry.expiry > now, streams.all[index].filter.shows(entry.label.feature),
+                !isHidden(entry.label, from: index)
+            {
                 if streams.all[index].leftOut.contains(entry.label.feature) {
                     streams.all[index].heldFrom = min(streams.all[index].heldFrom, number)
                 } else {

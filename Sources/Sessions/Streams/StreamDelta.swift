@@ -63,13 +63,6 @@ struct PatchName: Hashable {
     let to: UInt64
 }
 
-/// A patch that was made, as a stream's step needs it.
-struct StatePatch {
-    let name: PatchName
-    /// Nil if the whole state is no longer.
-    let bytes: [UInt8]?
-}
-
 /// The patch between two versions of a view state, made once for all streams of the session that have shown the first:
 /// outside the session's lock, by the first that asks, while the others wait for it.
 final class SharedPatch: Sendable {
@@ -86,12 +79,12 @@ final class SharedPatch: Sendable {
         stage = Lock(.wanted(old: old, new: new))
     }
 
-    /// Takes as long as comparing the two view states does, at the first call.
-    func make() -> StatePatch {
+    /// Nil if the whole state is no longer. Takes as long as comparing the two view states does, at the first call.
+    var bytes: [UInt8]? {
         stage.withLock { stage in
             if case .wanted(let old, let new) = stage { stage = .made(name.form.diff(from: old, to: new)) }
-            guard case .made(let bytes) = stage else { return StatePatch(name: name, bytes: nil) }
-            return StatePatch(name: name, bytes: bytes)
+            if case .made(let bytes) = stage { return bytes }
+            return nil
         }
     }
 }
@@ -99,7 +92,7 @@ final class SharedPatch: Sendable {
 extension SessionCore {
     /// The patches that a stream's next step can show, without those that are made; none for a stream of whole states.
     mutating func wantedPatches(
-        of number: UInt64, without denied: [FeatureID], beside made: [StatePatch]
+        of number: UInt64, without denied: [FeatureID], beside made: [PatchName: [UInt8]?]
     ) -> [SharedPatch] {
         guard let index = streams.index(of: number), let delta = streams.all[index].delta, !streams.all[index].isOver
         else { return [] }
@@ -107,7 +100,7 @@ extension SessionCore {
         for dirty in streams.all[index].dirty where !denied.contains(dirty.feature) {
             guard let store = stores.index(of: dirty.feature), stores[store].isShowable,
                 let name = patchName(dirty.feature, delta, to: stores[store].version),
-                !made.contains(where: { $0.name == name }), let old = delta.view(of: dirty.feature)
+                made[name] == nil, let old = delta.view(of: dirty.feature)
             else { continue }
             wanted.append(stores[store].patch(name, from: old))
         }
@@ -122,11 +115,12 @@ extension SessionCore {
 
     /// Appends the event that shows a store's view state: the patch, if one was made from what the stream showed last,
     /// else the whole.
-    mutating func appendChange(_ store: Int, _ index: Int, _ patches: [StatePatch], into bytes: inout [UInt8]) {
+    mutating func appendChange(_ store: Int, _ index: Int, _ patches: [PatchName: [UInt8]?], into bytes: inout [UInt8])
+    {
         guard let delta = streams.all[index].delta else { return }
         let slot = stores[store]
         let name = patchName(slot.feature, delta, to: slot.version)
-        if let name, let patch = patches.first(where: { $0.name == name })?.bytes {
+        if let name, let patch = patches[name] ?? nil {
             streams.tally.patches += 1
             StreamEvents.patch(
                 slot.feature, from: name.from, to: name.to, intent: slot.intent, patch, into: &bytes)
@@ -201,7 +195,8 @@ extension SessionCore {
     /// What the stream is to be told, if another was told just that; the stream moves on.
     mutating func sharedStep(_ index: Int, now: Duration) -> [UInt8]? {
         // What was hidden from one credential is not from another.
-        guard let step = streams.lastStep, access == nil, streams.all[index].isAtRest, streams.all[index].leftOut.isEmpty,
+        guard let step = streams.lastStep, access == nil, streams.all[index].isAtRest,
+            streams.all[index].leftOut.isEmpty,
             step.place == StreamPlace(self, index),
             streams.all[index].replayThrough < step.firstLabel, now < step.expiry
         else { return nil }

@@ -179,7 +179,10 @@ extension SessionCore {
         head = pending.batch.head
         if pending.batch.epoch == epoch { epochIsNews = false }
         if let change = pending.batch.ownerChange { take(change, node) }
-        outbox.told(pending.batch)
+        if pending.batch.firstLabel != nil || pending.batch.lostLabels != nil || !pending.batch.forgottenLabels.isEmpty
+        {
+            outbox.told(pending.batch)
+        }
         if !pending.batch.forgottenReceipts.isEmpty { receipts.told(forgotten: pending.batch.forgottenReceipts.count) }
         var applied = Applied()
         let entries = pending.entries
@@ -308,8 +311,7 @@ final class PendingCommit: Sendable {
         head: SessionHead, owner: OwnerChange?, now: Duration
     ) {
         let isShared = session.shared.lease != nil
-        self.session = session
-        self.needs = needs
+        (self.session, self.needs) = (session, needs)
         (entries, results) = (working.entries, working.results)
         (isKept, isOwners) = (core.key != nil, core.ownsWork)
         // Made in its place: a parameter would be copied.
@@ -319,7 +321,7 @@ final class PendingCommit: Sendable {
             stores: working.changes, labels: working.labels, receipts: working.receipts,
             reminders: working.reminders, recordings: working.recordings,
             recordingLimit: session.shared.limits.recordedTurns, forgottenReceipts: core.receipts.forgotten,
-            firstLabel: core.outbox.newFirst(after: core.head.number),
+            firstLabel: core.outbox.firstPlace > 0 ? core.outbox.newFirst(after: core.head.number) : nil,
             forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,
             epoch: core.epochIsNews ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
             expectedAccess: isShared ? core.accessChanges : nil, ownerChange: owner)

@@ -20,17 +20,8 @@ enum NumberText {
     }
 
     private static func append(digitsOf value: UInt64, to output: inout OutputSpan<UInt8>) {
-        // Eight at once, in the bytes of a word, the first lowest; those before them come first.
-        if value >= 100_000_000 { append(digitsOf: value / 100_000_000, to: &output) }
-        var (rest, digits, count) = (UInt32(value % 100_000_000), UInt64(0), 0)
-        repeat {
-            digits = digits << 8 | UInt64(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10))
-            (rest, count) = (rest / 10, count + 1)
-        } while rest > 0 || value >= 100_000_000 && count < 8
-        for _ in 0..<count {
-            output.append(UInt8(truncatingIfNeeded: digits))
-            digits >>= 8
-        }
+        if value >= 10 { append(digitsOf: value / 10, to: &output) }
+        output.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value % 10))
     }
 
     /// Appends the shortest digits that read back as the same finite value; a whole number is written without a point.
