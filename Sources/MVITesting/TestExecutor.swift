@@ -3,7 +3,7 @@ import Locking
 
 /// Runs tasks one step at a time, in the order in which their steps become ready, and says when all of them wait.
 ///
-/// Give it to a store as `StoreEnvironment.executor`: then launched work runs in the same order each time.
+/// A store that has it runs its launched work in the same order each time.
 public final class TestExecutor: TaskExecutor, Sendable {
     private struct State {
         /// Steps that were handed to the queue and have not returned.

@@ -130,6 +130,7 @@ struct StoreSlot {
     var version: UInt64 { summary.version }
 
     /// Whether there is something that readers can be shown.
+    @inline(__always)
     var isShowable: Bool {
         if case .replaces = start { return false }
         return store != nil

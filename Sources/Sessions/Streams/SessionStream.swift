@@ -354,5 +354,6 @@ extension SessionCore {
 
 extension StreamState {
     /// Whether something was handed out that counts when the socket took it.
+    @inline(__always)
     fileprivate var isWaitingForSocket: Bool { !handedOut.isEmpty || handedOutLoss }
 }

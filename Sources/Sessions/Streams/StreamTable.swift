@@ -228,6 +228,8 @@ struct StreamState {
     var watched: ShortList<SessionStore> = []
 
     /// Whether it has nothing to tell but states and labels.
+    // Not called: all of the stream would be copied for it.
+    @inline(__always)
     var isAtRest: Bool {
         opening.isEmpty && reset == nil && ended.isEmpty && farewell == nil && newlyDenied.isEmpty
             && identityNotice?.isTold != false

@@ -263,13 +263,6 @@ extension SessionCore.Applied {
     }
 }
 
-extension PendingCommit {
-    /// The journal's result, from a thread of its own.
-    fileprivate func appended(_ result: AppendResult) {
-        if let end = session.finish(self, result) { session.ended(end) }
-    }
-}
-
 /// A batch that was taken to be committed, until its end.
 ///
 /// It owns the stores that the batch touched. `end` ends all of them, once; a batch that is forgotten rolls them back when
@@ -325,11 +318,7 @@ final class PendingCommit: Sendable {
             forgottenLabels: Array(core.outbox.forgotten), lostLabels: core.outbox.lostIsNews ? core.outbox.lost : nil,
             epoch: core.epochIsNews ? core.epoch : nil, expectedOwner: isShared ? core.ownership.owner : nil,
             expectedAccess: isShared ? core.accessChanges : nil, ownerChange: owner)
-        var tracer: StoreTracer?
-        switch needs {
-        case .nothing, .confirmation: break
-        case .append, .lease, .judgement: tracer = session.shared.tracer
-        }
+        let tracer = needs == .nothing || needs == .confirmation ? nil : session.shared.tracer
         // Not by `map`: a closure would be given copies of all this.
         if let tracer { span = AppendSpan(tracer, session, head: head.number, working.results) } else { span = nil }
     }
@@ -338,6 +327,11 @@ final class PendingCommit: Sendable {
 
     /// Counts an append whose outcome was unknown and that was not kept. Returns how many there were before.
     func noteDoubt() -> Int { doubts.wrappingAdd(1, ordering: .relaxed).oldValue }
+
+    /// The journal's result, from a thread of its own.
+    fileprivate func appended(_ result: AppendResult) {
+        if let end = session.finish(self, result) { session.ended(end) }
+    }
 
     /// Ends the batch and its stores.
     func end(_ outcome: CommitOutcome, _ end: EntryEnd) -> CommitEnd { (outcome, results, endEntries(end)) }

@@ -172,10 +172,11 @@ extension Session {
             guard let store = end.entries[index].store else { continue }
             launches.append((store, store.apply(end.entries[index])))
         }
-        for result in end.results { result.tell() }
+        for index in end.results.indices { end.results[index].tell() }
         for launch in launches { launch.store.begin(launch.work) }
         let (isDone, settled) = queue.takeSettled()
-        for result in end.results {
+        for index in end.results.indices {
+            let result = end.results[index]
             result.job.finished(result, isSettled: isDone || queue.isSettled(result.intentID))
         }
         for action in settled { action() }

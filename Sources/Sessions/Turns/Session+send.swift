@@ -37,7 +37,7 @@ extension Session {
         if case .key(let key)? = request.name { id = IntentID(key) }
         let intent = definition.decode(request.body, store?.runner)
         let isFault = store == nil && intent.fault != nil
-        let job = IntentJob(self, request, feature, id, consume intent, record: record, completion: completion)
+        let job = IntentJob(self, consume request, feature, id, consume intent, record: record, completion: completion)
         if store == nil {
             if isKept {
                 startLoads([feature])
