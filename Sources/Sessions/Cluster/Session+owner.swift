@@ -32,11 +32,11 @@ extension Session {
             )
         }
         if ownsWork {
-            shared.owned?.add(self)
+            shared.note(self, isOwned: true)
             for store in waiting { store.beginAnew() }
             for store in stores { store.resume() }
         } else {
-            shared.owned?.remove(self)
+            shared.note(self, isOwned: false)
             forgetWatchers()
             for store in stores { if isReleased { store.hold() } else { store.pause() } }
         }
@@ -45,7 +45,7 @@ extension Session {
     /// Work of the session that ran here ends.
     func end(work stores: [SessionStore]) {
         guard !stores.isEmpty else { return }
-        shared.owned?.remove(self)
+        shared.note(self, isOwned: false)
         forgetWatchers()
         for store in stores { store.pause() }
     }
@@ -164,15 +164,4 @@ extension SessionCore {
             && storesInMemory.allSatisfy { !$0.isBusy }
             && batch.entries.allSatisfy { $0.isDisposed || !$0.effects.contains { $0.launches } }
     }
-}
-
-/// The sessions whose work runs on this node.
-final class OwnedSessions: Sendable {
-    private let sessions = Lock<[ObjectIdentifier: Session]>([:])
-
-    func add(_ session: Session) { sessions.withLock { $0[ObjectIdentifier(session)] = session } }
-
-    func remove(_ session: Session) { sessions.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(session)) } }
-
-    var all: [Session] { sessions.withLock { Array($0.values) } }
 }

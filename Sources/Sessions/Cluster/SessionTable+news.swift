@@ -58,7 +58,9 @@ extension SessionTable {
     /// How many sessions one query is about.
     private static var sessionsAtOnce: Int { 1_000 }
 
-    private func session(_ key: SessionKey) -> Session? { environment.index[key].flatMap { session($0) } }
+    private func session(_ key: SessionKey) -> Session? {
+        environment.index.withLock { $0[key] }.flatMap { session($0) }
+    }
 
     private func session(_ token: TokenHash) -> Session? { shard(token).withLock { $0.sessions[token] } }
 }
@@ -99,16 +101,4 @@ extension Array {
     fileprivate func parts(of size: Int) -> [ArraySlice<Element>] {
         stride(from: 0, to: count, by: size).map { self[$0..<Swift.min($0 + size, count)] }
     }
-}
-
-/// The tokens of sessions in memory by what the journal calls them, where other processes append to the same journal.
-final class SessionIndex: Sendable {
-    private let tokens = Lock<[SessionKey: TokenHash]>([:])
-
-    func add(_ key: SessionKey, _ token: TokenHash) { tokens.withLock { $0[key] = token } }
-
-    /// A session leaves memory.
-    func remove(_ key: SessionKey) { tokens.withLock { _ = $0.removeValue(forKey: key) } }
-
-    subscript(key: SessionKey) -> TokenHash? { tokens.withLock { $0[key] } }
 }

@@ -12,7 +12,7 @@ extension SessionTable {
         endWorkIfLeaseIsOver()
         let now = environment.time.monotonic()
         guard lease.beginRenewal(now: now) else { return }
-        for session in environment.owned?.all ?? [] {
+        for session in environment.ownedSessions {
             session.forgetWatchers(now: now)
             session.releaseIfIdle(now: now)
         }
@@ -30,7 +30,7 @@ extension SessionTable {
         environment.sharedJournal?.forget(id, renewals: nil) { _ in }
     }
 
-    private func stopWork() { for session in environment.owned?.all ?? [] { session.stopWork() } }
+    private func stopWork() { for session in environment.ownedSessions { session.stopWork() } }
 
     private func renew(_ lease: NodeLease, _ address: String) {
         guard let journal = environment.sharedJournal else { return }
@@ -215,7 +215,7 @@ extension SessionTable {
         guard let lease = environment.lease, let journal = environment.sharedJournal else { return nil }
         var figures = NodeFigures()
         figures.holdsLease = lease.holder != nil
-        figures.sessionsOwned = environment.owned?.all.count ?? 0
+        figures.sessionsOwned = environment.ownedSessions.count
         (figures.leaseExpiries, figures.evictions) = lease.losses
         figures.clockDifference = lease.clockDifference
         figures.journal = journal.figures

@@ -44,14 +44,7 @@ final class KeptRoom: Sendable {
     ///   - address: that of the client; nil for one that is signed in.
     func create(
         _ session: SessionRecord, credential: StoredCredential? = nil, of generation: [UInt8]? = nil,
-        from address: PeerAddress?, _ done: @escaping Done<SessionKey>
-    ) {
-        create(session, credential, generation, address, attempts: 4, done)
-    }
-
-    private func create(
-        _ session: SessionRecord, _ credential: StoredCredential?, _ generation: [UInt8]?, _ address: PeerAddress?,
-        attempts: Int, _ done: @escaping Done<SessionKey>
+        from address: PeerAddress?, attempts: Int = 4, _ done: @escaping Done<SessionKey>
     ) {
         let made: Done<SessionKey> = { [self] result in
             guard case .failure(let error) = result, error.code == .tooManySessions, attempts > 0 else {
@@ -59,7 +52,8 @@ final class KeptRoom: Sendable {
             }
             let again: @Sendable (Bool) -> Void = { [self] isWorthIt in
                 guard isWorthIt else { return done(result) }
-                create(session, credential, generation, address, attempts: attempts - 1, done)
+                create(
+                    session, credential: credential, of: generation, from: address, attempts: attempts - 1, done)
             }
             let isLast = attempts == 1
             switch latest.giveWay(to: address, above: isLast ? 1 : Self.many, atMost: Self.handful) {

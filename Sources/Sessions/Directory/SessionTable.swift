@@ -252,12 +252,12 @@ package final class SessionTable: Sendable {
     /// News of a session come by its key.
     private func noteKey(of session: Session) {
         guard environment.sharedJournal != nil, let key = session.core.withLock({ $0.key }) else { return }
-        environment.index.add(key, session.tokenHash)
+        environment.index.withLock { $0[key] = session.tokenHash }
     }
 
     func forgetKey(of session: Session) {
         guard environment.sharedJournal != nil, let key = session.core.withLock({ $0.key }) else { return }
-        environment.index.remove(key)
+        environment.index.withLock { $0[key] = nil }
     }
 
     func register(_ credential: Credential) {

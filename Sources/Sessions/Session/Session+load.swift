@@ -63,14 +63,18 @@ extension Session {
 
     private func kept(_ result: Result<SessionKey, StoreError>) {
         // Before it can leave memory, which it does not while it is being kept.
-        if shared.sharedJournal != nil, case .success(let key) = result { shared.index.add(key, tokenHash) }
+        if shared.sharedJournal != nil, case .success(let key) = result {
+            shared.index.withLock { $0[key] = tokenHash }
+        }
         let (keepers, isLive) = core.withLock { core in
             core.key = try? result.get()
             defer { core.keepers = nil }
             return (core.keepers ?? [], core.isLive)
         }
         // It ended meanwhile.
-        if shared.sharedJournal != nil, !isLive, case .success(let key) = result { shared.index.remove(key) }
+        if shared.sharedJournal != nil, !isLive, case .success(let key) = result {
+            shared.index.withLock { $0[key] = nil }
+        }
         for keeper in keepers { keeper(result) }
     }
 }

@@ -207,7 +207,7 @@ package final class Session: Sendable {
         for waker in ended.wakers { waker.wake() }
         // They hold stores, which hold the session.
         forgetWatchers()
-        shared.owned?.remove(self)
+        shared.note(self, isOwned: false)
         return true
     }
 

@@ -46,10 +46,12 @@ package final class SessionEnvironment: Sendable {
     package let journal: any Journal
     /// The same, if other processes append to it.
     let sharedJournal: (any SharedJournal)?
-    let index = SessionIndex()
+    /// The tokens of sessions in memory by what the journal calls them, where other processes append to it.
+    let index = Lock<[SessionKey: TokenHash]>([:])
     /// This process among the nodes that use the journal; nil where there is only one.
     package let lease: NodeLease?
-    let owned: OwnedSessions?
+    /// The sessions whose work runs on this node.
+    private let owned = Lock<[ObjectIdentifier: Session]>([:])
     /// The time: since 1970 by the journal's clock, where several nodes share the journal.
     package let time: TimeSource
     /// What waits sleep on, and the work of stores.
@@ -103,7 +105,6 @@ package final class SessionEnvironment: Sendable {
         lease = sharedJournal.map { _ in NodeLease(time: time) }
         let time = lease?.clock.source ?? time
         self.time = time
-        owned = sharedJournal.map { _ in OwnedSessions() }
         streamPlaces = Places(limit: limits.streams)
         keptRoom = KeptRoom(journal, time, limits)
         waitPlaces = NetworkPlaces(limits.waits, perNetwork: limits.waitsPerNetwork)
@@ -139,6 +140,12 @@ package final class SessionEnvironment: Sendable {
     /// Has `action` ask other nodes to give sessions away that are needed here.
     package func onNeed(_ action: @escaping @Sendable (_ owner: NodeRecord, TokenHash) async -> Void) {
         giveAwayAction.withLock { $0 = action }
+    }
+
+    var ownedSessions: [Session] { owned.withLock { Array($0.values) } }
+
+    func note(_ session: Session, isOwned: Bool) {
+        owned.withLock { $0[ObjectIdentifier(session)] = isOwned ? session : nil }
     }
 
     /// Asks a session's owner to give it away.

@@ -114,7 +114,7 @@ extension Session {
         let before = core.withLock { $0.keptOwnership == nil ? nil : $0.ownership.owner }
         let (applied, unloaded) = core.withLock { $0.apply(news, adoptions, now: now, limits: shared.limits) }
         if before != nil, core.withLock({ !$0.ownsWork }) {
-            shared.owned?.remove(self)
+            shared.note(self, isOwned: false)
             forgetWatchers()
         }
         follow(applied)

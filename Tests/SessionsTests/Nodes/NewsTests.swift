@@ -165,8 +165,8 @@ struct NewsTests {
         let nodes = try Nodes()
         try nodes.here.send(#"{"type":"add","amount":1}"#)
         let key = try #require(nodes.here.session.core.withLock { $0.key })
-        #expect(nodes.here.table.environment.index[key] == nodes.here.session.tokenHash)
+        #expect(nodes.here.table.environment.index.withLock { $0[key] } == nodes.here.session.tokenHash)
         try nodes.here.table.ended(nodes.here.session)
-        #expect(nodes.here.table.environment.index[key] == nil)
+        #expect(nodes.here.table.environment.index.withLock { $0[key] } == nil)
     }
 }
