@@ -45,6 +45,7 @@ final class TestWorld: Sendable {
     private struct State {
         var time: Duration = .zero
         var fetches = 0
+        var fetched: [UInt8]?
         var reply: @Sendable () async throws(KeyReadError) -> [UInt8]
     }
 
@@ -58,6 +59,9 @@ final class TestWorld: Sendable {
 
     /// How often the address was asked.
     var fetches: Int { state.withLock { $0.fetches } }
+
+    /// The address's last answer that is a key set; nil if there was none.
+    var fetched: [UInt8]? { state.withLock { $0.fetched } }
 
     /// Moves both clocks on.
     func advance(by time: Duration) { state.withLock { $0.time += time } }
@@ -78,30 +82,35 @@ final class TestWorld: Sendable {
                     state.fetches += 1
                     return state.reply
                 }
-                return try await reply()
+                let content = try await reply()
+                let document = try? KeySetDocument.read(content, for: Set(SignatureAlgorithm.allCases))
+                if document != nil { self.state.withLock { $0.fetched = content } }
+                return content
             })
     }
 
     /// An authenticator with the keys of the address.
-    func authenticator(_ algorithms: [SignatureAlgorithm]? = nil) async throws -> JWTAuthenticator {
+    func authenticator(_ algorithms: [SignatureAlgorithm]? = nil) async throws -> TestAuthenticator {
         try await authenticator(.url("https://login.example.com/keys"), algorithms)
     }
 
     func authenticator(
         _ keys: JWKSLocation, _ algorithms: [SignatureAlgorithm]? = nil
-    ) async throws -> JWTAuthenticator {
+    ) async throws -> TestAuthenticator {
         var settings = JWTSettings(issuer: TestIssuer.name, audiences: ["api", TestIssuer.audience], keys: keys)
         settings.algorithms = algorithms
-        return try await JWTAuthenticator(settings, logger: log.logger, environment: environment)
+        let base = try await JWTAuthenticator(settings, logger: log.logger, environment: environment)
+        return TestAuthenticator(base: base, world: self)
     }
 
     /// An authenticator with a secret.
     func authenticator(
         _ secret: JWTSecret, _ algorithms: [SignatureAlgorithm]? = nil
-    ) async throws -> JWTAuthenticator {
+    ) async throws -> TestAuthenticator {
         var settings = JWTSettings(issuer: TestIssuer.name, audiences: [TestIssuer.audience], secret: secret)
         settings.algorithms = algorithms
-        return try await JWTAuthenticator(settings, logger: log.logger, environment: environment)
+        let base = try await JWTAuthenticator(settings, logger: log.logger, environment: environment)
+        return TestAuthenticator(base: base, world: self, secret: secret)
     }
 }
 
