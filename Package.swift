@@ -4,7 +4,6 @@ import PackageDescription
 
 // Products of other packages that several targets take.
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
-let configuration: Target.Dependency = .product(name: "Configuration", package: "swift-configuration")
 let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
 let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
 let lifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
@@ -66,7 +65,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -109,7 +107,7 @@ let package = Package(
         library(
             "MVIServer", "CResources", "EventStream", "LibCrypto", "Locking", "MVI", "MicroHTTP", "Networks",
             "PrometheusMetrics", "SQLiteJournal", "Schema", "SessionJournal", "Sessions", "WireJSON", arguments,
-            configuration, lifecycle, logging, metrics, tracing),
+            lifecycle, logging, metrics, tracing),
         library("PostgresServer", "LibCurl", "MVIServer", "PostgresJournal", "SessionJournal", logging),
         library("JWTAuthentication", "LibCrypto", "LibCurl", "Locking", "MVI", "MVIServer", "WireJSON", logging),
         library("DemoFeatures", "CResources", "Locking", "MVI", "MVIServer", "SQLite", lifecycle, logging),

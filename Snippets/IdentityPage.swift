@@ -8,7 +8,6 @@ import MVIServer
 @main
 struct Shop: FeatureServerCommand {
     var jwt = JWTSettings()
-    static let settings: [Setting<Self>] = JWTSettings.settings(\.jwt)
 
     func server(_ start: ServerStart) async throws -> FeatureServer {
         FeatureServer(authenticator: try await jwt.authenticator(logger: start.logger)) { Tally() }

@@ -8,14 +8,8 @@ import MVIServer
 @main
 struct OrderingServer: FeatureServerCommand {
     var jwt = JWTSettings()
+    @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "How long an order waits.")
     var reservation: Duration = .seconds(600)
-
-    static let settings: [Setting<Self>] =
-        JWTSettings.settings(\.jwt) + [
-            Setting(
-                "reservation", \.reservation, .time(.seconds(1) ... .seconds(3_600)),
-                "How long an order waits.")
-        ]
 
     func server(_ start: ServerStart) async throws -> FeatureServer {
         let authenticator =

@@ -4,13 +4,10 @@ import MVIServer
 
 @main
 struct Reminding: FeatureServerCommand {
+    @Setting(
+        "reminder-delay", .time(.seconds(1) ... .seconds(30 * 86_400)),
+        "After how long the list reminds.")
     var delay: Duration = .seconds(86_400)
-
-    static let settings: [Setting<Self>] = [
-        Setting(
-            "reminder-delay", \.delay, .time(.seconds(1) ... .seconds(30 * 86_400)),
-            "After how long the list reminds.")
-    ]
 
     var content: ServerContent { Books(delay: delay) }
 }

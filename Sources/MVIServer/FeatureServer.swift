@@ -96,7 +96,7 @@ public struct FeatureServer: Sendable {
     /// is one that most servers do not build.
     public func run() async throws {
         let settings: ServerSettings
-        if let given = self.settings { settings = given } else { settings = try await ServerSettings.load() }
+        if let given = self.settings { settings = given } else { settings = try ServerSettings.load() }
         let own = self.logger ?? Self.logger(settings)
         let logger = Self.bounded(own)
         let journal = try await openJournal(settings, logger)

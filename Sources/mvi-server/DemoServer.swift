@@ -14,19 +14,13 @@ struct DemoServer: FeatureServerCommand {
     static let subcommands: [any ParsableCommand.Type] = [TopTool.self, DoctorTool.self]
 
     var jwt = JWTSettings()
+    @Setting(
+        "demo-latency", .time(.zero ... .seconds(60)), "How long each call of the demo's services takes at least.")
     var latency: Duration = .milliseconds(400)
-    /// How many of a hundred calls fail.
+    @Setting(
+        "demo-failures", .number(0...100), "How many of a hundred calls of the demo's services fail, by chance.",
+        valueName: "percent")
     var failures = 0
-
-    static let settings: [Setting<Self>] =
-        JWTSettings.settings(\.jwt) + [
-            Setting(
-                "demo-latency", \.latency, .time(.zero ... .seconds(60)),
-                "How long each call of the demo's services takes at least.", valueName: "time"),
-            Setting(
-                "demo-failures", \.failures, .number(0...100),
-                "How many of a hundred calls of the demo's services fail, by chance.", valueName: "percent"),
-        ]
 
     var sharedStorage: SharedStorage? { .postgres }
 

@@ -18,7 +18,7 @@ private protocol ToolCommand: ServerSubcommand where Command == DemoServer {
 extension ToolCommand {
     func run() async throws {
         // The tool reads neither the configuration file nor a secret's file.
-        let source = try await program.source()
+        let source = try program.source()
         if let token = try ServerSettings.catalogue.first(where: { $0.name == "admin-token" })
             .flatMap({ try source.text(of: $0) })
         {

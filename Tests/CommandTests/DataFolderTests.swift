@@ -7,27 +7,27 @@ import Testing
 
 @Suite("The data folder of a command")
 struct DataFolderTests {
-    private func folder(_ arguments: String...) async throws -> String {
+    private func folder(_ arguments: String...) throws -> String {
         switch try ServerProgram<DemoServer>.parseAsRoot(arguments) {
-        case let command as BackupCommand<DemoServer>: try await command.program.existingDataFolder()
-        case let command as SessionsCommand<DemoServer>: try await command.program.existingDataFolder()
-        case let command as ExportCommand<DemoServer>: try await command.program.existingDataFolder()
+        case let command as BackupCommand<DemoServer>: try command.program.existingDataFolder()
+        case let command as SessionsCommand<DemoServer>: try command.program.existingDataFolder()
+        case let command as ExportCommand<DemoServer>: try command.program.existingDataFolder()
         default: throw CommandFailure("no command that reads the data folder")
         }
     }
 
-    @Test func `it is the one of --data, before the command's name or after it`() async throws {
+    @Test func `it is the one of --data, before the command's name or after it`() throws {
         let temporary = try TemporaryFolder()
-        #expect(try await folder("backup", "file", "--data", temporary.path) == temporary.path)
-        #expect(try await folder("sessions", "--data", temporary.path) == temporary.path)
-        #expect(try await folder("export", "session", "--data", temporary.path) == temporary.path)
-        #expect(try await folder("--data", temporary.path, "export", "session") == temporary.path)
+        #expect(try folder("backup", "file", "--data", temporary.path) == temporary.path)
+        #expect(try folder("sessions", "--data", temporary.path) == temporary.path)
+        #expect(try folder("export", "session", "--data", temporary.path) == temporary.path)
+        #expect(try folder("--data", temporary.path, "export", "session") == temporary.path)
     }
 
-    @Test func `one that is not there is an error that names it, and is not made`() async throws {
+    @Test func `one that is not there is an error that names it, and is not made`() throws {
         let temporary = try TemporaryFolder()
         let path = "\(temporary.path)/none"
-        let error = await #expect(throws: CommandFailure.self) { try await folder("sessions", "--data", path) }
+        let error = #expect(throws: CommandFailure.self) { try folder("sessions", "--data", path) }
         #expect(
             error?.description
                 == "There is no data folder '\(path)'. Give the one that the server was given, with --data or MVI_DATA."
@@ -35,27 +35,26 @@ struct DataFolderTests {
         #expect(!TemporaryFolder.isThere(path))
     }
 
-    @Test func `a server that keeps nothing has none`() async throws {
-        let error = await #expect(throws: CommandFailure.self) { try await folder("sessions", "--data", ":memory:") }
+    @Test func `a server that keeps nothing has none`() throws {
+        let error = #expect(throws: CommandFailure.self) { try folder("sessions", "--data", ":memory:") }
         #expect(
             error?.description
                 == "With --data :memory: nothing is kept. Give the folder that the server was given.")
     }
 
-    @Test func `a journal in memory is none to look into, and no other is taken for it`() async throws {
+    @Test func `a journal in memory is none to look into, and no other is taken for it`() throws {
         let temporary = try TemporaryFolder()
-        let error = await #expect(throws: CommandFailure.self) {
+        let error = #expect(throws: CommandFailure.self) {
             let program = try ServerProgram<DemoServer>.parse(["--journal", "memory", "--data", temporary.path])
-            _ = try await program.journal()
+            _ = try program.journal()
         }
         #expect(error?.description.hasPrefix("With --journal memory nothing is kept. ") == true)
     }
 
-    @Test func `an empty flag is refused`() async throws {
-        var settings = ServerSettings()
+    @Test func `an empty flag is refused`() throws {
         for flags in [["data": ""], ["port": ""]] {
-            let source = try await SettingsSource(flags: flags, environment: [:], known: Array(flags.keys))
-            #expect(throws: SettingError.self) { try source.apply(ServerSettings.catalogue, to: &settings) }
+            let source = try SettingsSource(flags: flags, environment: [:], known: Array(flags.keys))
+            #expect(throws: SettingError.self) { try source.read(ServerSettings.init) }
         }
     }
 

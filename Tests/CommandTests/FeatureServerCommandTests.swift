@@ -18,33 +18,26 @@ struct LittleShop: FeatureServerCommand {
         }
     }
 
+    @Setting("opening", .time(.seconds(1) ... .seconds(600)), "How long it is open.")
     var opening: Duration = .seconds(60)
-    var isOpen = false
-    var key = ""
+    @Setting("open", .flag, "Whether it is open.") var isOpen = false
+    @Setting("till-key", .secret, "What opens the till.") var key = ""
 
-    static let settings: [Setting<Self>] = [
-        Setting("opening", \.opening, .time(.seconds(1) ... .seconds(600)), "How long it is open.", valueName: "time"),
-        Setting("open", \.isOpen, .flag, "Whether it is open."),
-        Setting("till-key", \.key, .secret, "What opens the till."),
-    ]
+    static var settings: [SettingDeclaration] { OwnSettings<Self>.all }
 
     var content: ServerContent { Till() }
 }
 
 /// A program with a setting that the server has.
 private struct Crowded: FeatureServerCommand {
-    var port = 0
-    static let settings: [Setting<Self>] = [Setting("port", \.port, .number(0...9), "A port.")]
+    @Setting("port", .number(0...9), "A port.") var port = 0
 }
 
 @Suite("A feature server command", .timeLimit(.minutes(5)))
 struct FeatureServerCommandTests {
     /// The settings that a program gets from its arguments.
-    private func settings(_ arguments: String...) async throws -> (server: ServerSettings, command: LittleShop) {
-        let (own, others) = try OwnFlags.take(LittleShop.settings, from: arguments)
-        return try await OwnFlags.$given.withValue(own) {
-            try await ServerProgram<LittleShop>.parse(others).settings()
-        }
+    private func settings(_ arguments: String...) throws -> (server: ServerSettings, command: LittleShop) {
+        try ServerProgram<LittleShop>.parse(arguments).settings()
     }
 
     @Test func `it is called as its type, and its variables begin with that`() {
@@ -53,30 +46,30 @@ struct FeatureServerCommandTests {
         #expect(variables == ["LITTLE_SHOP_OPENING", "LITTLE_SHOP_OPEN", "LITTLE_SHOP_TILL_KEY"])
     }
 
-    @Test func `its own flags are read beside those of every server`() async throws {
-        let (server, command) = try await settings("--opening", "2m", "--port", "9000", "--open", "--till-key=a=b")
+    @Test func `its own flags are read beside those of every server`() throws {
+        let (server, command) = try settings("--opening", "2m", "--port", "9000", "--open", "--till-key=a=b")
         #expect(server.port == 9000)
         #expect(command.opening == .seconds(120) && command.isOpen && command.key == "a=b")
-        let defaults = try await settings().command
+        let defaults = try settings().command
         #expect(defaults.opening == .seconds(60) && !defaults.isOpen)
     }
 
     @Test func `after two hyphens no flag is taken`() throws {
-        let (own, others) = try OwnFlags.take(LittleShop.settings, from: ["--", "--open"])
-        #expect(own.isEmpty && others == ["--", "--open"])
+        let error = #expect(throws: (any Error).self) { try settings("--", "--open") }
+        let message = error.map { ServerProgram<LittleShop>.message(for: $0) }
+        #expect(message?.contains("Unexpected argument '--open'") == true)
     }
 
     @Test func `a flag without its value is refused, and no flag is taken for a value`() {
         for arguments in [["--opening"], ["--opening", "--open"]] {
-            let error = #expect(throws: OwnFlags.Fault.self) {
-                try OwnFlags.take(LittleShop.settings, from: arguments)
-            }
-            #expect(error?.description == "Missing value for '--opening <time>'")
+            let error = #expect(throws: (any Error).self) { try ServerProgram<LittleShop>.parse(arguments) }
+            let message = error.map { ServerProgram<LittleShop>.message(for: $0) }
+            #expect(message == "Missing value for '--opening <time>'")
         }
     }
 
-    @Test func `a value that cannot be is refused with where it can be set, and a secret is not repeated`() async {
-        let error = await #expect(throws: (any Error).self) { _ = try await settings("--opening", "2d") }
+    @Test func `a value that cannot be is refused with where it can be set, and a secret is not repeated`() {
+        let error = #expect(throws: (any Error).self) { try settings("--opening", "2d") }
         let text = error.map { "\($0)" } ?? ""
         #expect(text.contains("--opening cannot be '2d'") && text.contains("LITTLE_SHOP_OPENING"))
         #expect(LittleShop.settings[2].defaultText == "")
@@ -90,8 +83,7 @@ struct FeatureServerCommandTests {
                 OWN SETTINGS:
                   --opening <time>        How long it is open. [LITTLE_SHOP_OPENING; default:
                                           1m]
-                  --open                  Whether it is open. [LITTLE_SHOP_OPEN; default:
-                                          false]
+                  --open                  Whether it is open. [LITTLE_SHOP_OPEN; default: false]
                   --till-key <value>      What opens the till. [LITTLE_SHOP_TILL_KEY]
                 """))
         #expect(help.contains("USAGE: little-shop"))
@@ -100,10 +92,8 @@ struct FeatureServerCommandTests {
         }
     }
 
-    @Test func `a setting that is called as one of the server's is refused in one line`() async {
-        let error = await #expect(throws: (any Error).self) {
-            _ = try await ServerProgram<Crowded>.parse([]).settings()
-        }
+    @Test func `a setting that is called as one of the server's is refused in one line`() {
+        let error = #expect(throws: (any Error).self) { try ServerProgram<Crowded>.parse([]).settings() }
         #expect(error.map { "\($0)" }?.contains("Crowded has a setting called 'port'") == true)
     }
 

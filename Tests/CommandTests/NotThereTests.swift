@@ -23,7 +23,7 @@ struct NotThereTests {
     }
 
     @Test func `has no flag that there is`() throws {
-        let flags = Set((ServerSettings.catalogue.map(\.name) + DemoServer.settings.map(\.name)).map { "--\($0)" })
+        let flags = Set((ServerSettings.catalogue + OwnSettings<DemoServer>.all).map { "--\($0.name)" })
         let missing = try names("flag")
         #expect(missing.count == 4 && flags.isDisjoint(with: missing))
     }

@@ -9,7 +9,7 @@ struct SettingsTests {
     private static let secret = String(repeating: "s", count: 32)
 
     private func load(_ flags: [String: String], _ environment: [String: String] = [:]) async throws -> JWTSettings? {
-        try await JWTSettings.load(flags: flags, environment: environment)
+        try JWTSettings.load(flags: flags, environment: environment)
     }
 
     private func refusal(_ flags: [String: String]) async -> String? {
@@ -151,13 +151,13 @@ struct SettingsTests {
     func sharedFile() async throws {
         let text = #"{"port": 9000, "jwt-issuer": "i", "jwt-audience": ["a", "b"], "jwt-keys": "/etc/keys.json"}"#
         try await withFile(text) { path in
-            let settings = try await JWTSettings.load(flags: ["config": path], environment: [:])
+            let settings = try JWTSettings.load(flags: ["config": path], environment: [:])
             #expect(settings?.audiences == ["a", "b"])
-            let server = try await ServerSettings.load(
+            let server = try ServerSettings.load(
                 flags: ["config": path], environment: [:], others: JWTSettings.names)
             #expect(server.port == 9000)
-            await #expect(throws: SettingError.self) {
-                try await ServerSettings.load(flags: ["config": path], environment: [:])
+            #expect(throws: SettingError.self) {
+                try ServerSettings.load(flags: ["config": path], environment: [:])
             }
         }
     }

@@ -31,7 +31,7 @@ default: fatalError("trial-server blocking | reminding | sized | nodes PROCESS V
 }
 
 private func runNode(_ process: String, version: String) async throws {
-    let settings = try await ServerSettings.load()
+    let settings = try ServerSettings.load()
     var logger = Logger(label: "trial-server")
     logger.logLevel = settings.logLevel
     var journal: (any ServerJournal)?

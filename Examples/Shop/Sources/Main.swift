@@ -8,20 +8,13 @@ struct Main: FeatureServerCommand {
     static let summary = "Serve a shop: catalogue, carts, orders, offers."
 
     var jwt = JWTSettings()
+    @Setting("payment-secret", .secret, "What the payments' provider signs its events with.")
     var paymentSecret = ""
+    @Setting(
+        "reservation", .time(.seconds(1) ... .seconds(86_400)), "How long an order waits for its payment.")
     var reservation: Duration = .seconds(600)
+    @Setting("development", .flag, "NOT FOR PRODUCTION: anybody can sign in as anybody, and pay without money.")
     var isForDevelopment = false
-
-    static let settings: [Setting<Self>] =
-        JWTSettings.settings(\.jwt) + [
-            Setting("payment-secret", \.paymentSecret, .secret, "What the payments' provider signs its events with."),
-            Setting(
-                "reservation", \.reservation, .time(.seconds(1) ... .seconds(86_400)),
-                "How long an order waits for its payment.", valueName: "time"),
-            Setting(
-                "development", \.isForDevelopment, .flag,
-                "NOT FOR PRODUCTION: anybody can sign in as anybody, and pay without money."),
-        ]
 
     func server(_ start: ServerStart) async throws -> FeatureServer {
         guard !paymentSecret.isEmpty || !start.isServing else {

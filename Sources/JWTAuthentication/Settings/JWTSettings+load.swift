@@ -15,17 +15,12 @@ extension JWTSettings {
     /// - Throws: `SettingError`, whose description says what was given, what is expected, and where to set it.
     public static func load(
         flags: [String: String] = [:], environment: [String: String]? = nil, others: [String] = []
-    ) async throws -> JWTSettings? {
-        let source = try await SettingsSource(
-            flags: flags, environment: environment, known: names + ServerSettings.names + others)
-        return try read(source)
-    }
-
-    /// The settings for a `FeatureServerCommand` that has them as a member: `JWTSettings.settings(\.jwt)`.
-    public static func settings<Command>(
-        _ path: any WritableKeyPath<Command, JWTSettings> & Sendable
-    ) -> [Setting<Command>] {
-        catalogue.map { $0.at(path) }
+    ) throws(SettingError) -> JWTSettings? {
+        let names = names + ServerSettings.names + others
+        let settings = try SettingsSource(flags: flags, environment: environment, known: names).read(JWTSettings.init)
+        guard !settings.isEmpty else { return nil }
+        try settings.check()
+        return settings
     }
 
     /// An authenticator for these settings; nil if there are none.
@@ -38,13 +33,8 @@ extension JWTSettings {
     }
 
     /// The names of the settings: flags without dashes.
-    public static var names: [String] { catalogue.withFileForms().map(\.name) }
+    public static var names: [String] { catalogue.withFileForms.map(\.name) }
 
-    private static func read(_ source: SettingsSource) throws(SettingError) -> JWTSettings? {
-        var settings = JWTSettings()
-        try source.apply(catalogue, to: &settings)
-        guard !settings.isEmpty else { return nil }
-        try settings.check()
-        return settings
-    }
+    /// The settings, in the order of `--help`.
+    package static var catalogue: [SettingDeclaration] { [SettingDeclaration](of: JWTSettings.init) }
 }

@@ -20,11 +20,8 @@ import MVI
 /// ```swift
 /// @main
 /// struct Shop: FeatureServerCommand {
+///     @Setting("reservation", .time(.seconds(1) ... .seconds(3_600)), "How long an order waits.")
 ///     var reservation: Duration = .seconds(600)
-///
-///     static let settings: [Setting<Self>] = [
-///         Setting("reservation", \.reservation, .time(.seconds(1) ... .seconds(3_600)), "How long an order waits.")
-///     ]
 ///
 ///     func server(_ start: ServerStart) async throws -> FeatureServer {
 ///         let database = try Database(start.settings.dataFile("shop.sqlite"))
@@ -44,12 +41,11 @@ public protocol FeatureServerCommand: Sendable {
     static var version: String { get }
     /// What the variables of the command's own settings begin with. By default the name in capitals: `SHOP`.
     static var environmentPrefix: String { get }
-    /// Settings of the command's own, beside those that every server has.
-    static var settings: [Setting<Self>] { get }
     /// Commands of its own, beside those that every server has.
     static var subcommands: [any ParsableCommand.Type] { get }
 
-    /// A command with the defaults of its settings.
+    /// A command with its settings: each stored property that is a ``Setting``, and those of stored properties that have
+    /// such.
     init()
 
     /// What is served. Not asked for by a command that has `server(_:)`.
@@ -73,8 +69,6 @@ extension FeatureServerCommand {
     /// The name in capitals.
     public static var environmentPrefix: String { String(name.uppercased().map { $0 == "-" ? "_" : $0 }) }
     /// None.
-    public static var settings: [Setting<Self>] { [] }
-    /// None.
     public static var subcommands: [any ParsableCommand.Type] { [] }
 
     /// Nothing.
@@ -95,12 +89,7 @@ extension FeatureServerCommand {
     /// The same with arguments that are given, without the program's name.
     public static func main(_ arguments: [String]) async {
         StandardStreams.prepare()
-        do throws(OwnFlags.Fault) {
-            let (own, others) = try OwnFlags.take(settings, from: arguments)
-            await OwnFlags.$given.withValue(own) { await ServerProgram<Self>.main(others) }
-        } catch {
-            ServerProgram<Self>.exit(withError: ValidationError(error.description))
-        }
+        await ServerProgram<Self>.main(arguments)
     }
 }
 

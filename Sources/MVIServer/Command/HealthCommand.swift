@@ -16,7 +16,7 @@ struct HealthCommand<Command: FeatureServerCommand>: ServerSubcommand {
     @ParentCommand var program: ServerProgram<Command>
 
     func run() async throws {
-        let settings = try await program.settings().server
+        let settings = try program.settings().server
         let address = settings.adminPort == nil ? settings.host : settings.adminHost
         // A server that listens everywhere is asked at home.
         let host = ["0.0.0.0": "127.0.0.1", "::": "::1"][address] ?? address

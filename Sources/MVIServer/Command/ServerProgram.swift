@@ -12,7 +12,7 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
             discussion: """
                 Every flag can also be given as the environment variable in brackets, or in a JSON file (--config). A flag \
                 beats a variable, a variable the file. Times are written 500ms, 20s, 5m or 24h, bytes 65536, 64KiB or \
-                1MiB.\(OwnFlags.help(Command.settings))
+                1MiB.
                 """,
             version: Command.version,
             subcommands: [
@@ -31,18 +31,19 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
     }
 
     @OptionGroup package var flags: ServerFlags
+    @OptionGroup(title: "Own settings") package var ownFlags: SettingFlags<OwnSettings<Command>>
 
     package init() {}
 
     package func run() async throws {
-        let (settings, command) = try await settings()
+        let (settings, command) = try settings()
         LoggingSystem.bootstrap { settings.logFormat.handler(label: $0) }
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
         var logger = Logger(label: Command.name)
         logger.logLevel = settings.logLevel
-        let source = try await source()
-        for name in source.secretsInFlags(ServerSettings.catalogue) + source.secretsInFlags(Command.settings) {
+        let source = try source()
+        for name in source.secretsInFlags(ServerSettings.catalogue + OwnSettings<Command>.all) {
             logger.warning(
                 "A secret was given in a flag, which other users of this machine see: give it in a file, with the flag that is named here, or by its variable",
                 metadata: ["flag": "--\(name)", "instead": "--\(name)-file"])
@@ -66,33 +67,33 @@ package struct ServerProgram<Command: FeatureServerCommand>: AsyncParsableComman
     /// The server's settings, and the command with its own.
     ///
     /// - Throws: `ValidationError` with the sentence of a setting that is not right.
-    package func settings() async throws -> (server: ServerSettings, command: Command) {
+    package func settings() throws -> (server: ServerSettings, command: Command) {
         do {
-            let source = try await source()
-            var (server, command) = (ServerSettings(), Command())
-            try source.apply(ServerSettings.catalogue, to: &server)
-            try source.apply(Command.settings, to: &command)
-            return (server, command)
+            let source = try source()
+            return (
+                try source.read(ServerSettings.init),
+                try source.read(prefix: Command.environmentPrefix, Command.init)
+            )
         } catch let error as SettingError {
             throw ValidationError("\(error)")
         }
     }
 
     /// Where all settings come from.
-    package func source() async throws -> SettingsSource {
+    package func source() throws -> SettingsSource {
         let names = ServerSettings.names
-        let own = Command.settings.withFileForms().map(\.name)
+        let own = OwnSettings<Command>.all.withFileForms.map(\.name)
         for (index, name) in own.enumerated() where (names + ["config"] + own[..<index]).contains(name) {
             throw ValidationError(
                 "\(Command.self) has a setting called '\(name)', which the server or another setting is called already: "
                     + "give it another name.")
         }
-        return try await SettingsSource(flags: flags.given.merging(OwnFlags.given) { $1 }, known: names + own)
+        return try SettingsSource(flags: flags.given.merging(ownFlags.given) { $1 }, known: names + own)
     }
 
     /// What is served, without a server that runs.
     func types() async throws -> FeatureTypes {
-        let (given, command) = try await settings()
+        let (given, command) = try settings()
         var settings = given
         (settings.data, settings.journal) = (":memory:", .memory)
         let silent = Logger(label: Command.name) { _ in SwiftLogNoOpLogHandler() }

@@ -2,7 +2,7 @@ import WireJSON
 
 /// The configuration file: a JSON object whose members are named like the flags.
 ///
-/// Read by `WireJSON`: the JSON of swift-configuration needs full Foundation, and with it ICU, 44 MB in a program.
+/// Read by `WireJSON`: other parsers of JSON need full Foundation, and with it ICU, 44 MB in a program.
 enum ConfigurationFile {
     /// One member's value.
     private enum Value: Decodable {

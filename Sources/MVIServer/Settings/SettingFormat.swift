@@ -12,6 +12,8 @@ public struct SettingFormat<Value>: Sendable {
     package let isSecret: Bool
     /// Whether a text has a secret in it; nil if none has.
     package let holdsSecret: (@Sendable (String) -> Bool)?
+    /// What a value is called in `--help`.
+    let valueName: String
 
     /// A format of your own.
     ///
@@ -29,18 +31,28 @@ public struct SettingFormat<Value>: Sendable {
     }
 
     package init(
-        _ expected: String, isSecret: Bool = false, holdsSecret: (@Sendable (String) -> Bool)?,
-        parse: @escaping @Sendable (String) -> Value?, print: @escaping @Sendable (Value) -> String
+        _ expected: String, isSecret: Bool = false, holdsSecret: (@Sendable (String) -> Bool)? = nil,
+        valueName: String = "value", parse: @escaping @Sendable (String) -> Value?,
+        print: @escaping @Sendable (Value) -> String
     ) {
         (self.expected, self.isSecret, self.holdsSecret) = (expected, isSecret, holdsSecret)
-        (self.parse, self.print) = (parse, print)
+        (self.valueName, self.parse, self.print) = (valueName, parse, print)
     }
 
     /// The same, or nothing, which is written as an empty text.
-    public var orNone: SettingFormat<Value?> {
+    var orNone: SettingFormat<Value?> {
         SettingFormat<Value?>(
-            expected, isSecret: isSecret, holdsSecret: holdsSecret, parse: { text in parse(text).map { .some($0) } },
-            print: { $0.map(print) ?? "" })
+            expected, isSecret: isSecret, holdsSecret: holdsSecret, valueName: valueName,
+            parse: { text in parse(text).map { .some($0) } }, print: { $0.map(print) ?? "" })
+    }
+
+    /// The value of a text that was given.
+    func value(_ text: String, of setting: SettingDeclaration) throws(SettingError) -> Value {
+        if let value = parse(text) { return value }
+        throw SettingError(
+            name: setting.name,
+            given: isSecret ? "a text of \(text.utf8.count) bytes" : SettingError.withoutPassword(text),
+            expected: expected, prefix: setting.prefix)
     }
 }
 
@@ -112,17 +124,21 @@ extension SettingFormat where Value: FixedWidthInteger & Sendable {
     /// A whole number.
     public static func number(_ range: ClosedRange<Value>) -> SettingFormat {
         SettingFormat(
-            "a whole number from \(range.lowerBound) to \(range.upperBound)",
+            "a whole number from \(range.lowerBound) to \(range.upperBound)", valueName: "count",
             parse: { text in Value(text).flatMap { range.contains($0) ? $0 : nil } }, print: { "\($0)" })
     }
 }
 
 extension SettingFormat where Value == Int {
+    /// The number of things that there may be.
+    static var limit: SettingFormat { .number(1...100_000_000) }
+
     /// A number of bytes.
     public static func bytes(_ range: ClosedRange<Int>) -> SettingFormat {
         let units = [("KiB", 1024), ("MiB", 1024 * 1024), ("GiB", 1024 * 1024 * 1024)]
         return SettingFormat(
             "a number of bytes from \(range.lowerBound) to \(range.upperBound), such as 65536, 64KiB or 1MiB",
+            valueName: "bytes",
             parse: { text in
                 let unit = units.first { text.hasSuffix($0.0) }
                 guard let number = Int(unit == nil ? text[...] : text.dropLast(3)) else { return nil }
@@ -147,6 +163,7 @@ extension SettingFormat where Value == Duration {
         }
         return SettingFormat(
             "a time from \(show(range.lowerBound)) to \(show(range.upperBound)), such as 500ms, 20s (or 20), 5m, 24h or 7d",
+            valueName: "time",
             parse: { text in
                 let unit = (units + [("d", 86_400_000)]).first { text.hasSuffix($0.0) }
                 guard let number = Int64(text.dropLast(unit?.0.count ?? 0)) else { return nil }

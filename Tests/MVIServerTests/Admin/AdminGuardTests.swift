@@ -144,8 +144,8 @@ struct AdminGuardTests {
     @Test func `a token is too short, too long or strange without being repeated`() async throws {
         let long = String(repeating: "a", count: 513)
         for text in ["short", "0123456789abcde", "0123456789 abcdef", long, "schlüssel-schlüssel"] {
-            let error = await #expect(throws: SettingError.self) {
-                _ = try await ServerSettings.load(flags: ["admin-token": text], environment: [:])
+            let error = #expect(throws: SettingError.self) {
+                _ = try ServerSettings.load(flags: ["admin-token": text], environment: [:])
             }
             let message = try #require(error?.description)
             #expect(!message.contains(text) && message.contains("16 to 512") && message.contains("MVI_ADMIN_TOKEN"))
@@ -153,7 +153,7 @@ struct AdminGuardTests {
     }
 
     @Test func `a token is a flag, a variable or a line of the file, and nothing prints it`() async throws {
-        let given = try await ServerSettings.load(environment: ["MVI_ADMIN_TOKEN": AdminPort.token])
+        let given = try ServerSettings.load(environment: ["MVI_ADMIN_TOKEN": AdminPort.token])
         #expect(given.adminToken == AdminToken(AdminPort.token))
         #expect(!"\(given)".contains(AdminPort.token) && !String(reflecting: given).contains(AdminPort.token))
         #expect(given.adminToken?.matches(Array(AdminPort.token.utf8)) == true)

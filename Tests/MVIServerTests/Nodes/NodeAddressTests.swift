@@ -7,7 +7,7 @@ struct NodeAddressTests {
     @Test(arguments: ["10.0.0.3:8080", "[fd00::3]:8080", "node-3.example:1", "localhost:65535", "a_b:80"])
     func `a host and a port are an address`(text: String) async throws {
         #expect(NodeAddress.isWellFormed(text))
-        #expect(try await ServerSettings.load(flags: ["node-address": text], environment: [:]).nodeAddress == text)
+        #expect(try ServerSettings.load(flags: ["node-address": text], environment: [:]).nodeAddress == text)
     }
 
     @Test(arguments: [

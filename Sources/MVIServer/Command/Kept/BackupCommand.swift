@@ -21,12 +21,12 @@ struct BackupCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            if let database = try await program.sharedJournal() {
+            if let database = try program.sharedJournal() {
                 throw CommandFailure(
                     "PostgreSQL makes its own backups (\(database.place)): use pg_dump with --schema, or pg_basebackup and an archive of its log. docs/deployment.md has more."
                 )
             }
-            let folder = try await program.existingDataFolder()
+            let folder = try program.existingDataFolder()
             let path = try FilePath.absolute(file)
             try Backup.make(at: path, ofFolder: folder)
             // It is made, whether a reader is told of it or not.

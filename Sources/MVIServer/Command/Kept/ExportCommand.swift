@@ -21,7 +21,7 @@ struct ExportCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            _ = try StandardOutput.put(try Export.document(of: session, in: try await program.journal()))
+            _ = try StandardOutput.put(try Export.document(of: session, in: try program.journal()))
         }
     }
 }

@@ -22,12 +22,12 @@ struct ImportCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            guard let target = try await program.sharedJournal() else {
+            guard let target = try program.sharedJournal() else {
                 throw CommandFailure(
                     "An import goes into PostgreSQL. Name the database with --journal, such as postgres://user@host:5432/name; --data is the folder to read."
                 )
             }
-            let source = SQLiteJournalFile(directory: try await program.existingDataFolder())
+            let source = SQLiteJournalFile(directory: try program.existingDataFolder())
             let counts: JournalCounts
             do throws(StoreError) { counts = try target.takeOver(source) } catch {
                 throw CommandFailure("Nothing is imported. \(error)")

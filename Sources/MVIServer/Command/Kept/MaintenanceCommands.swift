@@ -22,7 +22,7 @@ struct SignOutCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            let journal = try await program.journal()
+            let journal = try program.journal()
             do throws(StoreError) {
                 let sessions = try journal.signOutAll()
                 // It is done, whether a reader is told of it or not.
@@ -52,8 +52,8 @@ struct RotateKeyCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            let journal = try await program.journal()
-            let life = try await program.settings().server.sessionLife
+            let journal = try program.journal()
+            let life = try program.settings().server.sessionLife
             do throws(StoreError) {
                 try journal.rotateKey(now: TimeSource.system.sinceEpoch(), tokenLife: life)
                 _ = try? StandardOutput.put(Array("\(journal.place): another key\n".utf8))

@@ -20,7 +20,7 @@ struct MigrateCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            let (settings, command) = try await program.settings()
+            let (settings, command) = try program.settings()
             guard case .postgres = settings.journal else {
                 throw CommandFailure("Only a journal in PostgreSQL needs this: give its URL with --journal.")
             }

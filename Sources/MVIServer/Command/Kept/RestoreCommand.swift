@@ -25,12 +25,12 @@ struct RestoreCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            if let database = try await program.sharedJournal() {
+            if let database = try program.sharedJournal() {
                 throw CommandFailure(
                     "PostgreSQL restores its own backups (\(database.place)): use pg_restore, or put a base backup in place, then sign-out if nobody is to be signed in. The sessions get new epochs by themselves when a server connects. docs/deployment.md has more."
                 )
             }
-            let folder = try await program.dataFolder()
+            let folder = try program.dataFolder()
             let sessions = try Restore.run(
                 from: try FilePath.absolute(file), toFolder: folder, signingOut: signOut)
             // It is done, whether a reader is told of it or not.

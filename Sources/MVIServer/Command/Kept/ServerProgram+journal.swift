@@ -3,8 +3,8 @@ import SessionJournal
 
 extension ServerProgram {
     /// The folder of `--data`, `MVI_DATA` or the configuration file, which must be there: a command makes none.
-    func existingDataFolder() async throws -> String {
-        let folder = try await dataFolder()
+    func existingDataFolder() throws -> String {
+        let folder = try dataFolder()
         guard FilePath.isFolder(folder) else {
             throw CommandFailure(
                 "There is no data folder '\(folder)'. Give the one that the server was given, with --data or MVI_DATA.")
@@ -13,16 +13,16 @@ extension ServerProgram {
     }
 
     /// The folder that the settings name, which may not be there.
-    func dataFolder() async throws -> String {
-        guard let folder = try await settings().server.dataFolder else {
+    func dataFolder() throws -> String {
+        guard let folder = try settings().server.dataFolder else {
             throw CommandFailure("With --data :memory: nothing is kept. Give the folder that the server was given.")
         }
         return folder
     }
 
     /// The journal that servers share; nil if the settings name one of this server alone.
-    func sharedJournal() async throws -> (any SharedJournalMaintenance)? {
-        let (settings, command) = try await settings()
+    func sharedJournal() throws -> (any SharedJournalMaintenance)? {
+        let (settings, command) = try settings()
         guard case .postgres = settings.journal else { return nil }
         guard let storage = command.sharedStorage else {
             throw CommandFailure("--journal names PostgreSQL, which this program was built without: see sharedStorage.")
@@ -35,11 +35,11 @@ extension ServerProgram {
     }
 
     /// The journal that the settings name, to be looked into and changed.
-    func journal() async throws -> any JournalMaintenance {
-        if let shared = try await sharedJournal() { return shared }
-        if case .memory = try await settings().server.journal {
+    func journal() throws -> any JournalMaintenance {
+        if let shared = try sharedJournal() { return shared }
+        if case .memory = try settings().server.journal {
             throw CommandFailure("With --journal memory nothing is kept. Give the journal that the server was given.")
         }
-        return SQLiteJournalFile(directory: try await existingDataFolder())
+        return SQLiteJournalFile(directory: try existingDataFolder())
     }
 }

@@ -19,7 +19,7 @@ struct SessionsCommand<Command: FeatureServerCommand>: ServerSubcommand {
 
     func run() async throws {
         try await reporting {
-            try SessionList.write(of: try await program.journal()) { try StandardOutput.put($0) }
+            try SessionList.write(of: try program.journal()) { try StandardOutput.put($0) }
         }
     }
 }

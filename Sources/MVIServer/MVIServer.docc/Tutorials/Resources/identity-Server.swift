@@ -8,15 +8,10 @@ struct Server: FeatureServerCommand {
     static let version = "0.1.0"
 
     var jwt = JWTSettings()
+    @Setting(
+        "reservation", .time(.seconds(1) ... .seconds(86_400)), "How long an order waits for its payment.")
     var reservation: Duration = .seconds(600)
     var services: Services { .demo }
-
-    static let settings: [Setting<Self>] =
-        JWTSettings.settings(\.jwt) + [
-            Setting(
-                "reservation", \.reservation, .time(.seconds(1) ... .seconds(86_400)),
-                "How long an order waits for its payment.", valueName: "time")
-        ]
 
     func server(_ start: ServerStart) async throws -> FeatureServer {
         let authenticator = start.isServing ? try await jwt.authenticator(logger: start.logger) : nil

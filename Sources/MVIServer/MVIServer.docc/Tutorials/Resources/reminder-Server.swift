@@ -6,14 +6,10 @@ struct Server: FeatureServerCommand {
     static let name = "little-shop"
     static let version = "0.1.0"
 
+    @Setting(
+        "reservation", .time(.seconds(1) ... .seconds(86_400)), "How long an order waits for its payment.")
     var reservation: Duration = .seconds(600)
     var services: Services { .demo }
-
-    static let settings: [Setting<Self>] = [
-        Setting(
-            "reservation", \.reservation, .time(.seconds(1) ... .seconds(86_400)),
-            "How long an order waits for its payment.", valueName: "time")
-    ]
 
     var content: ServerContent {
         Catalogue(search: services.search)

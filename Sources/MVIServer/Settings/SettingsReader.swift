@@ -1,0 +1,39 @@
+import Locking
+
+/// Collects the declarations of each ``Setting`` that is made meanwhile, and gives it the value of a source.
+final class SettingsReader: Sendable {
+    @TaskLocal static var current: SettingsReader?
+
+    let prefix: String
+    private let source: SettingsSource?
+    private let state = Lock<(declared: [SettingDeclaration], error: SettingError?)>(([], nil))
+
+    /// - Parameter source: nil for declarations alone.
+    init(prefix: String, source: SettingsSource?) { (self.prefix, self.source) = (prefix, source) }
+
+    var declared: [SettingDeclaration] { state.withLock { $0.declared } }
+    /// The first value that was refused.
+    var error: SettingError? { state.withLock { $0.error } }
+
+    func value<Value>(of setting: SettingDeclaration, _ format: SettingFormat<Value>) -> Value? {
+        state.withLock { $0.declared.append(setting) }
+        do throws(SettingError) {
+            guard let text = try source?.text(of: setting) else { return nil }
+            return try format.value(text, of: setting)
+        } catch {
+            state.withLock { $0.error = $0.error ?? error }
+            return nil
+        }
+    }
+}
+
+extension [SettingDeclaration] {
+    /// The settings that a value declares while it is made.
+    ///
+    /// - Parameter prefix: what the variables' names begin with.
+    package init<Root>(prefix: String = "MVI", of make: () -> Root) {
+        let reader = SettingsReader(prefix: prefix, source: nil)
+        _ = SettingsReader.$current.withValue(reader, operation: make)
+        self = reader.declared
+    }
+}
