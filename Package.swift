@@ -26,19 +26,17 @@ func program(_ name: String, _ dependencies: Target.Dependency..., in path: Stri
     .executableTarget(name: name, dependencies: dependencies, path: path)
 }
 
-func tests(_ name: String, _ dependencies: Target.Dependency..., in path: String? = nil, not excluded: [String] = [])
-    -> Target
-{
-    .testTarget(name: name, dependencies: dependencies, path: path, exclude: excluded)
+/// - Parameter outside: whether it sees the public declarations of the products only, as adopters do.
+func tests(
+    _ name: String, _ dependencies: Target.Dependency..., in path: String? = nil, not excluded: [String] = [],
+    outside: Bool = false
+) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: path, exclude: excluded, packageAccess: !outside)
 }
 
-/// What adopters can write themselves: it sees the public declarations of the products only.
+/// What adopters can write themselves, from outside.
 func example(_ name: String, _ dependencies: Target.Dependency..., in path: String, page: [Resource]? = nil) -> Target {
     .executableTarget(name: name, dependencies: dependencies, path: path, resources: page, packageAccess: false)
-}
-
-func exampleTests(_ name: String, _ dependencies: Target.Dependency..., in path: String? = nil) -> Target {
-    .testTarget(name: name, dependencies: dependencies, path: path, packageAccess: false)
 }
 
 let package = Package(
@@ -142,65 +140,44 @@ let package = Package(
         program(
             "journals", "Locking", "MVI", "PostgresJournal", "SQLiteJournal", "SessionJournal", logging,
             in: "Benchmarks/Sources/journals"),
-        // For script/fuzz: functions that take any bytes, and the program that runs libFuzzer on one of them. The fuzzer's
-        // flags are the script's, so that a plain build has none.
+        // For script/fuzz: functions that take any bytes, and the program that runs libFuzzer on one of them.
         library(
             "FuzzTargets", "EventStream", "JSONDelta", "Locking", "MVI", "MVIServer", "MVITesting", "MicroHTTP",
             "SQLiteJournal", "SessionJournal", "Sessions", "WireJSON", in: "Fuzzing/Sources/FuzzTargets"),
         program("fuzz", "FuzzTargets", in: "Fuzzing/Sources/fuzz"),
 
-        // What several test targets share, a disk that fails when a test says so, and the Swift client as the conformance
-        // kit drives it.
-        library(
-            "TestSupport", "Locking", "MVI", "MVITesting", "SessionJournal", "Sessions", "WireJSON", logging,
-            in: "Tests/TestSupport"),
+        // What tests share, a disk that fails when a test says so, the Swift client as the conformance kit drives it.
+        library("TestSupport", "Locking", "MVITesting", logging, in: "Tests/TestSupport"),
         library("JournalConformance", "Locking", "MVI", "SessionJournal", in: "Tests/JournalConformance"),
         library("CFaultyDisk", "CSQLite", in: "Tests/CFaultyDisk"),
         program("swift-client-driver", "Locking", "MVIClient", "WireJSON", in: "Tests/MVIClientDriver"),
 
-        tests("MVITests", "MVI", "MVITesting", "SessionJournal", "Sessions", "TestSupport", "WireJSON"),
+        // They name what stands at the top; what that is made of comes with it.
+        tests("MVITests", "MVITesting", "TestSupport"),
         tests("FormatTests", "EventStream", "JSONDelta", "MVI", "Schema", "WireJSON"),
-        tests("BorderTests", "CLibCrypto", "LibCrypto", "LibCurl", "Locking", "SQLite", "TestSupport"),
-        tests("MicroHTTPTests", "Locking", "MicroHTTP", "Networks"),
+        tests("BorderTests", "LibCrypto", "LibCurl", "SQLite", "TestSupport"),
+        tests("MicroHTTPTests", "MicroHTTP"),
+        tests("SessionsTests", "MVITesting", "TestSupport"),
+        tests("MVIClientTests", "MVIClient", "MVIServer", "MVITesting", "TestSupport"),
         tests(
-            "SessionsTests", "EventStream", "JSONDelta", "LibCrypto", "MVITesting", "SessionJournal", "Sessions",
-            "TestSupport", "WireJSON"),
+            "JournalTests", "CFaultyDisk", "JournalConformance", "SQLiteJournal", "TestSupport",
+            not: ["SQLite/schema-1.sql", "SQLite/schema-3.sql"]),
+        tests("PostgresJournalTests", "JournalConformance", "TestSupport", "mvi-server"),
         tests(
-            "MVIClientTests", "Locking", "MVI", "MVIClient", "MVIServer", "MVITesting", "SessionJournal", "Sessions",
-            "TestSupport", "WireJSON", logging),
-        tests(
-            "JournalTests", "CFaultyDisk", "JournalConformance", "Locking", "MVI", "SQLite", "SQLiteJournal",
-            "SessionJournal", "Sessions", "TestSupport", logging, not: ["SQLite/schema-1.sql", "SQLite/schema-3.sql"]),
-        tests(
-            "PostgresJournalTests", "JournalConformance", "Locking", "MVI", "MVIServer", "PostgreSQL",
-            "PostgresJournal", "SQLiteJournal", "SessionJournal", "TestSupport", "mvi-server", logging),
-        tests(
-            "MVIServerTests", "CResources", "EventStream", "JSONDelta", "JWTAuthentication", "LibCrypto", "Locking",
-            "MVI", "MVIServer", "MVITesting", "MicroHTTP", "Networks", "PostgresServer", "PrometheusMetrics",
-            "SessionJournal", "Sessions", "TestSupport", "WireJSON", "mvi-server",
+            "MVIServerTests", "MVITesting", "TestSupport", "mvi-server", yaml,
             .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
-            .product(name: "Metrics", package: "swift-metrics"), logging, yaml),
-        tests(
-            "JWTAuthenticationTests", "CLibCrypto", "JWTAuthentication", "LibCrypto", "Locking", "MVI", "MVIServer",
-            "MVITesting", "TestSupport", logging),
-        tests(
-            "ToolsTests", "Locking", "MVI", "MVIServer", "MVITesting", "SessionJournal", "Sessions", "TestSupport",
-            "mvi-tools", logging),
-        tests(
-            "CommandTests", "DemoFeatures", "Locking", "MVIServer", "MVITesting", "SQLiteJournal", "SessionJournal",
-            "TestSupport", "WireJSON", "mvi-server", lifecycle, logging, yaml, not: ["Types/Files"]),
+            .product(name: "Metrics", package: "swift-metrics")),
+        tests("JWTAuthenticationTests", "JWTAuthentication", "MVITesting", "TestSupport"),
+        tests("ToolsTests", "MVIServer", "MVITesting", "TestSupport", "mvi-tools"),
+        tests("CommandTests", "MVITesting", "TestSupport", "mvi-server", yaml, not: ["Types/Files"]),
         tests("FuzzTargetsTests", "FuzzTargets"),
         // Holds the code of the pages and of the tutorial against Snippets and the compiler.
         tests("DocumentationTests", "TestSupport", "shop", yaml),
         tests("MinimalTests", "MVITesting", "TestSupport", "minimal", in: "Examples/Minimal/Tests"),
-        tests(
-            "MigrationExampleTests", "MVI", "MVITesting", "TestSupport", "wallet-1", "wallet-2",
-            in: "Examples/Migration/Tests"),
-        exampleTests(
-            "ShopTests", "JWTAuthentication", "MVI", "MVIServer", "MVIServerTesting", "MVITesting", "shop",
-            in: "Examples/Shop/Tests"),
-        exampleTests("NewServerTests", "MVI", "MVITesting", "NewServer", in: "Examples/Template/Tests/NewServerTests"),
-        exampleTests("MVIServerTestingTests", "MVI", "MVIServer", "MVIServerTesting", "MVITesting", lifecycle),
+        tests("MigrationTests", "MVITesting", "TestSupport", "wallet-1", "wallet-2", in: "Examples/Migration/Tests"),
+        tests("ShopTests", "MVIServerTesting", "MVITesting", "shop", in: "Examples/Shop/Tests", outside: true),
+        tests("NewServerTests", "MVITesting", "NewServer", in: "Examples/Template/Tests/NewServerTests", outside: true),
+        tests("MVIServerTestingTests", "MVIServerTesting", "MVITesting", outside: true),
     ]
 )
 
@@ -209,12 +186,12 @@ if Context.environment["MVI_DOCS"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
-// Every target of ours: Swift 6 mode (the tools version's default), no warnings, `any` written out.
 // Where only a server is built, as in the Dockerfile, tests and examples are not there.
 package.targets.removeAll { target in
     let folder = target.path ?? "\(target.type == .test ? "Tests" : "Sources")/\(target.name)"
     return !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(folder)")
 }
+// Swift 6 mode (the tools version's default), no warnings, `any` written out.
 for target in package.targets where target.type != .system {
     target.swiftSettings = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
 }
