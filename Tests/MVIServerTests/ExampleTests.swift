@@ -5,10 +5,9 @@ import Testing
 @Suite("The examples of openapi.yaml", .timeLimit(.minutes(10)))
 struct ExampleTests {
     /// What a tool sends that takes every example of an operation at once.
-    @Test("add up to a request that the server takes", arguments: Declared.table)
-    func together(_ route: Declared) async throws {
-        let operation = try #require(try OpenAPIDescription.operations.get()["\(route.method.rawValue) \(route.path)"])
-        var target = route.path
+    @Test("add up to a request that the server takes", arguments: OpenAPIDescription.all)
+    func together(_ operation: OpenAPIDescription.Operation) async throws {
+        var target = operation.path
         // The examples are of the demo's features.
         for (parameter, value) in [
             ("{id}", "probe"), ("/features/{name}", "/features/probe"), ("{name}", "busy"), ("{file}", "style.css"),
@@ -18,12 +17,12 @@ struct ExampleTests {
         try await TestServer.run(.memory, authenticator: WordAuthenticator()) { server in
             for body in operation.exampleBodies.isEmpty ? [""] : operation.exampleBodies {
                 var request = TestRequest(
-                    route.method.rawValue, target, operation.exampleFields.map { (name: $0.key, value: $0.value) },
+                    operation.method, target, operation.exampleFields.map { (name: $0.key, value: $0.value) },
                     body: body)
                 if operation.takesJSON { request = request.with("Content-Type", "application/json") }
-                if route.hasSession { request.fields.append(try await server.session().field) }
+                if operation.hasSession { request.fields.append(try await server.session().field) }
                 let response = try await server.send(request)
-                #expect(route.successes.contains(response.status), "\(body): \(response.text)")
+                #expect(operation.successes.contains(response.status), "\(body): \(response.text)")
             }
         }
     }

@@ -87,7 +87,7 @@ struct RequestFieldTests {
             "\"\(String(repeating: "a", count: 256))\"", "\"\(String(repeating: #"\""#, count: 255))\"",
         ])
     func keyPattern(value: String) throws {
-        let parameters = try OpenAPIDescription().root["components"]?["parameters"]
+        let parameters = try OpenAPIFile().root["components"]?["parameters"]
         let text = try #require(parameters?["IdempotencyKey"]?["schema"]?["pattern"]?.string)
         let key = try? IdempotencyKey.read(HeaderFields([("Idempotency-Key", value)]))
         #expect((try Regex(text).wholeMatch(in: value) != nil) == (key != nil))

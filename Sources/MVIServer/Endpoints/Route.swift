@@ -1,8 +1,7 @@
 import MicroHTTP
 
-/// One endpoint, whole: where it is, who may ask, what it takes and what answers. Another one is added in the file of its
-/// resource beside this one, in `openapi.yaml` and `docs/http.md`, and in the tests' own tables: `Operation` and
-/// `Declared+table.swift` in `Tests/MVIServerTests/Support`, whose tests then say which `RefusalCase` is missing.
+/// One endpoint, whole: its place, its callers, its body and its answers. Another one is added in the file of its resource
+/// beside this one, and in `openapi.yaml`: tests hold each against the other, and say which refusals no `RefusalCase` shows.
 final class Route: Sendable {
     /// The methods of this server. Their case matters (RFC 9110 section 9.1).
     enum Method: String, Sendable, CaseIterable {

@@ -59,7 +59,7 @@ struct LimitMetrics: Sendable {
 
     init(_ factory: any MetricsFactory) {
         counters = ProblemType.all.map { type in
-            guard type.isOfLimit else { return nil }
+            guard type.isLimit else { return nil }
             return Counter(label: "mvi_limits_reached_total", dimensions: [("limit", type.name)], factory: factory)
         }
     }
@@ -69,7 +69,7 @@ struct LimitMetrics: Sendable {
 
     /// The answer does not tell: that of a stream that is put off.
     func reached(_ type: ProblemType) {
-        if let number = ProblemType.number(of: type.name) { reached(Int(number) - 1) }
+        if let index = ProblemType.numbers[type.name] { reached(index) }
     }
 }
 
@@ -92,30 +92,12 @@ struct AnswerMark {
 extension Response {
     /// Notes for the metrics which problem it tells.
     mutating func mark(problem name: String?) {
-        guard let name, let number = ProblemType.number(of: name) else { return }
-        mark = AnswerMark(route: AnswerMark(mark).route, problem: number).bits
+        guard let index = name.flatMap({ ProblemType.numbers[$0] }) else { return }
+        mark = AnswerMark(route: AnswerMark(mark).route, problem: UInt8(index + 1)).bits
     }
 }
 
 extension Route {
     /// Its name in metrics: that of an author's own endpoint is its method and path.
     fileprivate var label: String { name == "custom" ? "\(method.rawValue) \(path)" : name }
-}
-
-extension ProblemType {
-    private static let numbers: [String: UInt8] = Dictionary(
-        uniqueKeysWithValues: all.enumerated().map { ($1.name, UInt8($0 + 1)) })
-
-    /// Its place in `all` plus one.
-    static func number(of name: String) -> UInt8? { numbers[name] }
-
-    /// Whether it says that there is no room for more.
-    fileprivate var isOfLimit: Bool {
-        switch self {
-        case .tooManyRequests, .tooManyConnections, .tooManyStores, .tooManyReceipts, .tooManyWaits, .tooManySessions,
-            .tooManyStreams, .busy, .bodyTooLarge, .headTooLarge, .storageFull, .stateTooLarge:
-            true
-        default: false
-        }
-    }
 }

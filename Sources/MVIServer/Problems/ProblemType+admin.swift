@@ -1,5 +1,12 @@
+import Sessions
+
 /// What may be wrong with a request to the admin port.
 extension ProblemType {
+    /// All of them.
+    static let ofAdmin = [
+        adminUnauthorized, adminClosed, adminSessionNotFound,
+    ]
+
     static let adminUnauthorized = ProblemType(
         "admin-unauthorized", 401, "The admin token is needed",
         meaning: "The request to the admin port carries no admin token, or a wrong one.",

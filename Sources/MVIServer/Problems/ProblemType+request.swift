@@ -1,5 +1,15 @@
+import Sessions
+
 /// What may be wrong with a request before any session or feature is asked.
 extension ProblemType {
+    /// All of them.
+    static let ofRequests = [
+        badRequest, invalidJSON, notFound, methodNotAllowed, notAcceptable, requestTimeout, wrongHost,
+        bodyTooLarge, unsupportedMediaType, headTooLarge, invalidBody, endpointFailed,
+        unknownTransferCoding, unauthorized, identityRejected, identityExpired, identityRequired,
+        otherIdentity, otherSession, identityUnavailable, crossSite, sessionNotFound, sessionEnded,
+    ]
+
     static let badRequest = ProblemType(
         "bad-request", 400, "The request cannot be read",
         meaning: "The request breaks the grammar of HTTP, or one of its header fields or query parameters is not "
@@ -10,7 +20,8 @@ extension ProblemType {
         "invalid-json", 400, "The body is not JSON",
         meaning: "The body breaks the grammar of JSON (RFC 8259), names a member twice, or nests too deep. The detail "
             + "gives the byte at which reading stopped.",
-        remedy: "Send one JSON object in UTF-8.")
+        remedy: "Send one JSON object in UTF-8.",
+        errors: [ErrorText(.malformed)])
 
     static let notFound = ProblemType(
         "not-found", 404, "There is nothing at this path",
@@ -43,7 +54,8 @@ extension ProblemType {
     static let bodyTooLarge = ProblemType(
         "body-too-large", 413, "The body is too large",
         meaning: "The body has more bytes than the server takes.",
-        remedy: "Send a smaller body; or start the server with a larger `--body-limit`.")
+        remedy: "Send a smaller body; or start the server with a larger `--body-limit`.",
+        isLimit: true)
 
     static let unsupportedMediaType = ProblemType(
         "unsupported-media-type", 415, "The body must be application/json",
@@ -54,7 +66,8 @@ extension ProblemType {
         "head-too-large", 431, "The header fields are too large",
         meaning: "The request line and the header fields together have more bytes than the server takes.",
         remedy: "Send fewer or shorter fields, usually fewer cookies; or start the server with a larger "
-            + "`--head-limit`.")
+            + "`--head-limit`.",
+        isLimit: true)
 
     static let invalidBody = ProblemType(
         "invalid-body", 422, "The body is not what the endpoint takes",
@@ -91,7 +104,8 @@ extension ProblemType {
     static let identityExpired = ProblemType(
         "identity-expired", 401, "The identity's time is over",
         meaning: "Somebody is signed in to the session, and the proof of it has expired. Nothing is lost.",
-        remedy: "Get a new proof from the issuer and send it with `PUT /sessions/current/identity`.")
+        remedy: "Get a new proof from the issuer and send it with `PUT /sessions/current/identity`.",
+        errors: [ErrorText(.identityExpired)])
 
     static let identityRequired = ProblemType(
         "identity-required", 401, "Somebody has to be signed in",
@@ -101,7 +115,8 @@ extension ProblemType {
     static let otherIdentity = ProblemType(
         "other-identity", 409, "Another subject is signed in",
         meaning: "The session belongs to another subject than the one of the identity.",
-        remedy: "End the session, or forget its credential, and make another with `POST /sessions`.")
+        remedy: "End the session, or forget its credential, and make another with `POST /sessions`.",
+        errors: [ErrorText(.otherIdentity)])
 
     static let otherSession = ProblemType(
         "other-session", 409, "The request is meant for another session",
@@ -130,5 +145,8 @@ extension ProblemType {
     static let sessionEnded = ProblemType(
         "session-ended", 404, "The session was ended",
         meaning: "The session was deleted a short time ago, perhaps in another window.",
-        remedy: "Make a new session with `POST /sessions` if the user wants to go on.")
+        remedy: "Make a new session with `POST /sessions` if the user wants to go on.",
+        errors: [
+            ErrorText(.signedOut), ErrorText(.gone, text: "The session was ended while the request was under way."),
+        ])
 }

@@ -4,11 +4,9 @@ import Testing
 
 @testable import MVIServer
 
-/// Holds every answer of the tests against the declared operations: nothing may be answered that is not declared.
+/// Holds every answer of the tests against `openapi.yaml`: nothing may be answered that does not stand there.
 enum Contract {
     private static let router = Router.ofTests(TestServer.page)
-    /// The fields that an answer must have, by operation and status.
-    private static let requiredFields = ((try? OpenAPIDescription.operations.get()) ?? [:]).mapValues(\.requiredFields)
     /// Fields of HTTP itself.
     private static let transport: Set<String> = [
         "date", "content-length", "transfer-encoding", "connection",
@@ -21,9 +19,7 @@ enum Contract {
         #expect(response["cache-control"] != nil)
         if response.problem != nil { checkProblem(request, response) }
         switch router.route(method: request.method, path: path) {
-        case .found(let endpoint, _, _): check(response, endpoint.name, request.method)
-        case .options(let endpoint, _, _):
-            check(response, Operation.describeOptions.rawValue, request.method, path: endpoint.path)
+        case .found(let route, _, _), .options(let route, _, _): check(response, request.method, route)
         case .unknownPath:
             #expect(response.status == 404 || request.target == "*" || response.status == 400)
         case .unknownMethod:
@@ -32,33 +28,31 @@ enum Contract {
         }
     }
 
-    /// - Parameter path: tells paths apart where the operation is that of many, as `OPTIONS` is.
-    private static func check(_ response: TestResponse, _ name: String, _ method: String, path: String? = nil) {
-        let route = Declared.table.first {
-            // The files of the page are one operation.
-            let isThere = path == nil || $0.path == path || !Declared.table.contains { $0.path == path }
-            return $0.operation.rawValue == name && $0.method.rawValue == method && isThere
-        }
-        guard let route else {
-            Issue.record("\(method) \(name) is not declared")
+    private static func check(_ response: TestResponse, _ method: String, _ route: Route) {
+        let name = "\(method) \(route.describedPath)"
+        let description = OpenAPIDescription.known
+        guard let operation = description.operations[name] else {
+            Issue.record("openapi.yaml has no \(name)")
             return
         }
-        let name = "\(route.method.rawValue) \(route.path)"
         if let problem = response.problem {
-            let declared = route.problems + Declared.Everywhere.problems
             #expect(
-                declared.contains { $0.name == problem && $0.status == response.status },
-                "\(name) answers \(response.status) \(problem), which is not declared")
+                operation.mayAnswer(problem, response.status),
+                "openapi.yaml does not say that \(name) answers \(response.status) \(problem)")
         } else if response.status < 400 {
-            #expect(route.successes.contains(response.status), "\(name) answers \(response.status)")
+            #expect(operation.successes.contains(response.status), "\(name) answers \(response.status)")
         }
-        let required = requiredFields[name]?["\(response.status)"] ?? []
-        for field in required { #expect(response[field] != nil, "\(name) lacks \(field)") }
-        let declared = Set((route.responseFields + Declared.Everywhere.responseFields).map { $0.lowercased() })
+        for field in operation.requiredFields["\(response.status)"] ?? [] {
+            #expect(response[field] != nil, "\(name) lacks \(field)")
+        }
+        let described = operation.responseFields.union(description.everywhere.responseFields).map { $0.lowercased() }
+        // What HEAD answers has the fields of GET.
+        let hasContent = operation.givesContent || description.operations["GET \(operation.path)"]?.givesContent == true
         for field in response.fields.map({ $0.name.lowercased() }) where !transport.contains(field) {
+            let isOfContent = field == "content-type" && (response.problem != nil || hasContent)
             #expect(
-                declared.contains(field) || (response.problem != nil && field == "content-type"),
-                "\(name) sends \(field), which is not declared")
+                described.contains(field) || isOfContent,
+                "openapi.yaml does not say that \(name) sends \(field)")
         }
     }
 
@@ -76,6 +70,11 @@ enum Contract {
             Issue.record("a problem that cannot be read: \(response.text)")
         }
     }
+}
+
+extension Route {
+    /// Its path in `openapi.yaml`, where the files of a page are one.
+    var describedPath: String { name == "readFile" ? "/{file}" : path }
 }
 
 extension Router {

@@ -3,9 +3,11 @@ import Testing
 import Yams
 
 /// `openapi.yaml` as far as the tests look: every operation with its parts, references followed.
-struct OpenAPIDescription {
-    struct Operation: Equatable, Sendable {
-        var id: String?
+struct OpenAPIDescription: Sendable {
+    struct Operation: Sendable, CustomTestStringConvertible {
+        let method: String
+        let path: String
+        var id = ""
         var hasSession = false
         var query: Set<String> = []
         var requestFields: Set<String> = []
@@ -20,8 +22,24 @@ struct OpenAPIDescription {
         var responseFields: Set<String> = []
         /// The fields that every answer of a status has.
         var requiredFields: [String: Set<String>] = [:]
-        var givesStream = false
+        /// Whether some answer has a body.
+        var givesContent = false
         var links: [Link] = []
+
+        var testDescription: String { "\(method) \(path)" }
+
+        /// Whether a problem is among those that it may answer with a status, or among those of every operation.
+        func mayAnswer(_ problem: String, _ status: Int) -> Bool {
+            problems["\(status)"]?.contains("/problems/\(problem)") == true
+                || OpenAPIDescription.known.everywhere.problems.contains(problem)
+        }
+    }
+
+    /// What holds for several operations.
+    struct Common: Sendable {
+        var problems: Set<String> = []
+        var requestFields: Set<String> = []
+        var responseFields: Set<String> = []
     }
 
     /// Where an answer leads to.
@@ -33,30 +51,58 @@ struct OpenAPIDescription {
     }
 
     /// Read once: that takes as long as hundreds of requests.
-    static let operations = Result { try OpenAPIDescription().operations }
+    static let known: OpenAPIDescription = {
+        do { return try OpenAPIDescription() } catch { preconditionFailure("openapi.yaml cannot be read: \(error)") }
+    }()
+    /// Every operation, in the order of paths and methods.
+    static let all = known.operations.sorted { $0.key < $1.key }.map(\.value)
 
-    let root: Node
+    /// What holds for every operation.
+    let everywhere: Common
+    /// What holds for the endpoints of a server's author, beside `everywhere`.
+    let customEndpoints: Common
     /// By method and path, as in `GET /features`.
     var operations: [String: Operation] = [:]
 
     init() throws {
-        let file = cresources_openapi_yaml()
-        let text = String(decoding: UnsafeBufferPointer(start: file.bytes, count: file.count), as: UTF8.self)
-        root = try #require(try Yams.compose(yaml: text))
-        for (path, item) in try #require(root["paths"]?.mapping) {
+        let file = try OpenAPIFile()
+        func common(_ name: String) -> Common {
+            func list(_ member: String) -> Set<String> {
+                Set(file.root[name]?[member]?.sequence?.compactMap(\.string) ?? [])
+            }
+            return Common(
+                problems: list("problems"), requestFields: list("parameters"), responseFields: list("headers"))
+        }
+        everywhere = common("x-everywhere")
+        customEndpoints = common("x-custom-endpoints")
+        for (path, item) in try #require(file.root["paths"]?.mapping) {
             let path = try #require(path.string)
             let shared = item["parameters"]?.sequence.map(Array.init) ?? []
             for (method, operation) in try #require(item.mapping) {
                 let method = try #require(method.string)
                 if method == "parameters" { continue }
-                operations["\(method.uppercased()) \(path)"] = try describe(operation, shared)
+                let found = Operation(method: method.uppercased(), path: path)
+                operations["\(found.method) \(path)"] = try file.describe(found, operation, shared)
             }
         }
     }
+}
 
-    private func describe(_ node: Node, _ shared: [Node]) throws -> Operation {
-        var operation = Operation()
-        operation.id = node["operationId"]?.string
+/// `openapi.yaml` as it is written.
+struct OpenAPIFile {
+    let root: Node
+
+    init() throws {
+        let file = cresources_openapi_yaml()
+        let text = String(decoding: UnsafeBufferPointer(start: file.bytes, count: file.count), as: UTF8.self)
+        root = try #require(try Yams.compose(yaml: text))
+    }
+
+    fileprivate func describe(
+        _ operation: OpenAPIDescription.Operation, _ node: Node, _ shared: [Node]
+    ) throws -> OpenAPIDescription.Operation {
+        var operation = operation
+        operation.id = try #require(node["operationId"]?.string)
         // One that takes no credential as well is everyone's.
         operation.hasSession =
             node["security"]?.sequence.map { $0.allSatisfy { $0.mapping?.isEmpty == false } } ?? false
@@ -90,13 +136,13 @@ struct OpenAPIDescription {
                 let link = try follow(link)
                 let parameters = link["parameters"]?.mapping?.keys.compactMap(\.string) ?? []
                 operation.links.append(
-                    Link(operation: try #require(link["operationId"]?.string), parameters: parameters))
+                    .init(operation: try #require(link["operationId"]?.string), parameters: parameters))
             }
             if let types = try problems(of: response) {
                 operation.problems[status] = types
             } else {
                 operation.successes.insert(try #require(Int(status)))
-                if response["content"]?["text/event-stream"] != nil { operation.givesStream = true }
+                if response["content"] != nil { operation.givesContent = true }
             }
         }
         return operation

@@ -10,7 +10,7 @@ extension RefusalCase {
     static let identity: [RefusalCase] = notSignedIn + ending + making + signingIn
 
     /// Every operation of a session but those that renew an identity or end the session.
-    private static let ruled = ofSession.filter { ![.signIn, .signOut, .endSession].contains($0.operation) }
+    private static let ruled = ofSession.filter { !["signIn", "signOut", "endSession"].contains($0.operation) }
 
     private static let notSignedIn = ruled.flatMap { operation, method, target, fields, body in
         [
@@ -44,7 +44,7 @@ extension RefusalCase {
         ]
     }
 
-    private static let ending = [(Operation.endSession, "/sessions/current"), (.signOut, "/sessions/current/identity")]
+    private static let ending = [("endSession", "/sessions/current"), ("signOut", "/sessions/current/identity")]
         .map {
             operation, target in
             RefusalCase(
@@ -68,7 +68,7 @@ extension RefusalCase {
         order(.identityExpired, when: "the identity's time is over", #"{"identity":"anna basic 0"}"#),
         order(.identityUnavailable, when: "the identity cannot be checked now", #"{"identity":"down"}"#),
         RefusalCase(
-            .createSession, .identityUnavailable, when: "the authenticator does not answer",
+            "createSession", .identityUnavailable, when: "the authenticator does not answer",
             authenticator: WordAuthenticator(),
             ask: { server in
                 async let answer = server.send(
@@ -78,7 +78,7 @@ extension RefusalCase {
                 return try await answer
             }),
         RefusalCase(
-            .createSession, .identityRequired, when: "nobody signs in, and somebody has to",
+            "createSession", .identityRequired, when: "nobody signs in, and somebody has to",
             settings: { $0.requireIdentity = true }, authenticator: WordAuthenticator(),
             ask: { server in try await server.send(TestRequest("POST", "/sessions")) }),
     ]
@@ -88,7 +88,7 @@ extension RefusalCase {
         _ authenticator: (any Authenticator)? = WordAuthenticator()
     ) -> RefusalCase {
         RefusalCase(
-            .createSession, type, when: when, authenticator: authenticator,
+            "createSession", type, when: when, authenticator: authenticator,
             ask: { server in try await server.send(TestRequest("POST", "/sessions", [json], body: body)) })
     }
 
@@ -109,7 +109,7 @@ extension RefusalCase {
             .unsupportedMediaType, when: "the body is text", #"{"identity":"anna"}"#, [("Content-Type", "text/plain")]),
         signIn(.bodyTooLarge, when: "the body is over 32 KiB", String(repeating: " ", count: 32_769)),
         RefusalCase(
-            .signIn, .tooManyRequests, when: "its address has signed in as often as it may",
+            "signIn", .tooManyRequests, when: "its address has signed in as often as it may",
             settings: { $0.sessionRate = 1 }, authenticator: WordAuthenticator(),
             ask: { server in
                 let session = try await server.session()
@@ -117,14 +117,14 @@ extension RefusalCase {
                 return try await server.signIn(session, "anna")
             }),
         RefusalCase(
-            .signIn, .sessionEnded, when: "the credential was replaced by another identity's",
+            "signIn", .sessionEnded, when: "the credential was replaced by another identity's",
             authenticator: WordAuthenticator(),
             ask: { server in
                 let session = try await server.session()
                 #expect(try await server.signIn(session, "anna").status == 200)
                 return try await server.signIn(session, "anna premium")
             }),
-        RefusalCase(.signOut, .crossSite, when: "a page of another site asks") { server in
+        RefusalCase("signOut", .crossSite, when: "a page of another site asks") { server in
             try await server.send(
                 try await server.session().request(
                     "DELETE", "/sessions/current/identity", [("Sec-Fetch-Site", "same-site")]))
@@ -136,7 +136,7 @@ extension RefusalCase {
         of identity: String? = nil, authenticator: (any Authenticator)? = WordAuthenticator()
     ) -> RefusalCase {
         RefusalCase(
-            .signIn, type, when: when, authenticator: authenticator,
+            "signIn", type, when: when, authenticator: authenticator,
             ask: { server in
                 let session: Credential
                 if let identity {

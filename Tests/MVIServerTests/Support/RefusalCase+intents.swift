@@ -20,7 +20,7 @@ extension RefusalCase {
             intent(.intentRefused, when: "an interceptor finds it senseless", #"{"type":"nonsense"}"#),
             intent(.tooManyRequests, when: "an interceptor wants it later", #"{"type":"hurry"}"#),
             RefusalCase(
-                .sendIntent, .tooManyRequests, when: "its session has sent as many as it may",
+                "sendIntent", .tooManyRequests, when: "its session has sent as many as it may",
                 settings: { $0.intentRate = 1 },
                 ask: { server in
                     let session = try await server.session()
@@ -30,13 +30,13 @@ extension RefusalCase {
             intent(.intentFailed, when: "its handler throws", #"{"type":"fail"}"#),
             intent(.stateUnavailable, when: "the state cannot be JSON", #"{"type":"poison"}"#),
             RefusalCase(
-                .sendIntent, .stateTooLarge, when: "the state grows too large",
+                "sendIntent", .stateTooLarge, when: "the state grows too large",
                 settings: { $0.maxStateBytes = 1_024 },
                 ask: { server in
                     try await server.send(try await server.session().intent(#"{"type":"grow","bytes":2000}"#))
                 }),
             RefusalCase(
-                .sendIntent, .tooManyStores, when: "the session has as many stores as it may",
+                "sendIntent", .tooManyStores, when: "the session has as many stores as it may",
                 settings: { $0.maxStoresPerSession = 1 },
                 ask: { server in
                     let session = try await server.session()
@@ -45,7 +45,8 @@ extension RefusalCase {
                 }),
             failingJournal(.journalUnavailable, .unavailable),
             failingJournal(.storageFull, .full),
-            RefusalCase(.sendIntent, .storeDisposed, when: "another server disposes of the store meanwhile") { server in
+            RefusalCase("sendIntent", .storeDisposed, when: "another server disposes of the store meanwhile") {
+                server in
                 let session = try await server.session()
                 return try await server.duringHeldCommit(of: session) { held in
                     server.journal.disposeElsewhere("probe", of: try server.live(session).id)
@@ -54,7 +55,7 @@ extension RefusalCase {
                 }
             },
             RefusalCase(
-                .sendIntent, .busy, when: "too many intents wait", settings: { $0.maxQueuedIntents = 1 },
+                "sendIntent", .busy, when: "too many intents wait", settings: { $0.maxQueuedIntents = 1 },
                 ask: { server in
                     let session = try await server.session()
                     return try await server.duringHeldCommit(of: session) { _ in
@@ -65,17 +66,17 @@ extension RefusalCase {
         ]
 
     private static let request: [RefusalCase] = [
-        RefusalCase(.sendIntent, .unauthorized, when: "there is no credential") { server in
+        RefusalCase("sendIntent", .unauthorized, when: "there is no credential") { server in
             try await server.send(
                 TestRequest("POST", "/features/probe/intents", [json], body: #"{"type":"increment"}"#))
         },
-        RefusalCase(.sendIntent, .sessionNotFound, when: "the token names nothing") { server in
+        RefusalCase("sendIntent", .sessionNotFound, when: "the token names nothing") { server in
             try await server.send(
                 TestRequest(
                     "POST", "/features/probe/intents", [json, ("Authorization", unknownToken)],
                     body: #"{"type":"increment"}"#))
         },
-        RefusalCase(.sendIntent, .sessionEnded, when: "the session was deleted") { server in
+        RefusalCase("sendIntent", .sessionEnded, when: "the session was deleted") { server in
             let session = try await server.session()
             _ = try await server.send(session.request("DELETE", "/sessions/current"))
             return try await server.send(session.intent(#"{"type":"increment"}"#))
@@ -96,17 +97,17 @@ extension RefusalCase {
         intent(.featureNotFound, when: "the id's encoding is broken", "{}", to: "probe%zz"),
         intent(.featureNotFound, when: "the key is too long", "{}", to: "item:" + String(repeating: "1", count: 65)),
         RefusalCase(
-            .sendIntent, .bodyTooLarge, when: "the body is over the limit", settings: { $0.bodyLimit = 1_024 },
+            "sendIntent", .bodyTooLarge, when: "the body is over the limit", settings: { $0.bodyLimit = 1_024 },
             ask: { server in
                 let body = #"{"type":"say","text":"\#(String(repeating: "x", count: 2_000))"}"#
                 return try await server.send(try await server.session().intent(body))
             }),
-        RefusalCase(.sendIntent, .unsupportedMediaType, when: "there is no media type") { server in
+        RefusalCase("sendIntent", .unsupportedMediaType, when: "there is no media type") { server in
             try await server.send(
                 try await server.session().request(
                     "POST", "/features/probe/intents", body: #"{"type":"increment"}"#))
         },
-        RefusalCase(.sendIntent, .unsupportedMediaType, when: "it is a form") { server in
+        RefusalCase("sendIntent", .unsupportedMediaType, when: "it is a form") { server in
             try await server.send(
                 try await server.session().request(
                     "POST", "/features/probe/intents", [("Content-Type", "application/x-www-form-urlencoded")],
@@ -135,7 +136,7 @@ extension RefusalCase {
         intent(
             .preconditionFailed, when: "the state has another tag", #"{"type":"increment"}"#,
             [("If-Match", "\"aaaa.1\"")]),
-        RefusalCase(.sendIntent, .preconditionFailed, when: "the tag is weak") { server in
+        RefusalCase("sendIntent", .preconditionFailed, when: "the tag is weak") { server in
             let session = try await server.session()
             let tag = try await server.send(session.request("GET", "/features/probe/state"))["etag"] ?? ""
             return try await server.send(session.intent(#"{"type":"increment"}"#, [("If-Match", "W/\(tag)")]))
@@ -146,12 +147,12 @@ extension RefusalCase {
     ]
 
     private static let receipts: [RefusalCase] = [
-        RefusalCase(.sendIntent, .idempotencyKeyReused, when: "the key was used with another body") { server in
+        RefusalCase("sendIntent", .idempotencyKeyReused, when: "the key was used with another body") { server in
             let session = try await server.session()
             _ = try await server.send(session.intent(#"{"type":"increment"}"#, [("Idempotency-Key", "\"k\"")]))
             return try await server.send(session.intent(#"{"type":"load"}"#, [("Idempotency-Key", "\"k\"")]))
         },
-        RefusalCase(.sendIntent, .intentInProgress, when: "the key's intent is not committed yet") { server in
+        RefusalCase("sendIntent", .intentInProgress, when: "the key's intent is not committed yet") { server in
             let session = try await server.session()
             let intent = session.intent(#"{"type":"increment"}"#, [("Idempotency-Key", "\"k\"")])
             _ = try await server.send(session.request("GET", "/features/probe/state"))
@@ -164,7 +165,7 @@ extension RefusalCase {
             return second
         },
         RefusalCase(
-            .sendIntent, .tooManyReceipts, when: "all receipts are young", settings: { $0.maxReceipts = 1 },
+            "sendIntent", .tooManyReceipts, when: "all receipts are young", settings: { $0.maxReceipts = 1 },
             ask: { server in
                 let session = try await server.session()
                 let first = session.intent(#"{"type":"increment"}"#, [("Idempotency-Key", "\"a\"")])
@@ -172,7 +173,7 @@ extension RefusalCase {
                 return try await server.send(
                     session.intent(#"{"type":"increment"}"#, [("Idempotency-Key", "\"b\"")]))
             }),
-        RefusalCase(.sendIntent, .outOfSequence, when: "a number was left out") { server in
+        RefusalCase("sendIntent", .outOfSequence, when: "a number was left out") { server in
             let response = try await server.send(
                 try await server.session().intent(
                     #"{"type":"increment"}"#, [("Intent-Seq", "2"), ("Intent-Epoch", "e")]))
@@ -180,7 +181,7 @@ extension RefusalCase {
             return response
         },
         RefusalCase(
-            .sendIntent, .receiptExpired, when: "the number's receipt is gone", settings: { $0.maxReceipts = 1 },
+            "sendIntent", .receiptExpired, when: "the number's receipt is gone", settings: { $0.maxReceipts = 1 },
             ask: { server in
                 let session = try await server.session()
                 func send(_ number: Int) async throws -> TestResponse {
@@ -199,7 +200,7 @@ extension RefusalCase {
         _ type: ProblemType, when: String, _ body: String, _ fields: [(name: String, value: String)] = [],
         to feature: String = "probe"
     ) -> RefusalCase {
-        RefusalCase(.sendIntent, type, when: when) { server in
+        RefusalCase("sendIntent", type, when: when) { server in
             try await server.send(try await server.session().intent(body, fields, to: feature))
         }
     }
@@ -207,7 +208,7 @@ extension RefusalCase {
     private static func failingJournal(
         _ type: ProblemType, _ code: StoreError.Code
     ) -> RefusalCase {
-        RefusalCase(.sendIntent, type, when: "the journal fails") { server in
+        RefusalCase("sendIntent", type, when: "the journal fails") { server in
             let session = try await server.session()
             _ = try await server.send(session.request("GET", "/features/probe/state"))
             server.journal.fail(code)

@@ -6,20 +6,20 @@ import Testing
 
 extension RefusalCase {
     typealias Asked = (
-        operation: Operation, method: String, target: String, fields: [(name: String, value: String)], body: String
+        operation: String, method: String, target: String, fields: [(name: String, value: String)], body: String
     )
 
     /// Every operation of a session, with a request that would succeed.
     static let ofSession: [Asked] = [
-        (.describeSession, "GET", "/sessions/current", [], ""),
-        (.endSession, "DELETE", "/sessions/current", [], ""),
-        (.signIn, "PUT", "/sessions/current/identity", [json], #"{"identity":"anna"}"#),
-        (.signOut, "DELETE", "/sessions/current/identity", [], ""),
-        (.readState, "GET", "/features/probe/state", [], ""),
-        (.disposeStore, "DELETE", "/features/probe/state", [], ""),
-        (.sendIntent, "POST", "/features/probe/intents", [json], #"{"type":"increment"}"#),
-        (.streamFeature, "GET", "/features/probe/events", [("Prefer", "problem")], ""),
-        (.streamSession, "GET", "/events", [("Prefer", "problem")], ""),
+        ("describeSession", "GET", "/sessions/current", [], ""),
+        ("endSession", "DELETE", "/sessions/current", [], ""),
+        ("signIn", "PUT", "/sessions/current/identity", [json], #"{"identity":"anna"}"#),
+        ("signOut", "DELETE", "/sessions/current/identity", [], ""),
+        ("readState", "GET", "/features/probe/state", [], ""),
+        ("disposeStore", "DELETE", "/features/probe/state", [], ""),
+        ("sendIntent", "POST", "/features/probe/intents", [json], #"{"type":"increment"}"#),
+        ("streamFeature", "GET", "/features/probe/events", [("Prefer", "problem")], ""),
+        ("streamSession", "GET", "/events", [("Prefer", "problem")], ""),
     ]
 
     /// What can be wrong with what sessions are kept in.
@@ -46,7 +46,7 @@ extension RefusalCase {
     }
 
     private static func unreadable(
-        _ operation: Operation, _ type: ProblemType, _ code: StoreError.Code, _ method: String, _ target: String,
+        _ operation: String, _ type: ProblemType, _ code: StoreError.Code, _ method: String, _ target: String,
         _ fields: [(name: String, value: String)], _ body: String
     ) -> RefusalCase {
         RefusalCase(operation, type, when: "the session cannot be read") { server in
@@ -92,7 +92,7 @@ extension RefusalCase {
                 try await server.passivateStores(of: session)
                 server.journal.failLoads(.newerState)
                 // A stream of everything leaves such a store out.
-                let target = operation == .streamSession ? "\(target)?feature=probe" : target
+                let target = operation == "streamSession" ? "\(target)?feature=probe" : target
                 let refused = try await server.send(session.request(method, target, fields, body: body))
                 server.journal.failLoads(nil)
                 #expect(refused["retry-after"] == "10")
@@ -102,18 +102,18 @@ extension RefusalCase {
 
     /// Another node runs the session's turns, and this one has no way to it.
     private static let elsewhere: [RefusalCase] = ofSession.filter { operation, _, _, _, _ in
-        [.readState, .disposeStore, .sendIntent, .streamFeature, .streamSession].contains(operation)
+        ["readState", "disposeStore", "sendIntent", "streamFeature", "streamSession"].contains(operation)
     }.map { operation, method, target, fields, body in
         RefusalCase(operation, .ownerUnreachable, when: "another node runs the session's turns") { server in
             let session = try await server.session()
-            if operation == .disposeStore { _ = try await server.send(session.intent(#"{"type":"increment"}"#)) }
+            if operation == "disposeStore" { _ = try await server.send(session.intent(#"{"type":"increment"}"#)) }
             server.journal.fail(.elsewhere)
             // A stream of everything makes no store.
-            let target = operation == .streamSession ? "\(target)?feature=probe" : target
+            let target = operation == "streamSession" ? "\(target)?feature=probe" : target
             let refused = try await server.send(session.request(method, target, fields, body: body))
             server.journal.fail(nil)
             let state = try await server.send(session.request("GET", "/features/probe/state"))
-            #expect(try state.json(Probe.State.self).count == (operation == .disposeStore ? 1 : 0))
+            #expect(try state.json(Probe.State.self).count == (operation == "disposeStore" ? 1 : 0))
             return refused
         }
     }
@@ -123,11 +123,11 @@ extension RefusalCase {
         (ProblemType.journalUnavailable, StoreError.Code.unavailable), (.storageFull, .full),
     ].flatMap { type, code in
         [
-            RefusalCase(.createSession, type, when: "the session cannot be kept") { server in
+            RefusalCase("createSession", type, when: "the session cannot be kept") { server in
                 server.journal.fail(code)
                 return try await server.send(TestRequest("POST", "/sessions"))
             },
-            RefusalCase(.createSession, type, when: "it cannot be said whether the cookie's session lives") { server in
+            RefusalCase("createSession", type, when: "it cannot be said whether the cookie's session lives") { server in
                 let session = try await server.cookieSession()
                 try server.leaveMemory()
                 server.journal.failLoads(code)
@@ -137,7 +137,7 @@ extension RefusalCase {
                 #expect(try await server.send(request).status == 200)
                 return refused
             },
-            RefusalCase(.endSession, type, when: "that cannot be kept") { server in
+            RefusalCase("endSession", type, when: "that cannot be kept") { server in
                 let session = try await server.session()
                 server.journal.fail(code)
                 let refused = try await server.send(session.request("DELETE", "/sessions/current"))
@@ -149,7 +149,7 @@ extension RefusalCase {
                 #expect(try await server.send(state).problem == "session-ended")
                 return refused
             },
-            RefusalCase(.disposeStore, type, when: "that cannot be kept") { server in
+            RefusalCase("disposeStore", type, when: "that cannot be kept") { server in
                 let session = try await server.session()
                 _ = try await server.send(session.intent(#"{"type":"increment"}"#))
                 server.journal.fail(code)
@@ -159,7 +159,7 @@ extension RefusalCase {
                 #expect(try state.json(Probe.State.self).count == 1)
                 return refused
             },
-            RefusalCase(.sendIntent, type, when: "the refusal of a number cannot be kept") { server in
+            RefusalCase("sendIntent", type, when: "the refusal of a number cannot be kept") { server in
                 let session = try await server.session()
                 server.journal.fail(code)
                 let numbered = [("Intent-Seq", "1"), ("Intent-Epoch", "e")]

@@ -16,11 +16,11 @@ extension RefusalCase {
     }
 
     private static let access: [RefusalCase] = [
-        (Operation.readState, "GET", "/features/probe/state", [], ""),
-        (.disposeStore, "DELETE", "/features/probe/state", [], ""),
-        (.sendIntent, "POST", "/features/probe/intents", [json], #"{"type":"increment"}"#),
-        (.streamFeature, "GET", "/features/probe/events", [], ""),
-        (.streamSession, "GET", "/events?feature=probe&feature=item:1", [], ""),
+        ("readState", "GET", "/features/probe/state", [], ""),
+        ("disposeStore", "DELETE", "/features/probe/state", [], ""),
+        ("sendIntent", "POST", "/features/probe/intents", [json], #"{"type":"increment"}"#),
+        ("streamFeature", "GET", "/features/probe/events", [], ""),
+        ("streamSession", "GET", "/events?feature=probe&feature=item:1", [], ""),
     ].flatMap { (operation, method, target, fields, body) -> [RefusalCase] in
         [
             RefusalCase(
@@ -52,7 +52,7 @@ extension RefusalCase {
             #"{"type":"redeem","code":"SPRING"}"#),
         rule(.forbidden, when: "a rule forbids it with a code", "not-yours", #"{"type":"leave"}"#),
         RefusalCase(
-            .sendIntent, .checkTimeout, when: "what the feature asks elsewhere is not answered",
+            "sendIntent", .checkTimeout, when: "what the feature asks elsewhere is not answered",
             content: { Booking.content($0) },
             ask: { server in
                 let session = try await server.session()
@@ -65,7 +65,7 @@ extension RefusalCase {
 
     private static func rule(_ type: ProblemType, when: String, _ code: String, _ body: String) -> RefusalCase {
         RefusalCase(
-            .sendIntent, type, when: when, content: { Booking.content($0) },
+            "sendIntent", type, when: when, content: { Booking.content($0) },
             ask: { server in
                 let refused = try await server.send(try await server.session().intent(body, to: "booking"))
                 #expect(try refused.json(TestResponse.Problem.self).code == code)

@@ -5,7 +5,7 @@ import Testing
 
 /// One way to be refused: what is asked of which server, and what is answered.
 struct RefusalCase: Sendable, CustomTestStringConvertible {
-    let operation: Operation
+    let operation: String
     let type: ProblemType
     /// What is wrong, as the end of "… is refused when".
     let when: String
@@ -14,10 +14,10 @@ struct RefusalCase: Sendable, CustomTestStringConvertible {
     var content: @Sendable (Gate) throws -> ServerContent = { TestServer.probes($0) }
     let ask: @Sendable (TestServer) async throws -> TestResponse
 
-    var testDescription: String { "\(operation.rawValue): \(type.status) \(type.name) when \(when)" }
+    var testDescription: String { "\(operation): \(type.status) \(type.name) when \(when)" }
 
     init(
-        _ operation: Operation, _ type: ProblemType, when: String,
+        _ operation: String, _ type: ProblemType, when: String,
         settings: @escaping @Sendable (inout ServerSettings) -> Void = { _ in },
         authenticator: (any Authenticator)? = nil,
         content: @escaping @Sendable (Gate) throws -> ServerContent = { TestServer.probes($0) },
