@@ -17,7 +17,7 @@ import WireJSON
 ///
 /// As in a server, a store is made or loaded with the first turn that needs it.
 public struct OtherStore: Sendable {
-    let served: any ServedFeature
+    let served: any TestedFeature
 
     /// A store of a feature.
     ///
@@ -39,10 +39,10 @@ public struct OtherStore: Sendable {
 }
 
 /// A feature that the session of a test serves, without its type.
-protocol ServedFeature: Sendable {
+protocol TestedFeature: Sendable {
     var name: String { get }
     /// One definition for this and the others of its name.
-    func definition(with others: [any ServedFeature]) throws -> FeatureDefinition
+    func definition(with others: [any TestedFeature]) throws -> FeatureDefinition
     /// The store as it is kept at the test's beginning; nil if it is not.
     func kept() throws -> KeptStore?
 }
@@ -55,7 +55,7 @@ struct KeptStore {
     let view: [UInt8]
 }
 
-struct Served<F: Feature>: ServedFeature {
+struct Served<F: Feature>: TestedFeature {
     /// The one store that it is; nil for those of all keys.
     private let instance: (feature: F, key: String?, state: F.State?)?
     private let make: (@Sendable (String) throws -> F?)?
@@ -66,7 +66,7 @@ struct Served<F: Feature>: ServedFeature {
 
     var name: String { F.name }
 
-    func definition(with others: [any ServedFeature]) throws -> FeatureDefinition {
+    func definition(with others: [any TestedFeature]) throws -> FeatureDefinition {
         let all = [self] + others.compactMap { $0 as? Served<F> }
         guard all.count == others.count + 1 else { throw FeatureDefinitionError.duplicate(F.name) }
         let keys = all.compactMap { $0.instance?.key }

@@ -18,7 +18,7 @@ final class TestSession: Sendable {
     ///   - time: the wall clock.
     ///   - served: the features, the tested one first.
     init(
-        _ surroundings: TestSurroundings, _ served: [any ServedFeature], middleware: [any CommonMiddleware],
+        _ surroundings: TestSurroundings, _ served: [any TestedFeature], middleware: [any CommonMiddleware],
         timeout: Duration, report: @escaping @Sendable (StoreReport) -> Void
     ) throws {
         (clock, executor, self.timeout) = (surroundings.clock, surroundings.executor, timeout)
@@ -26,7 +26,7 @@ final class TestSession: Sendable {
         let now = surroundings.now
         time = TimeSource(monotonic: { clock.now.offset }, sinceEpoch: { now().sinceEpoch })
         journal = TestJournal()
-        var groups: [(name: String, served: [any ServedFeature])] = []
+        var groups: [(name: String, served: [any TestedFeature])] = []
         for served in served {
             if let index = groups.firstIndex(where: { $0.name == served.name }) {
                 groups[index].served.append(served)

@@ -8,10 +8,10 @@ import SessionJournal
 /// A thread that looks after the schema, with connections that it makes for each round: what takes long, or waits for others'
 /// transactions, holds up no request. Several processes do not harm each other.
 final class Maintenance {
-    private let engine: Engine
+    private let engine: PostgresEngine
     private var failures = 0
 
-    init(_ engine: Engine) { self.engine = engine }
+    init(_ engine: PostgresEngine) { self.engine = engine }
 
     /// How soon it is looked again after something was in the way.
     private static let pause: Duration = .seconds(1)

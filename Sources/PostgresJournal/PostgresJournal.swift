@@ -10,9 +10,9 @@ import SessionJournal
 /// Some threads write, each with a connection of its own, and all that is ready as one transaction; others read.
 /// `docs/journal.md` says what is kept where, and what happens when the database is in trouble.
 public final class PostgresJournal: SharedJournal {
-    let engine: Engine
+    let engine: PostgresEngine
 
-    private init(_ engine: Engine) { self.engine = engine }
+    private init(_ engine: PostgresEngine) { self.engine = engine }
 
     /// No caller is left: what waits is done, then the connections are closed.
     deinit { engine.close() }
@@ -58,13 +58,15 @@ public final class PostgresJournal: SharedJournal {
                 "The database to hear news from is not named as libpq takes it, such as postgres://user@host:5432/name."
             )
         }
-        guard let engine = Engine(target, listen: listen, options: options, logger: logger) else { throw .noThread }
+        guard let engine = PostgresEngine(target, listen: listen, options: options, logger: logger) else {
+            throw .noThread
+        }
         // The schema first, then who uses it.
         try await start(engine) { Maintenance(engine).run(opened: $0) }
         for index in engine.lanes { try await start(engine) { WriteLane(engine, index: index).run(opened: $0) } }
         for _ in 0..<options.readers {
             engine.threadStarted()
-            let thread = SystemThread { Reader(engine).run() }
+            let thread = SystemThread { PostgresReader(engine).run() }
             guard let thread else {
                 engine.threadEnded()
                 engine.close()
@@ -99,7 +101,8 @@ public final class PostgresJournal: SharedJournal {
 
     /// Starts a thread, and waits until it says that it has begun.
     private static func start(
-        _ engine: Engine, _ run: @escaping @Sendable (_ opened: (Result<Void, JournalOpenError>) -> Void) -> Void
+        _ engine: PostgresEngine,
+        _ run: @escaping @Sendable (_ opened: (Result<Void, JournalOpenError>) -> Void) -> Void
     ) async throws(JournalOpenError) {
         let opened: Result<Void, JournalOpenError> = await awaitResult { done in
             engine.threadStarted()
@@ -215,14 +218,16 @@ public final class PostgresJournal: SharedJournal {
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
-            Expiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done)
+            PostgresExpiry(lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit), done
+        )
     }
 
     package func reclaim(
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
-            Expiry(lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit), done
+            PostgresExpiry(
+                lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit), done
         )
     }
 

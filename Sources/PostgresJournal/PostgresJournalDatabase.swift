@@ -80,10 +80,10 @@ package struct PostgresJournalDatabase: JournalMaintenance {
                 PostgresStatement("SELECT 1 FROM \(sql.schema).meta FOR UPDATE"),
             ])
             let version = try run([PostgresStatement("SELECT version FROM \(sql.schema).meta")]).first?.first?.int4(0)
-            guard version.map({ Int($0) }) == Schema.migrations.count else {
+            guard version.map({ Int($0) }) == PostgresSchema.migrations.count else {
                 throw StoreError(
                     .unavailable,
-                    "The journal in \(place) has the schema \(version ?? 0), and this program knows \(Schema.migrations.count). Use the version of the servers; one that connects brings an older schema up to date."
+                    "The journal in \(place) has the schema \(version ?? 0), and this program knows \(PostgresSchema.migrations.count). Use the version of the servers; one that connects brings an older schema up to date."
                 )
             }
             let value = try body(run)

@@ -62,7 +62,7 @@ struct PostgresOptions: Sendable {
     /// How many sessions are kept.
     var sessionLimit = Int.max
     /// How the database's schema came to be.
-    var migrations = Schema.migrations
+    var migrations = PostgresSchema.migrations
 }
 
 /// What a journal did since it was opened.

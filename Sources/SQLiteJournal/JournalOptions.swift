@@ -30,7 +30,7 @@ struct JournalOptions: Sendable {
     /// How many sessions are kept.
     var sessionLimit = Int.max
     /// How the database's schema came to be.
-    var migrations = Schema.migrations
+    var migrations = SQLiteSchema.migrations
 }
 
 /// What a journal did since it was opened.

@@ -26,7 +26,7 @@ enum Scope: Sendable {
 }
 
 /// What the writer is asked for.
-struct Write: Sendable {
+struct SQLiteWrite: Sendable {
     let scope: Scope
     /// About how many bytes it writes.
     var bytes = 200
@@ -39,11 +39,11 @@ struct Write: Sendable {
 }
 
 /// What the reader is asked for.
-struct Read: Sendable {
+struct SQLiteRead: Sendable {
     /// The ticket that the writer must be done with first.
     let needs: UInt64
     /// Reads and hands the result over. The ticket is what the writer was done with before.
-    let run: @Sendable (_ reader: Reader, _ ticket: UInt64) -> Void
+    let run: @Sendable (_ reader: SQLiteReader, _ ticket: UInt64) -> Void
 }
 
 /// The sessions of a transaction whose commit failed in a way that may have left it in the log. Until another was written

@@ -10,9 +10,9 @@ import SessionJournal
 /// handlers, those of one session the same one, in the order of commits. `docs/journal.md` says what is kept
 /// where, and what happens when the disk is in trouble.
 public final class SQLiteJournal: Journal {
-    private let engine: Engine
+    private let engine: SQLiteEngine
 
-    private init(_ engine: Engine) { self.engine = engine }
+    private init(_ engine: SQLiteEngine) { self.engine = engine }
 
     /// No caller is left: what waits is done, then the files are closed.
     deinit { engine.close() }
@@ -39,8 +39,10 @@ public final class SQLiteJournal: Journal {
     static func open(
         directory: String, logger: Logger, options: JournalOptions
     ) async throws(JournalOpenError) -> SQLiteJournal {
-        let engine: Engine
-        do { engine = try Engine(folder: directory, options: options, logger: logger) } catch { throw .noThread(error) }
+        let engine: SQLiteEngine
+        do { engine = try SQLiteEngine(folder: directory, options: options, logger: logger) } catch {
+            throw .noThread(error)
+        }
         let opened: Result<Void, JournalOpenError> = await awaitResult { done in
             do { try startThread { Writer(engine).run(opened: done) } } catch {
                 engine.completions.end()
@@ -73,7 +75,7 @@ public final class SQLiteJournal: Journal {
     }
 
     package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
-        let write = Write(scope: .session(batch.session), bytes: batch.bytes) { database in
+        let write = SQLiteWrite(scope: .session(batch.session), bytes: batch.bytes) { database in
             .append(try database.append(batch), done)
         } fail: { error, isUnknown in
             .append(isUnknown ? .unknown(error) : .failed(error), done)
@@ -112,7 +114,7 @@ public final class SQLiteJournal: Journal {
         lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
-            Expiry(
+            SQLiteExpiry(
                 lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit,
                 tombstoneLimit: engine.options.sessionLimit), done)
     }
@@ -121,7 +123,7 @@ public final class SQLiteJournal: Journal {
         lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
     ) {
         engine.step(
-            Expiry(
+            SQLiteExpiry(
                 lastSeenBefore: lastSeenBefore, now: .zero, tombstoneUntil: tombstoneUntil, limit: limit,
                 tombstoneLimit: engine.options.sessionLimit, usedFor: usedFor, hasTombstones: false,
                 hasReminders: false), done)

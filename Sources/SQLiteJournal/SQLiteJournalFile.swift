@@ -121,7 +121,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
         var target = try Connection(.file(partial), busyTimeout: .zero)
         // Without a log beside it, which would be left behind.
         try target.script("PRAGMA journal_mode = DELETE")
-        let migrations = Schema.migrations
+        let migrations = SQLiteSchema.migrations
         guard let version = try JournalDatabase.version(of: &target, latest: migrations.count, path: backup) else {
             throw StoreError(.invalid, "\(backup) is no backup of a journal.")
         }
@@ -155,7 +155,7 @@ package struct SQLiteJournalFile: JournalMaintenance {
         do {
             let lock = try soleUse()
             defer { withExtendedLifetime(lock) {} }
-            let database = try JournalDatabase(files, migrations: Schema.migrations, cachedSessions: 1)
+            let database = try JournalDatabase(files, migrations: SQLiteSchema.migrations, cachedSessions: 1)
             return try database.connection.transaction(.immediate, body)
         } catch {
             throw StoreError(error, at: files.database)

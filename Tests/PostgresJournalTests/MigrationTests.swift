@@ -12,7 +12,7 @@ import Testing
         async throws
     {
         let schema = try await TestSchema()
-        await (try await schema.journal { $0.migrations = Array(Schema.migrations.prefix(1)) }).close()
+        await (try await schema.journal { $0.migrations = Array(PostgresSchema.migrations.prefix(1)) }).close()
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 1)
         // A session with a turn, as the first version kept it.
         let record = TestSession.record()
@@ -47,7 +47,7 @@ import Testing
         let session = TestSession(key: SessionKey(1), record: record)
 
         let journal = try await schema.journal()
-        #expect(try await schema.number("SELECT version::bigint FROM @.meta") == Int64(Schema.migrations.count))
+        #expect(try await schema.number("SELECT version::bigint FROM @.meta") == Int64(PostgresSchema.migrations.count))
         let news = try #require(try await journal.news(session))
         #expect(news.head == SessionHead(number: 7, nonce: 70) && news.owner == nil && news.accessChanges == 0)
         #expect(news.record == record)
@@ -62,7 +62,7 @@ import Testing
         await journal.close()
 
         let error = await #expect(throws: JournalOpenError.self) {
-            _ = try await schema.journal { $0.migrations = Array(Schema.migrations.prefix(1)) }
+            _ = try await schema.journal { $0.migrations = Array(PostgresSchema.migrations.prefix(1)) }
         }
         #expect(error?.description.contains("this one knows 1") == true)
     }
@@ -73,14 +73,14 @@ import Testing
         async throws
     {
         let schema = try await TestSchema()
-        let known = Schema.migrations
-        let added = Schema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN more text;", isAdditive: true)
+        let known = PostgresSchema.migrations
+        let added = PostgresSchema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN more text;", isAdditive: true)
         await (try await schema.journal { $0.migrations = known + [added] }).close()
         let older = try await schema.journal()
         #expect(older.trouble == nil)
         #expect(await older.append(try await older.newSession().turn()).isCommitted)
         await older.close()
-        let other = Schema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN most text;")
+        let other = PostgresSchema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN most text;")
         await (try await schema.journal { $0.migrations = known + [added, other] }).close()
         await #expect(throws: JournalOpenError.self) { _ = try await schema.journal() }
     }
@@ -98,9 +98,9 @@ import Testing
                 PostgresStatement("SELECT count(*) FROM \(schema.name).heads"),
             ], deadline: .now + .seconds(30))
         let index = (name: "heads_by_seen", definition: "ON @.heads (seen) WHERE seen < 0")
-        let next = Schema.Migration(
+        let next = PostgresSchema.Migration(
             sql: "ALTER TABLE @.heads ADD COLUMN more integer;", indexes: [index], isAdditive: true)
-        let newer = try await schema.journal { $0.migrations = Schema.migrations + [next] }
+        let newer = try await schema.journal { $0.migrations = PostgresSchema.migrations + [next] }
         #expect(newer.trouble != nil)
         var head = turn.head
         for count in 1...20 {
@@ -141,8 +141,8 @@ import Testing
         #expect(await journal.append(try await journal.newSession().turn(labels: ["a"])).isCommitted)
         #expect(try await schema.number("SELECT count(*) FROM @.eras") == 3)
         await journal.close()
-        let added = Schema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN more text;")
-        let newer = try await schema.journal(user: "runner") { $0.migrations = Schema.migrations + [added] }
+        let added = PostgresSchema.Migration(sql: "ALTER TABLE @.stores ADD COLUMN more text;")
+        let newer = try await schema.journal(user: "runner") { $0.migrations = PostgresSchema.migrations + [added] }
         #expect(newer.trouble != nil)
         await newer.close()
         let error = #expect(throws: StoreError.self) {

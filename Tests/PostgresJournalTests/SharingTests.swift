@@ -83,7 +83,8 @@ import Testing
         await (try await schema.journal()).close()
         try await schema.run("UPDATE @.meta SET version = 99, minimum = 99")
         let error = await #expect(throws: JournalOpenError.self) { _ = try await schema.journal() }
-        #expect(error?.description.contains("its schema is 99, this one knows \(Schema.migrations.count)") == true)
+        #expect(
+            error?.description.contains("its schema is 99, this one knows \(PostgresSchema.migrations.count)") == true)
         #expect(try await schema.number("SELECT version::bigint FROM @.meta") == 99)
     }
 

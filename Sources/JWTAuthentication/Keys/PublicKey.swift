@@ -62,7 +62,7 @@ struct PublicKey {
     private static func number(
         _ name: ClaimName, _ members: [ClaimName: ClaimValue], bytes count: Int? = nil
     ) throws(Unusable) -> [UInt8] {
-        guard let text = members[name]?.string, let bytes = Base64URL.decode(text.utf8), !bytes.isEmpty,
+        guard let text = members[name]?.string, let bytes = Base64URLText.decode(text.utf8), !bytes.isEmpty,
             count.map({ $0 == bytes.count }) ?? true
         else { throw Unusable("its '\(name)' is missing or not what the key's type needs") }
         return bytes

@@ -28,7 +28,7 @@ struct CompactToken {
                     ? "The JWT is encrypted; it must be signed only." : "The identity is not a JWT of three parts.")
         }
         guard !parts[2].isEmpty else { throw AuthenticationError(.rejected, "The JWT is not signed.") }
-        guard let signature = Base64URL.decode(parts[2]) else {
+        guard let signature = Base64URLText.decode(parts[2]) else {
             throw AuthenticationError(.rejected, "The JWT's signature is not base64url.")
         }
         header = try Self.members(parts[0], "header")
@@ -45,7 +45,7 @@ struct CompactToken {
     private static func members(
         _ text: ArraySlice<UInt8>, _ name: String
     ) throws(AuthenticationError) -> [ClaimName: ClaimValue] {
-        guard let bytes = Base64URL.decode(text) else {
+        guard let bytes = Base64URLText.decode(text) else {
             throw AuthenticationError(.rejected, "The JWT's \(name) is not base64url.")
         }
         let value: ClaimValue

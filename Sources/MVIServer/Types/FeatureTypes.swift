@@ -42,7 +42,7 @@ public struct FeatureTypes: Sendable {
 
     /// One JSON object with the schema of each feature, by its name.
     public func schemas() -> String {
-        JSONTree.object(shapes.map { ($0.name, JSONSchema($0).document(maker: ServerVersion.maker)) }).lines()
+        SchemaTree.object(shapes.map { ($0.name, JSONSchema($0).document(maker: ServerVersion.maker)) }).lines()
     }
 
     /// The OpenAPI document of a server with these features, in YAML: each feature's paths with its own states, intents and

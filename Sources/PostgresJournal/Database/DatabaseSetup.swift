@@ -7,11 +7,11 @@ import SessionJournal
 /// Nothing of it depends on the connection's session: through a pooler each transaction may be another server process's.
 struct DatabaseSetup {
     private let connection: PostgresConnection
-    private let engine: Engine
+    private let engine: PostgresEngine
     private let deadline: ContinuousClock.Instant
     private var sql: Statements { engine.statements }
 
-    init(_ connection: PostgresConnection, engine: Engine, deadline: ContinuousClock.Instant) {
+    init(_ connection: PostgresConnection, engine: PostgresEngine, deadline: ContinuousClock.Instant) {
         (self.connection, self.engine, self.deadline) = (connection, engine, deadline)
     }
 

@@ -4,7 +4,7 @@ import PostgreSQL
 extension DatabaseSetup {
     /// Logs which settings let the database lose what it has confirmed: when the journal is opened, and when a later connection
     /// has others.
-    static func noteDurability(of engine: Engine, run: (String) throws -> PostgresRows) throws {
+    static func noteDurability(of engine: PostgresEngine, run: (String) throws -> PostgresRows) throws {
         let names = losses.map { "'\($0.key)'" }.sorted().joined(separator: ", ")
         let rows = try run("SELECT name FROM unnest(ARRAY[\(names)]) AS name WHERE current_setting(name) = 'off'")
         let off = Set(try rows.map { try $0.text(0) })

@@ -171,7 +171,7 @@ struct Migrator {
         _ = try run(connection, "UPDATE \(sql.schema).meta SET version = $1", [.int4(Int32(number))])
         // The column is as old as the fifth version.
         guard number >= 5 else { return }
-        let minimum = Schema.minimum(of: Array(options.migrations.prefix(number)))
+        let minimum = PostgresSchema.minimum(of: Array(options.migrations.prefix(number)))
         _ = try run(connection, "UPDATE \(sql.schema).meta SET minimum = $1", [.int4(Int32(minimum))])
     }
 

@@ -224,7 +224,7 @@ struct Statements: Sendable {
     /// True of each row of an array, of which the planner expects few to be: so it begins with them, in their order.
     private static let fewRows = "i.session * 0 = 0"
     /// The era of what is written now, by the database's clock.
-    static let era = "floor(extract(epoch FROM now()) / \(Schema.eraSeconds))::int"
+    static let era = "floor(extract(epoch FROM now()) / \(PostgresSchema.eraSeconds))::int"
     /// What `PostgresRow.receipt` reads, of a table called `r`.
     static let receiptColumns = "r.scope, r.name, r.number, r.made, r.intent, r.version, r.status, r.body_hash, r.body"
 

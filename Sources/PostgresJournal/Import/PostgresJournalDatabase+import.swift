@@ -98,7 +98,7 @@ private final class Import {
         var options = PostgresOptions()
         options.schema = sql.plainSchema
         let logger = Logger(label: "import") { _ in SwiftLogNoOpLogHandler() }
-        guard let engine = Engine(target, listen: target, options: options, logger: logger) else {
+        guard let engine = PostgresEngine(target, listen: target, options: options, logger: logger) else {
             throw StoreError(.unavailable, "The system gives no thread.")
         }
         // The end of its threads.

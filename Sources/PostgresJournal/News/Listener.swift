@@ -10,7 +10,7 @@ import SessionJournal
 /// another server process. Whether news come is shown by heartbeats, which a writer's connection sends. While they do not
 /// come, `interrupted` is told every few seconds: who hears it compares what it has with the database.
 final class Listener {
-    private let engine: Engine
+    private let engine: PostgresEngine
     private let wake: WakePipe
     private var connection: PostgresConnection?
     private var nextAttempt: ContinuousClock.Instant = .now
@@ -21,7 +21,7 @@ final class Listener {
     private var nextPoll: ContinuousClock.Instant = .now
     private var isLate = false
 
-    init(_ engine: Engine, _ wake: WakePipe) { (self.engine, self.wake) = (engine, wake) }
+    init(_ engine: PostgresEngine, _ wake: WakePipe) { (self.engine, self.wake) = (engine, wake) }
 
     /// The thread's life.
     func run() {

@@ -36,9 +36,9 @@ struct Write: Sendable {
 /// What a reader is asked for.
 enum Read: Sendable {
     /// One statement asks this and others of its kind. The answer comes with how many writes were finished before.
-    case question(Question, @Sendable (_ answer: Result<Answer, StoreError>, _ seen: UInt64) -> Void)
+    case question(Question, @Sendable (_ answer: Result<ReadAnswer, StoreError>, _ seen: UInt64) -> Void)
     /// Reads by itself and hands the result over.
-    case alone(@Sendable (_ reader: Reader) -> Void)
+    case alone(@Sendable (_ reader: PostgresReader) -> Void)
 }
 
 /// What is asked again and again.
@@ -51,7 +51,7 @@ enum Question: Sendable {
 }
 
 /// What a question led to: its rows, or a session's.
-struct Answer: Sendable {
+struct ReadAnswer: Sendable {
     var rows: [PostgresRow] = []
     var session = SessionReads.Results()
 }

@@ -15,7 +15,7 @@ enum Outcome {
 /// Writes whose rows other transactions hold, each with the time of its next try: the others of a lane do not wait for them.
 struct DeferredWrites {
     private struct Entry {
-        let write: Engine.Ready<Write>
+        let write: PostgresEngine.Ready<Write>
         /// When it was tried first.
         let since: ContinuousClock.Instant
         var due: ContinuousClock.Instant
@@ -32,7 +32,8 @@ struct DeferredWrites {
     var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
 
     /// Notes that a write was tried in vain; false if it has waited for long enough, and is forgotten.
-    mutating func add(_ write: Engine.Ready<Write>, now: ContinuousClock.Instant, atMost time: Duration) -> Bool {
+    mutating func add(_ write: PostgresEngine.Ready<Write>, now: ContinuousClock.Instant, atMost time: Duration) -> Bool
+    {
         var entry = entries[write.id] ?? Entry(write: write, since: now, due: now, tries: 0)
         guard now - entry.since < time else {
             entries[write.id] = nil
@@ -45,7 +46,7 @@ struct DeferredWrites {
     }
 
     /// What is due: appends together, anything else by itself. A write that is not added again is over.
-    mutating func take(now: ContinuousClock.Instant) -> Engine.Task? {
+    mutating func take(now: ContinuousClock.Instant) -> PostgresEngine.Task? {
         let due = entries.values.filter { $0.due <= now }.sorted { $0.due < $1.due }.map(\.write)
         guard let first = due.first else { return nil }
         switch first.value.work {
@@ -60,7 +61,7 @@ struct DeferredWrites {
     /// A write was answered.
     mutating func remove(_ ids: some Sequence<Schedule<Request>.ID>) { for id in ids { entries[id] = nil } }
 
-    mutating func takeAll() -> [Engine.Ready<Write>] {
+    mutating func takeAll() -> [PostgresEngine.Ready<Write>] {
         defer { entries = [:] }
         return entries.values.map(\.write)
     }

@@ -6,7 +6,7 @@ import SessionJournal
 /// A thread that writes, with a connection of its own: it takes what is ready, as one group, and meanwhile the next group
 /// gathers.
 final class WriteLane {
-    let engine: Engine
+    let engine: PostgresEngine
     let index: Int
     /// Names the lane in the database as long as the process lives.
     let id = Int64.random(in: 1 ... .max)
@@ -29,7 +29,7 @@ final class WriteLane {
     /// As good as none: 0 means for ever.
     private static let noPatience: Duration = .milliseconds(1)
 
-    init(_ engine: Engine, index: Int) {
+    init(_ engine: PostgresEngine, index: Int) {
         (self.engine, self.index) = (engine, index)
         isNeeded = index < engine.newsLane
     }
@@ -79,7 +79,7 @@ final class WriteLane {
     // MARK: Tasks
 
     /// - Parameter isDeferred: whether the writes wait for rows: then these are asked for, and not waited for again.
-    private func perform(_ task: Engine.Task, isDeferred: Bool) {
+    private func perform(_ task: PostgresEngine.Task, isDeferred: Bool) {
         rowPatience = isDeferred ? Self.noPatience : engine.options.groupLockTime
         let outcomes: [Outcome]
         switch task {
@@ -91,7 +91,7 @@ final class WriteLane {
         case .streams(let writes): outcomes = commit(streams: writes.map(\.value)[...])
         }
         if index != engine.newsLane { tellNews() }
-        var (answered, completions): ([Engine.Ready<Write>], [Completion]) = ([], [])
+        var (answered, completions): ([PostgresEngine.Ready<Write>], [Completion]) = ([], [])
         for (write, outcome) in zip(task.writes, outcomes) {
             guard let completion = outcome.completion ?? put(off: write) else { continue }
             answered.append(write)
@@ -103,12 +103,12 @@ final class WriteLane {
     }
 
     /// Puts a write to the queue's end whose row another transaction holds; returns its result if it has waited for too long.
-    private func put(off write: Engine.Ready<Write>) -> Completion? {
+    private func put(off write: PostgresEngine.Ready<Write>) -> Completion? {
         if connection != nil, deferred.add(write, now: .now, atMost: engine.options.lockTime) { return nil }
         return write.value.fail(connection == nil ? .unavailableMeanwhile : .rowIsLocked, false)
     }
 
-    func answer(_ writes: [Engine.Ready<Write>], with completions: [Completion]) {
+    func answer(_ writes: [PostgresEngine.Ready<Write>], with completions: [Completion]) {
         engine.completions.enqueue(completions, of: writes.lazy.map(\.value.session))
         engine.finish(writes.map(\.id), bytes: writes.reduce(0) { $0 + $1.value.bytes })
     }

@@ -93,7 +93,7 @@ extension JournalDatabase {
     }
 
     /// Takes a step of an expiry: as much as can be done until `end`, at least a little, and at most so many sessions.
-    func step(_ expiry: inout Expiry, until end: ContinuousClock.Instant, sessions: Int) throws {
+    func step(_ expiry: inout SQLiteExpiry, until end: ContinuousClock.Instant, sessions: Int) throws {
         if expiry.hasTombstones {
             let count = try connection.execute(
                 "DELETE FROM tombstones WHERE token IN (SELECT token FROM tombstones WHERE until <= ? LIMIT ?)",
@@ -135,7 +135,7 @@ extension JournalDatabase {
     }
 
     /// Looks at the next sessions, those that were unused for longest first, for anonymous ones that were used shortly.
-    private func reclaim(_ expiry: inout Expiry, _ usedFor: Duration, _ sessions: Int) throws {
+    private func reclaim(_ expiry: inout SQLiteExpiry, _ usedFor: Duration, _ sessions: Int) throws {
         let candidates = try connection.query(
             Self.brieflyUsedSQL,
             [.time(expiry.lastSeenBefore), .integer(expiry.after.seen), .integer(expiry.after.key), .integer(sessions)]
@@ -216,7 +216,7 @@ extension JournalDatabase {
 }
 
 /// The expiry of sessions, which takes many steps.
-struct Expiry: Sendable {
+struct SQLiteExpiry: Sendable {
     let lastSeenBefore: Duration
     let now: Duration
     let tombstoneUntil: Duration

@@ -40,7 +40,7 @@ final class JournalDatabase {
         let version = try Self.version(of: &connection, latest: migrations.count, path: files.database)
         try Self.configure(&connection, isNew: version == nil)
         try Self.migrate(&connection, from: version ?? 0, migrations)
-        for table in Schema.tables { try connection.execute("SELECT 1 FROM \(table) LIMIT 1") }
+        for table in SQLiteSchema.tables { try connection.execute("SELECT 1 FROM \(table) LIMIT 1") }
         try connection.makeSecret()
         cache = SessionCache(limit: cachedSessions)
 
@@ -82,7 +82,7 @@ final class JournalDatabase {
         let tables = try number("SELECT count(*) FROM sqlite_master")
         let (application, version) = (try number("PRAGMA application_id"), Int(try number("PRAGMA user_version")))
         if tables == 0, application == 0, version == 0 { return nil }
-        guard application == Schema.applicationID, version >= 1 else {
+        guard application == SQLiteSchema.applicationID, version >= 1 else {
             throw StoreError(
                 .unavailable,
                 "\(path) is a database of another program (application id \(application), version \(version)). It is left as it is; move it away or choose another folder."
@@ -98,7 +98,7 @@ final class JournalDatabase {
 
     /// A connection that only reads a journal of this program's schema.
     static func openForReading(
-        _ files: JournalFiles, _ access: Connection.Access, migrations: Int = Schema.migrations.count
+        _ files: JournalFiles, _ access: Connection.Access, migrations: Int = SQLiteSchema.migrations.count
     ) throws -> Connection {
         var connection = try Connection(.file(files.database), access: access, busyTimeout: .seconds(1))
         try connection.takeOverCheckpoints()
@@ -142,7 +142,7 @@ final class JournalDatabase {
             try connection.transaction { connection in
                 try connection.script(migration)
                 try connection.script(
-                    "PRAGMA application_id = \(Schema.applicationID); PRAGMA user_version = \(index + 1)")
+                    "PRAGMA application_id = \(SQLiteSchema.applicationID); PRAGMA user_version = \(index + 1)")
             }
         }
     }

@@ -23,7 +23,7 @@ struct SessionCache {
 
         /// Gives a new store the first id that is free. There is one: `JournalBatch.fault` bounds the stores.
         func add(_ feature: FeatureID, to session: SessionKey) -> Int64 {
-            let first = session.number << Int64(Schema.placeBits)
+            let first = session.number << Int64(SQLiteSchema.placeBits)
             let place = stores.enumerated().first { $0.element.id != first + Int64($0.offset) }?.offset ?? stores.count
             stores.insert((first + Int64(place), feature), at: place)
             return first + Int64(place)

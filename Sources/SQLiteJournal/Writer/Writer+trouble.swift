@@ -20,7 +20,7 @@ extension Writer {
             guard let exposure = JournalFiles.exposure(of: path) else { continue }
             engine.logger.warning("Kept sessions are open to other users.", metadata: ["reason": "\(exposure)"])
         }
-        do { try startThread { [engine] in Reader(engine).run() } } catch { throw .noThread(error) }
+        do { try startThread { [engine] in SQLiteReader(engine).run() } } catch { throw .noThread(error) }
     }
 
     /// Whether the journal can be written; looks now and then while it could not.

@@ -9,12 +9,12 @@ import SessionJournal
 /// SQLite 3.40 can damage a log when one connection writes while another copies it
 /// (https://sqlite.org/wal.html#walresetbug), so both are done here, one after the other, by one connection.
 final class Writer {
-    let engine: Engine
+    let engine: SQLiteEngine
     var lock: FolderLock?
     /// Nil only in trouble.
     var database: JournalDatabase?
     /// Taken from the queue, not begun.
-    var pending: Deque<Write> = []
+    var pending: Deque<SQLiteWrite> = []
 
     /// The file that was opened. What is written to it is lost when it has no name any more.
     var file: JournalFiles.Identity?
@@ -26,7 +26,7 @@ final class Writer {
     private var lastCommit: (duration: Duration, count: Int) = (.zero, 0)
     private var window: CommitWindow
 
-    init(_ engine: Engine) {
+    init(_ engine: SQLiteEngine) {
         self.engine = engine
         window = CommitWindow(length: engine.options.commitWindow, items: engine.options.windowItems)
     }
@@ -147,7 +147,7 @@ final class Writer {
 
     /// Writes a transaction's worth of what waits, and enqueues the results.
     private func commitPending() {
-        var writes: [Write] = []
+        var writes: [SQLiteWrite] = []
         writes.reserveCapacity(min(pending.count, engine.options.transactionItems))
         var bytes = 0
         while let next = pending.first, writes.count < engine.options.transactionItems {
@@ -168,7 +168,7 @@ final class Writer {
 
     /// Commits some writes as one transaction, or each in one of its own; returns their results. Garbage is deleted in
     /// the same transaction.
-    private func commit(_ writes: ArraySlice<Write>, to database: JournalDatabase) -> [Completion] {
+    private func commit(_ writes: ArraySlice<SQLiteWrite>, to database: JournalDatabase) -> [Completion] {
         if writes.isEmpty, !database.hasGarbage { return [] }
         var phase = Phase.writing
         do {
@@ -197,7 +197,7 @@ final class Writer {
 
     /// What is done about a transaction that was undone.
     private func afterFailure(
-        _ error: any Error, _ phase: Phase, _ writes: ArraySlice<Write>, _ database: JournalDatabase
+        _ error: any Error, _ phase: Phase, _ writes: ArraySlice<SQLiteWrite>, _ database: JournalDatabase
     ) -> [Completion] {
         let failure = StoreError(error, at: engine.files.database)
         let isOfMedium = (error as? SQLiteError)?.isOfMedium == true

@@ -15,8 +15,8 @@ package struct JSONSchema {
     /// the definition `State`, `Intent` or `Label`.
     ///
     /// - Parameter maker: the program and its version.
-    package func document(maker: String) -> JSONTree {
-        var members: [(String, JSONTree)] = [
+    package func document(maker: String) -> SchemaTree {
+        var members: [(String, SchemaTree)] = [
             ("$schema", .text("https://json-schema.org/draft/2020-12/schema")),
             ("$comment", .text("Made by \(maker) from the feature's Swift types.")),
             ("title", .text(shape.name)),
@@ -30,21 +30,21 @@ package struct JSONSchema {
     }
 
     /// All definitions by name: the feature's three types, then the others by their names.
-    package func definitions() -> [(name: String, schema: JSONTree)] {
+    package func definitions() -> [(name: String, schema: SchemaTree)] {
         var named = Dictionary(uniqueKeysWithValues: shape.definitions.enumerated().map { ($1.name, schema(of: $0)) })
-        var result: [(name: String, schema: JSONTree)] = []
+        var result: [(name: String, schema: SchemaTree)] = []
         for root in shape.roots {
             result.append((root.name, named.removeValue(forKey: root.name) ?? schema(root.type)))
         }
         return result + named.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    private func reference(_ name: String) -> JSONTree { .object([("$ref", .text(prefix + name))]) }
+    private func reference(_ name: String) -> SchemaTree { .object([("$ref", .text(prefix + name))]) }
 
-    private func schema(of index: Int) -> JSONTree {
+    private func schema(of index: Int) -> SchemaTree {
         let definition = shape.definitions[index]
         let acceptsNull = sent.contains(index)
-        var members: [(String, JSONTree)] = []
+        var members: [(String, SchemaTree)] = []
         if !definition.isComplete {
             members.append(("$comment", .text("The type does not tell all that it reads; it may have more members.")))
         }
@@ -60,15 +60,15 @@ package struct JSONSchema {
         return .object(members)
     }
 
-    private func object(_ one: TypeDefinition.Case, _ acceptsNull: Bool) -> JSONTree {
+    private func object(_ one: TypeDefinition.Case, _ acceptsNull: Bool) -> SchemaTree {
         .object(object(one.members, acceptsNull, type: one.name))
     }
 
     private func object(
         _ fields: [TypeDefinition.Member], _ acceptsNull: Bool, type: String? = nil
-    ) -> [(String, JSONTree)] {
-        var properties: [(String, JSONTree)] = []
-        var required: [JSONTree] = []
+    ) -> [(String, SchemaTree)] {
+        var properties: [(String, SchemaTree)] = []
+        var required: [SchemaTree] = []
         if let type {
             properties.append(("type", .object([("const", .text(type))])))
             required.append(.text("type"))
@@ -78,13 +78,13 @@ package struct JSONSchema {
                 (field.name, schema(field.isOptional && acceptsNull ? .nullable(field.type) : field.type)))
             if !field.isOptional { required.append(.text(field.name)) }
         }
-        var members: [(String, JSONTree)] = [("type", .text("object"))]
+        var members: [(String, SchemaTree)] = [("type", .text("object"))]
         if !properties.isEmpty { members.append(("properties", .object(properties))) }
         if !required.isEmpty { members.append(("required", .array(required))) }
         return members
     }
 
-    private func schema(_ type: WireType) -> JSONTree {
+    private func schema(_ type: WireType) -> SchemaTree {
         switch type {
         case .any: .object([])
         case .never: .object([("not", .object([]))])
@@ -101,7 +101,7 @@ package struct JSONSchema {
         }
     }
 
-    private func nullable(_ wrapped: WireType) -> JSONTree {
+    private func nullable(_ wrapped: WireType) -> SchemaTree {
         guard case .object(let members) = schema(wrapped) else { return .object([]) }
         if members.isEmpty { return .object([]) }
         guard members[0].0 == "type" else {
@@ -111,8 +111,8 @@ package struct JSONSchema {
     }
 
     /// Up to 32 bits with their bounds; more are beyond what every reader of JSON holds exactly.
-    private static func integer(_ bits: Int, _ isSigned: Bool) -> [(String, JSONTree)] {
-        var members: [(String, JSONTree)] = [("type", .text("integer"))]
+    private static func integer(_ bits: Int, _ isSigned: Bool) -> [(String, SchemaTree)] {
+        var members: [(String, SchemaTree)] = [("type", .text("integer"))]
         if bits == 64 { members.append(("format", .text(isSigned ? "int64" : "uint64"))) }
         if bits <= 32 {
             let top = Int64(1) << Int64(isSigned ? bits - 1 : bits)
@@ -124,7 +124,7 @@ package struct JSONSchema {
         return members
     }
 
-    private static func literal(_ literal: TypeDefinition.Value.Literal) -> JSONTree {
+    private static func literal(_ literal: TypeDefinition.Value.Literal) -> SchemaTree {
         switch literal {
         case .text(let text): .text(text)
         case .integer(let number): .integer(number)

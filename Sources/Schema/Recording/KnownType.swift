@@ -12,7 +12,7 @@ extension Bool: KnownType {
 
 extension String: KnownType {
     static func wireType(_ recorder: TypeRecorder) -> WireType { .string(format: nil) }
-    static var sample: Any { Sample.all[0].text }
+    static var sample: Any { SampleScalar.all[0].text }
 }
 
 extension Double: KnownType {

@@ -1,7 +1,7 @@
 /// What a type asked for while it read one value.
 final class Recording {
     let recorder: TypeRecorder
-    let sample: Sample
+    let sample: SampleScalar
     /// The type that is read; `Void` for what has none of its own, such as a nested container.
     let owner: any Any.Type
     /// The case that an enum is told it has.
@@ -16,7 +16,7 @@ final class Recording {
     private var isNullable = false
     private var elements: [WireType]?
 
-    init(_ recorder: TypeRecorder, _ sample: Sample, owner: any Any.Type) {
+    init(_ recorder: TypeRecorder, _ sample: SampleScalar, owner: any Any.Type) {
         (self.recorder, self.sample, self.owner) = (recorder, sample, owner)
     }
 

@@ -56,7 +56,7 @@ final class TypeRecorder {
             return (.values(list.values), true)
         }
         var best: Recording?
-        for sample in Sample.all {
+        for sample in SampleScalar.all {
             let recording = Recording(self, sample, owner: type)
             let isRead = attempt(type, recording)
             if let cases = recording.keyed?.caseNames { return readCases(type, cases, sample) }
@@ -77,7 +77,7 @@ final class TypeRecorder {
 
     /// Whether a type that reads a single value asks for another one where that is of the wrong type.
     private func triesOtherTypes<T: Decodable>(_ type: T.Type) -> Bool {
-        let recording = Recording(self, Sample.all[0], owner: type)
+        let recording = Recording(self, SampleScalar.all[0], owner: type)
         recording.refusesSingleValues = true
         _ = try? T(from: RecordingDecoder(recording: recording))
         return recording.singleRequests > 1
@@ -93,7 +93,7 @@ final class TypeRecorder {
 
     /// Reads each case on its own, again after others where one holds the enum itself.
     private func readCases<T: Decodable>(
-        _ type: T.Type, _ names: [String], _ sample: Sample
+        _ type: T.Type, _ names: [String], _ sample: SampleScalar
     ) -> (kind: TypeDefinition.Kind, isComplete: Bool) {
         var cases = names.map { TypeDefinition.Case(name: $0, members: [], isComplete: false) }
         var open = Array(cases.indices)
@@ -117,7 +117,7 @@ final class TypeRecorder {
 }
 
 /// A made-up text and number that a type may take.
-struct Sample {
+struct SampleScalar {
     let text: String
     let number: Int
     /// JSON Schema's format of a text that is taken where the ones before are not.
@@ -125,15 +125,15 @@ struct Sample {
 
     /// In the order in which they are tried; 1 first, since there is hardly any arithmetic that it traps in.
     static let all = [
-        Sample(text: "a", number: 1, format: nil),
-        Sample(text: "", number: 0, format: nil),
-        Sample(text: "1", number: 2, format: nil),
-        Sample(text: "2026-01-31T23:59:59Z", number: 1, format: "date-time"),
-        Sample(text: "2026-01-31", number: 1, format: "date"),
-        Sample(text: "00000000-0000-4000-8000-000000000000", number: 1, format: "uuid"),
-        Sample(text: "https://example.com/", number: 1, format: "uri"),
-        Sample(text: "1.5", number: 1, format: nil),
-        Sample(text: "en", number: 1, format: nil),
-        Sample(text: "EUR", number: 1, format: nil),
+        SampleScalar(text: "a", number: 1, format: nil),
+        SampleScalar(text: "", number: 0, format: nil),
+        SampleScalar(text: "1", number: 2, format: nil),
+        SampleScalar(text: "2026-01-31T23:59:59Z", number: 1, format: "date-time"),
+        SampleScalar(text: "2026-01-31", number: 1, format: "date"),
+        SampleScalar(text: "00000000-0000-4000-8000-000000000000", number: 1, format: "uuid"),
+        SampleScalar(text: "https://example.com/", number: 1, format: "uri"),
+        SampleScalar(text: "1.5", number: 1, format: nil),
+        SampleScalar(text: "en", number: 1, format: nil),
+        SampleScalar(text: "EUR", number: 1, format: nil),
     ]
 }

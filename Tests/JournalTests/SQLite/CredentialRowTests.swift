@@ -12,7 +12,7 @@ import Testing
 
     /// A folder with two sessions of one subject, each with two credentials, one of them revoked, and a reminder.
     private func folder(
-        migrations: ArraySlice<String> = Schema.migrations[...]
+        migrations: ArraySlice<String> = SQLiteSchema.migrations[...]
     ) async throws -> (TemporaryFolder, [Kept]) {
         let folder = try TemporaryFolder()
         let journal = try await folder.journal { $0.migrations = Array(migrations) }
@@ -61,7 +61,7 @@ import Testing
     @Test func `the proofs that an older build kept are gone when the file is opened, and the credentials stay`()
         async throws
     {
-        let (folder, sessions) = try await folder(migrations: Schema.migrations.prefix(4))
+        let (folder, sessions) = try await folder(migrations: SQLiteSchema.migrations.prefix(4))
         do {
             var connection = try Connection(.file(folder.database))
             #expect(try connection.execute("UPDATE credentials SET proof = x'0123456789' WHERE number = 2") == 2)

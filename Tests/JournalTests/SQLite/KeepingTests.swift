@@ -141,7 +141,7 @@ import Testing
         let session = try await journal.newSession()
         try await journal.commit(["1"], of: session)
         await journal.close()
-        let steps = Schema.migrations + ["CREATE TABLE later (a)", "ALTER TABLE later ADD COLUMN b"]
+        let steps = SQLiteSchema.migrations + ["CREATE TABLE later (a)", "ALTER TABLE later ADD COLUMN b"]
         let again = try await folder.journal { $0.migrations = steps }
         #expect(try await again.state(session) == "1")
         await again.close()
@@ -152,7 +152,8 @@ import Testing
 
     @Test func `a schema from the future is an error, and is left alone`() async throws {
         let folder = try TemporaryFolder()
-        await (try await folder.journal { $0.migrations = Schema.migrations + ["CREATE TABLE later (a)"] }).close()
+        await (try await folder.journal { $0.migrations = SQLiteSchema.migrations + ["CREATE TABLE later (a)"] })
+            .close()
         let before = try contents(folder.database)
         let error = await #expect(throws: JournalOpenError.self) { _ = try await folder.journal() }
         #expect(error?.description.contains("written by a newer version") == true)

@@ -10,7 +10,7 @@ import SessionJournal
 ///
 /// Callers add requests and return. A request that is ready goes to the queue of a writer's connection, a session's always
 /// to the same one, or to the one queue of all readers. See `Schedule` for the order.
-final class Engine: Sendable {
+final class PostgresEngine: Sendable {
     /// A request that is ready.
     typealias Ready<Value> = (id: Schedule<Request>.ID, value: Value)
 

@@ -11,7 +11,7 @@ import SessionJournal
 /// Each write gets a ticket, one after the other. A read must see what was enqueued before it for the same session, so it
 /// waits for the ticket of the last such write; sessions share some thousand places for that, which costs a read now
 /// and then a needless wait for the transaction under way, and an append one store into an array.
-final class Engine: Sendable {
+final class SQLiteEngine: Sendable {
     /// What the writer does between transactions.
     typealias Job = @Sendable (Writer) -> Void
 
@@ -23,7 +23,7 @@ final class Engine: Sendable {
     }
 
     private struct State {
-        var writes: Deque<Write> = []
+        var writes: Deque<SQLiteWrite> = []
         var jobs: [Job] = []
         var lastTicket: UInt64 = 0
         /// Everything up to it was done or refused.
@@ -35,7 +35,7 @@ final class Engine: Sendable {
         var wakeCount: Int?
         var isClosing = false
 
-        var reads: Deque<Read> = []
+        var reads: Deque<SQLiteRead> = []
         var isReaderAsleep = false
         var isReaderEnding = false
 
@@ -85,7 +85,7 @@ final class Engine: Sendable {
         _ scope: Scope, _ done: @escaping Done<Value>,
         _ body: @escaping @Sendable (JournalDatabase) throws -> Result<Value, StoreError>
     ) {
-        let write = Write(scope: scope) { database in
+        let write = SQLiteWrite(scope: scope) { database in
             let result = try body(database)
             return .other { done(result) }
         } fail: { error, _ in
@@ -105,7 +105,7 @@ final class Engine: Sendable {
         session: @escaping @Sendable (Value) -> SessionKey? = { _ in nil },
         _ body: @escaping @Sendable (inout Connection) throws -> Value
     ) {
-        let read = Read(needs: ticket(scope)) { [self] reader, seen in
+        let read = SQLiteRead(needs: ticket(scope)) { [self] reader, seen in
             let result = reader.attempt(body)
             let found = (try? result.get()).flatMap(session) ?? scope.session
             // What was enqueued about the session may be more than what was about the token.
@@ -120,8 +120,8 @@ final class Engine: Sendable {
     }
 
     /// Takes the next step of an expiry in some transaction, and the others after it.
-    func step(_ expiry: Expiry, _ done: @escaping Done<Int>) {
-        let write = Write(scope: .all) { [self] database in
+    func step(_ expiry: SQLiteExpiry, _ done: @escaping Done<Int>) {
+        let write = SQLiteWrite(scope: .all) { [self] database in
             var expiry = expiry
             try database.step(&expiry, until: .now + options.stepTime, sessions: options.stepSessions)
             let isClean =
@@ -139,7 +139,7 @@ final class Engine: Sendable {
     // MARK: Callers
 
     /// Takes a write; says why if it does not.
-    func enqueue(_ write: Write) -> StoreError? {
+    func enqueue(_ write: SQLiteWrite) -> StoreError? {
         let (refusal, wakes) = state.withLock { state -> (StoreError?, Bool) in
             if state.isClosing { return (.journalClosed, false) }
             if state.lastTicket - state.doneTicket >= options.waitingItems
@@ -182,7 +182,7 @@ final class Engine: Sendable {
     }
 
     /// Takes a read; says why if it does not. One that was accepted before is.
-    func enqueue(_ read: Read, isAccepted: Bool) -> StoreError? {
+    func enqueue(_ read: SQLiteRead, isAccepted: Bool) -> StoreError? {
         let (refusal, wakes) = state.withLock { state -> (StoreError?, Bool) in
             if state.isReaderEnding, !isAccepted { return (.journalClosed, false) }
             if state.reads.count >= options.waitingReads, !isAccepted { return (.tooManyReads, false) }
@@ -215,7 +215,7 @@ final class Engine: Sendable {
     // MARK: The writer
 
     /// Moves what waits to `pending` and returns the jobs; says whether there comes no more.
-    func drain(into pending: inout Deque<Write>) -> (jobs: [Job], isClosing: Bool) {
+    func drain(into pending: inout Deque<SQLiteWrite>) -> (jobs: [Job], isClosing: Bool) {
         state.withLock { state in
             defer { state.jobs = [] }
             if pending.isEmpty { swap(&pending, &state.writes) } else { pending.append(contentsOf: state.writes) }
@@ -252,7 +252,7 @@ final class Engine: Sendable {
     /// Connections of one process share the log's index: opened for reading only by one, it is so for all.
     func withReaderPaused<Value>(_ body: () throws -> Value) rethrows -> Value {
         let (pauses, resumes) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let pause = Read(needs: 0) { reader, _ in
+        let pause = SQLiteRead(needs: 0) { reader, _ in
             reader.connection = nil
             pauses.signal()
             resumes.wait()
@@ -274,9 +274,9 @@ final class Engine: Sendable {
     // MARK: The reader
 
     /// Waits for a read, and for how far the writer is; nil when there comes no more.
-    func nextRead() -> (Read, ticket: UInt64)? {
+    func nextRead() -> (SQLiteRead, ticket: UInt64)? {
         while true {
-            let (read, ticket, isOver) = state.withLock { state -> (Read?, UInt64, Bool) in
+            let (read, ticket, isOver) = state.withLock { state -> (SQLiteRead?, UInt64, Bool) in
                 let index = state.reads.firstIndex { $0.needs <= state.doneTicket }
                 let isOver = state.isReaderEnding && state.reads.isEmpty
                 state.isReaderAsleep = index == nil && !isOver

@@ -4,11 +4,11 @@ import SessionJournal
 
 /// The thread that reads, with a connection of its own: a reader of the log never waits for its writer, nor the writer
 /// for it.
-final class Reader {
-    private let engine: Engine
+final class SQLiteReader {
+    private let engine: SQLiteEngine
     var connection: Connection?
 
-    init(_ engine: Engine) { self.engine = engine }
+    init(_ engine: SQLiteEngine) { self.engine = engine }
 
     func run() {
         while let (read, ticket) = engine.nextRead() { read.run(self, ticket) }

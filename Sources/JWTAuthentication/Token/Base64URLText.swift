@@ -1,5 +1,5 @@
 /// Base 64 with the URL's alphabet and without padding (RFC 4648 section 5, RFC 7515 section 2).
-enum Base64URL {
+enum Base64URLText {
     /// The bytes; nil for another letter, padding, an impossible length, or bits at the end that mean nothing: each
     /// value has one spelling.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {

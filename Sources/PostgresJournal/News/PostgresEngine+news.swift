@@ -9,7 +9,7 @@ struct NewsHearing {
     var wake: WakePipe?
 }
 
-extension Engine {
+extension PostgresEngine {
     /// Has a function called for news. The first call starts the thread that hears them.
     func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) {
         let isFirst = hearing.withLock { hearing in

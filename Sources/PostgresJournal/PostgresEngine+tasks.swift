@@ -1,4 +1,4 @@
-extension Engine {
+extension PostgresEngine {
     /// What a writer does next.
     enum Task {
         case group([Ready<Write>])

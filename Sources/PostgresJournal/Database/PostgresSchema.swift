@@ -2,7 +2,7 @@
 ///
 /// What a migration that was ever released leads to never changes: another one is added. `@` stands for the schema's name as
 /// an identifier, `#` for the same name as a text.
-enum Schema {
+enum PostgresSchema {
     /// A step from one version to the next.
     struct Migration: Sendable {
         /// Made in one transaction, with short waits for locks: others append meanwhile.

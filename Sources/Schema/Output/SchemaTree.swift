@@ -1,17 +1,17 @@
 import WireJSON
 
 /// A JSON value whose members keep their order.
-package indirect enum JSONTree: Equatable, Sendable {
+package indirect enum SchemaTree: Equatable, Sendable {
     case null
     case boolean(Bool)
     case integer(Int64)
     case text(String)
-    case array([JSONTree])
-    case object([(String, JSONTree)])
+    case array([SchemaTree])
+    case object([(String, SchemaTree)])
     /// JSON that was written elsewhere.
     case json([UInt8])
 
-    package static func == (left: JSONTree, right: JSONTree) -> Bool { left.bytes() == right.bytes() }
+    package static func == (left: SchemaTree, right: SchemaTree) -> Bool { left.bytes() == right.bytes() }
 
     /// Without blanks.
     package func bytes() -> [UInt8] {

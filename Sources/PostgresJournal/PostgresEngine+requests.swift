@@ -3,7 +3,7 @@ import PostgreSQL
 import SessionJournal
 
 /// How the journal's methods become requests.
-extension Engine {
+extension PostgresEngine {
     /// Answers with a failure, on a thread that may run handlers.
     func refuse<Value: Sendable>(_ error: StoreError, _ done: @escaping Done<Value>) {
         done(.failure(isClosing ? .journalClosed : error))
@@ -40,7 +40,7 @@ extension Engine {
     // MARK: Expiry
 
     /// Takes the next step of an expiry, and the others after it.
-    func step(_ expiry: Expiry, _ done: @escaping Done<Int>) {
+    func step(_ expiry: PostgresExpiry, _ done: @escaping Done<Int>) {
         let write = Write(
             work: .steps { [self] transaction in
                 var expiry = expiry
@@ -69,7 +69,7 @@ extension Engine {
     /// doubt.
     func read<Value: Sendable>(
         _ wait: Schedule<Request>.Wait, _ done: @escaping Done<Value>,
-        _ body: @escaping @Sendable (Reader) -> Result<Value, StoreError>
+        _ body: @escaping @Sendable (PostgresReader) -> Result<Value, StoreError>
     ) {
         let read = Read.alone { [self] reader in
             let result = unlessInDoubt(body(reader), [])
@@ -82,7 +82,7 @@ extension Engine {
     /// is in doubt.
     func ask<Value: Sendable>(
         _ question: Question, after keys: [ChainKey], of session: SessionKey? = nil, _ done: @escaping Done<Value>,
-        _ value: @escaping @Sendable (Answer) throws -> Value
+        _ value: @escaping @Sendable (ReadAnswer) throws -> Value
     ) {
         let read = Read.question(question) { [self] answer, _ in
             let found = answer.flatMap { answer in
@@ -173,7 +173,7 @@ extension SessionReads.Results {
 }
 
 /// The expiry of sessions, which takes many steps.
-struct Expiry: Sendable {
+struct PostgresExpiry: Sendable {
     let lastSeenBefore: Duration
     let now: Duration
     let tombstoneUntil: Duration

@@ -4,11 +4,11 @@ import PostgreSQL
 import SessionJournal
 
 /// A thread that reads, with a connection of its own. Any reader takes any read; meanwhile the next ones gather.
-final class Reader {
-    private let engine: Engine
+final class PostgresReader {
+    private let engine: PostgresEngine
     private var connection: PostgresConnection?
 
-    init(_ engine: Engine) { self.engine = engine }
+    init(_ engine: PostgresEngine) { self.engine = engine }
 
     /// The thread's life.
     func run() {
@@ -138,8 +138,8 @@ private struct Questions {
     }
 
     /// The answers in the questions' order.
-    func answers(_ results: ArraySlice<PostgresRows>) throws -> [Answer] {
-        var answers = [Answer](repeating: Answer(), count: count)
+    func answers(_ results: ArraySlice<PostgresRows>) throws -> [ReadAnswer] {
+        var answers = [ReadAnswer](repeating: ReadAnswer(), count: count)
         var rest = results
         for part in parts {
             switch part {

@@ -1,7 +1,7 @@
 /// The database's own schema, in the order in which it grew.
 ///
 /// A migration that was ever released is never changed: another one is added.
-enum Schema {
+enum SQLiteSchema {
     /// Marks the file as a journal of ours: "mviJ" in ASCII, https://sqlite.org/pragma.html#pragma_application_id.
     static let applicationID: Int64 = 0x6d76_694a
 
