@@ -129,7 +129,7 @@ extension TestServer {
         try await TestClient(self, identity, credential, isShared: isShared)
     }
 
-    /// Sends a request without a session: to an endpoint beside the features, such as a webhook, or for the page.
+    /// Sends a request without a session: to a custom endpoint, such as a webhook, or for the page.
     ///
     /// - Parameters:
     ///   - path: begins with a slash; with the query, if there is one.

@@ -7,7 +7,7 @@ import Sessions
 /// known to be needed. A class, so that what goes on after the head takes one reference to it along and no copy.
 final class IntentEndpoint: Sendable {
     private let sessions: SessionTable
-    private let credentials: Credentials
+    private let credentials: CallerResolver
     private let crossSite: CrossSiteRule
     private let identity: IdentityRule
     private let bodyLimit: Int
@@ -19,7 +19,7 @@ final class IntentEndpoint: Sendable {
     private let forwarder: Forwarder?
 
     init(
-        _ sessions: SessionTable, _ credentials: Credentials, _ crossSite: CrossSiteRule, _ identity: IdentityRule,
+        _ sessions: SessionTable, _ credentials: CallerResolver, _ crossSite: CrossSiteRule, _ identity: IdentityRule,
         bodyLimit: Int, forwarder: Forwarder? = nil
     ) {
         self.forwarder = forwarder
@@ -37,7 +37,7 @@ final class IntentEndpoint: Sendable {
             Route(
                 "sendIntent", .post, "/features/{id}/intents",
                 checkPath: Incoming.checkFeature(sessions.environment.features), bodyLimit: bodyLimit,
-                refusalsVary: AnswerFields.intentVary, cutOff: cutOff, .session(send))
+                refusalsVary: AnswerFields.intentVary, onBodyTooLarge: cutOff, .session(send))
         ]
     }
 

@@ -50,15 +50,15 @@ final class Route: Sendable {
     /// What a refusal depends on, beside the path; nil where no session is behind it.
     let refusalsVary: String?
     /// What is answered in place of a problem with the session; throws the problem where that is the answer.
-    let insteadOf: (@Sendable (Problem, Incoming) throws(Problem) -> Response)?
+    let sessionFallback: (@Sendable (Problem, Incoming) throws(Problem) -> Response)?
     /// What is answered where the HTTP layer cut a body off that grew too large.
-    let cutOff: (@Sendable (Incoming, Problem) -> Problem)?
+    let onBodyTooLarge: (@Sendable (Incoming, Problem) -> Problem)?
 
     init(
         _ name: String, _ method: Method, _ path: String, checkPath: PathCheck? = nil, bodyLimit: Int = 0,
         takesDamaged: Bool = false, takesExpired: Bool = false, takesAnyHost: Bool = false, refusalsVary: String? = nil,
-        insteadOf: (@Sendable (Problem, Incoming) throws(Problem) -> Response)? = nil,
-        cutOff: (@Sendable (Incoming, Problem) -> Problem)? = nil, _ access: Access
+        sessionFallback: (@Sendable (Problem, Incoming) throws(Problem) -> Response)? = nil,
+        onBodyTooLarge: (@Sendable (Incoming, Problem) -> Problem)? = nil, _ access: Access
     ) {
         self.name = name
         self.method = method
@@ -74,8 +74,8 @@ final class Route: Sendable {
         } else {
             self.refusalsVary = refusalsVary
         }
-        self.insteadOf = insteadOf
-        self.cutOff = cutOff
+        self.sessionFallback = sessionFallback
+        self.onBodyTooLarge = onBodyTooLarge
     }
 
     /// An endpoint that answers everyone the same way, whatever the head says.

@@ -7,7 +7,7 @@ import WireJSON
 /// `/sessions`, `/sessions/current` and who is signed in there.
 struct SessionEndpoints: Sendable {
     let sessions: SessionTable
-    let credentials: Credentials
+    let credentials: CallerResolver
     let crossSite: CrossSiteRule
     let identity: IdentityRule
     let longestBody: Int

@@ -6,7 +6,7 @@ import Sessions
 /// `/features/{id}/events` and `/events`.
 struct StreamEndpoints: Sendable {
     let sessions: SessionTable
-    let credentials: Credentials
+    let credentials: CallerResolver
     let crossSite: CrossSiteRule
     let quotas: AddressQuotas
     /// Nil for a server without other nodes.
@@ -20,8 +20,8 @@ struct StreamEndpoints: Sendable {
         [
             Route(
                 "streamFeature", .get, "/features/{id}/events", checkPath: Incoming.checkFeature(features),
-                insteadOf: answer, .session(ofFeature)),
-            Route("streamSession", .get, "/events", insteadOf: answer, .session(ofSession)),
+                sessionFallback: answer, .session(ofFeature)),
+            Route("streamSession", .get, "/events", sessionFallback: answer, .session(ofSession)),
         ]
     }
 
@@ -211,7 +211,7 @@ struct StreamEndpoints: Sendable {
     /// What a stream gets whose session cannot be had: 204 if that has ended, which lasts; else, for now, what `putOff`
     /// gives. Throws what is a refusal all the same. No `EventSource` asks with `HEAD`.
     @Sendable
-    private func answer(insteadOf problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
+    private func answer(sessionFallback problem: Problem, _ incoming: Incoming) throws(Problem) -> Response {
         switch problem.type {
         case .sessionEnded: return ended(isByCookie: problem.fields.contains { $0.name == "Set-Cookie" })
         case .identityExpired:

@@ -8,7 +8,7 @@ struct IdentityRule: Sendable {
     let authenticator: (any Authenticator)?
     /// Whether anonymous sessions are refused.
     let isRequired: Bool
-    let credentials: Credentials
+    let credentials: CallerResolver
     let addresses: ClientAddress
     let time: TimeSource
     /// What the patience with the authenticator is measured by.

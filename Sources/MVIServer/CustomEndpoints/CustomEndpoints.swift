@@ -4,8 +4,8 @@ import MicroHTTP
 import Sessions
 import WireJSON
 
-/// The endpoints of a server's author, as routes.
-struct OutsideEndpoints: Sendable {
+/// Custom endpoints, as routes.
+struct CustomEndpoints: Sendable {
     private let endpoints: [Endpoint]
     private let directory: SessionDirectory
     private let crossSite: CrossSiteRule
@@ -44,7 +44,7 @@ struct OutsideEndpoints: Sendable {
                 reply.refuse(Problem(error))
             } catch {
                 logger?.error(
-                    "An endpoint failed",
+                    "A custom endpoint failed",
                     metadata: ["endpoint": "\(endpoint.method.rawValue) \(endpoint.path)", "error": "\(error)"])
                 reply.refuse(Problem(.endpointFailed, "The endpoint failed; the server's log says why."))
             }
@@ -79,7 +79,7 @@ extension Response {
 }
 
 extension Problem {
-    /// A body that is not what an endpoint takes.
+    /// A body that is not what a custom endpoint takes.
     fileprivate init(_ error: WireDecodingError) {
         switch error {
         case .malformed(let offset, let reason):

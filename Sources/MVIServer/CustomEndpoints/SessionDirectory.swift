@@ -9,10 +9,10 @@ import Sessions
 /// What it sends to a session is a turn as every other: the session's streams show it. There is no transaction over
 /// several sessions. As long as the server does not run, and after its end, calls throw `unavailable`.
 public struct SessionDirectory: Sendable {
-    private let link: Link
+    private let link: TableLink
 
     /// The sessions of a server that is yet to be made.
-    package init() { link = Link() }
+    package init() { link = TableLink() }
 
     package init(_ table: SessionTable) {
         self.init()
@@ -147,7 +147,7 @@ public struct SessionDirectory: Sendable {
 }
 
 /// The way from a directory to the sessions, which are made after the features that hold it.
-private final class Link: Sendable {
+private final class TableLink: Sendable {
     private struct State {
         /// The server's own: it holds the features, and so this.
         weak var table: SessionTable?

@@ -67,7 +67,7 @@ struct ForwarderTests {
 
         private func reply() -> Reply {
             let made = Lock<Reply?>(nil)
-            let terms = Reply.Terms(
+            let terms = ResponseContext(
                 path: Array("/features/probe/intents".utf8), origin: nil, variesByOrigin: false, cookie: nil)
             Reply.Request(terms) { _, reply in made.withLock { $0 = reply } }.handle([]) { response in
                 var body: [UInt8] = []

@@ -41,7 +41,7 @@ struct PendingCaller: Sendable {
 
 /// Finds the session that a request's credential names. A bearer token beats the cookie, and one that fails never
 /// falls back to it: what a client says counts, not what its browser adds.
-struct Credentials: Sendable {
+struct CallerResolver: Sendable {
     private static let scheme = Array("bearer".utf8)
 
     let sessions: SessionTable

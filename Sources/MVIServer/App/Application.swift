@@ -12,7 +12,7 @@ package final class Application: RequestHandler {
     let router: Router
     private let crossSite: CrossSiteRule
     private let hosts: HostRule
-    private let credentials: Credentials
+    private let credentials: CallerResolver
     private let identity: IdentityRule
     let quotas: AddressQuotas
     private let link: NodeLink?
@@ -37,7 +37,7 @@ package final class Application: RequestHandler {
         let quotas = AddressQuotas(
             sessionRate: settings.addressSessionRate, streamLimit: settings.maxStreams,
             streamLimitPerAddress: settings.maxStreamsPerAddress, trusted: settings.trustedProxies, logger: logger)
-        let credentials = Credentials(sessions: sessions, cookies: cookies, quotas: quotas)
+        let credentials = CallerResolver(sessions: sessions, cookies: cookies, quotas: quotas)
         let identity = IdentityRule(
             authenticator: authenticator, isRequired: settings.requireIdentity, credentials: credentials,
             addresses: ClientAddress(trusted: settings.trustedProxies), time: sessions.environment.time,
@@ -73,10 +73,10 @@ package final class Application: RequestHandler {
                 ).all
                 + FeatureEndpoints(sessions.environment.features, identity).all + health
                 + open
-        let outside = OutsideEndpoints(endpoints, SessionDirectory(sessions), crossSite, identity, logger).all
+        let custom = CustomEndpoints(endpoints, SessionDirectory(sessions), crossSite, identity, logger).all
         try EndpointError.check(endpoints, Router(own))
-        try PageResourceError.check(page, Router(own + outside))
-        router = Router(own + outside + DocumentEndpoints.ofPage(page))
+        try PageResourceError.check(page, Router(own + custom))
+        router = Router(own + custom + DocumentEndpoints.ofPage(page))
         self.crossSite = crossSite
         hosts = isAdmin ? HostRule() : HostRule(settings)
         self.credentials = credentials
@@ -138,21 +138,21 @@ package final class Application: RequestHandler {
         if case .found(let endpoint, let parameter, let number) = router.route(method: head.method, path: head.path) {
             terms.vary = endpoint.refusalsVary
             terms.route = number
-            if let cutOff = endpoint.cutOff, problem.type == .bodyTooLarge {
-                problem = cutOff(Incoming(head: head, parameter: parameter), problem)
+            if let onBodyTooLarge = endpoint.onBodyTooLarge, problem.type == .bodyTooLarge {
+                problem = onBodyTooLarge(Incoming(head: head, parameter: parameter), problem)
             }
         }
         return terms.response(to: problem)
     }
 
-    private func terms(of head: RequestHead) -> Reply.Terms {
-        Reply.Terms(
+    private func terms(of head: RequestHead) -> ResponseContext {
+        ResponseContext(
             path: head.path, origin: crossSite.listedOrigin(head.fields),
             variesByOrigin: !crossSite.allowedOrigins.isEmpty, cookie: nil)
     }
 
     private func accept(
-        _ incoming: Incoming, _ endpoint: Route, _ terms: inout Reply.Terms
+        _ incoming: Incoming, _ endpoint: Route, _ terms: inout ResponseContext
     ) throws(Problem) -> HeadVerdict {
         let answer: Route.Answer
         switch endpoint.access {
@@ -174,8 +174,8 @@ package final class Application: RequestHandler {
                     }
                 }
             } catch {
-                guard let insteadOf = endpoint.insteadOf else { throw error }
-                return .refuse(terms.finish(try insteadOf(error, incoming)))
+                guard let sessionFallback = endpoint.sessionFallback else { throw error }
+                return .refuse(terms.finish(try sessionFallback(error, incoming)))
             }
         }
         // One that takes a body says itself when its size is looked at.
@@ -201,8 +201,8 @@ package final class Application: RequestHandler {
                 terms.cookie = caller.refresh
                 Reply.Request(terms, try judge(incoming, caller)).handle(body, reply.send)
             } catch {
-                guard let insteadOf = endpoint.insteadOf else { throw error }
-                reply.send(terms.finish(try insteadOf(error, incoming)))
+                guard let sessionFallback = endpoint.sessionFallback else { throw error }
+                reply.send(terms.finish(try sessionFallback(error, incoming)))
             }
         } catch {
             reply.send(terms.response(to: error))

@@ -3,7 +3,7 @@ import MicroHTTP
 import Sessions
 import WireJSON
 
-/// A plain HTTP handler beside the features, such as a payment provider's webhook:
+/// A custom endpoint: a plain HTTP handler of the server's author, such as a payment provider's webhook.
 ///
 /// ```swift
 /// Endpoint(.post, "/webhooks/payment") { request, sessions in
@@ -58,7 +58,7 @@ public struct Endpoint: Sendable {
     }
 }
 
-/// What an endpoint is asked.
+/// A request to a custom endpoint.
 public struct EndpointRequest: Sendable {
     private let incoming: Incoming
     private let identity: IdentityRule
@@ -94,7 +94,7 @@ public struct EndpointRequest: Sendable {
     public func decode<T: Decodable>(_ type: T.Type) throws -> T { try WireJSON.decode(type, from: body) }
 }
 
-/// What an endpoint answers.
+/// An answer of a custom endpoint.
 public struct EndpointResponse: Sendable {
     /// The status, 200 to 599.
     public var status: Int
@@ -124,7 +124,7 @@ public struct EndpointResponse: Sendable {
     }
 }
 
-/// Why an endpoint cannot be served.
+/// Why a custom endpoint cannot be served.
 public struct EndpointError: Error, CustomStringConvertible, Sendable {
     /// What is wrong, and what to do.
     public let description: String
@@ -133,7 +133,7 @@ public struct EndpointError: Error, CustomStringConvertible, Sendable {
     static func check(_ endpoints: [Endpoint], _ own: Router) throws {
         var seen: Set<String> = []
         for endpoint in endpoints {
-            let name = "the endpoint \(endpoint.method.rawValue) \(endpoint.path)"
+            let name = "the custom endpoint \(endpoint.method.rawValue) \(endpoint.path)"
             let probe = endpoint.path.replacing("{", with: "").replacing("}", with: "")
             guard endpoint.path.hasPrefix("/"), endpoint.path.count(where: { $0 == "{" }) <= 1 else {
                 throw EndpointError("\(name) needs a path that begins with '/' and has one parameter at most")

@@ -1,6 +1,6 @@
 import WireJSON
 
-/// The description of the API with the endpoints of the server's author: their paths, methods and summaries. What they
+/// The description of the API with custom endpoints: their paths, methods and summaries. What they
 /// take and give only their author knows.
 enum OpenAPI {
     /// The file as it is where there are no such endpoints.
