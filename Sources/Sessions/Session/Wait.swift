@@ -129,7 +129,7 @@ extension Session {
             guard let index = core.stores.index(of: feature), core.stores[index].version == version else {
                 return false
             }
-            core.stores[index].waiters.append(StateWaiter(number: waiting.number) { waiting.end(true) })
+            core.stores[index].waiters.append(VersionWaiter(number: waiting.number) { waiting.end(true) })
             return true
         }
         if !isWaiting { waiting.end(true) }

@@ -156,7 +156,7 @@ extension SessionCore {
             case began(SessionStore, streams: [UInt64])
             case undelivered(count: Int, FeatureID)
             /// A request waits for it.
-            case news(StateWaiter)
+            case news(VersionWaiter)
         }
 
         /// Mostly none.

@@ -165,10 +165,10 @@ struct JudgeTests {
         },
         Row("sessions", .sessions, .ok) { $0.roundTrips = [.milliseconds(3)] },
         Row("problem documents", .refusals, .ok, "401") {
-            $0.refusals = [Refusal(request: "GET /a", status: 401, exchange: .problem(401, "unauthorized"))]
+            $0.refusals = [ExaminedRefusal(request: "GET /a", status: 401, exchange: .problem(401, "unauthorized"))]
         },
         Row("pages", .refusals, .wrong, "GET /a: 401 without a problem document (text/html)") {
-            $0.refusals = [Refusal(request: "GET /a", status: 401, exchange: .page(401))]
+            $0.refusals = [ExaminedRefusal(request: "GET /a", status: 401, exchange: .page(401))]
         },
         Row("fields that arrive", .requestFields, .ok, "Last-Event-ID, Idempotency-Key, Sec-Fetch-Site") {
             ($0.lastEventIDArrived, $0.longKey) = (true, .problem(400, "bad-request"))
@@ -199,7 +199,7 @@ struct JudgeTests {
             $0.bodies = [(1_048_577, .page(413)), (1_048_576, .page(413)), (65_536, .problem(422, "invalid-intent"))]
         },
         Row("sizes where no problem document arrives", .bodySize, .notMeasured) {
-            $0.refusals = [Refusal(request: "GET /a", status: 401, exchange: .page(401))]
+            $0.refusals = [ExaminedRefusal(request: "GET /a", status: 401, exchange: .page(401))]
             $0.bodies = [(1_048_577, .page(413))]
         },
         Row("no body at all", .bodySize, .wrong, "did not reach") { $0.bodies = [(1_024, .page(413))] },
@@ -255,7 +255,7 @@ struct JudgeTests {
             ($0.ownOrigin, $0.foreignOrigin) = (.problem(422, "invalid-intent"), .problem(422, "invalid-intent"))
         },
         Row("an origin where no problem document arrives", .origin, .notMeasured) {
-            $0.refusals = [Refusal(request: "GET /a", status: 401, exchange: .page(401))]
+            $0.refusals = [ExaminedRefusal(request: "GET /a", status: 401, exchange: .page(401))]
             $0.ownOrigin = .page(422)
         },
         Row("a POST that the proxy refuses", .origin, .wrong, "did not reach") { $0.ownOrigin = .page(403) },

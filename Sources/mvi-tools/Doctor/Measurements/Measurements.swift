@@ -22,7 +22,7 @@ struct Measurements: Sendable {
     /// Why no session could be made.
     var sessionRefusal: Attempt?
     /// Refusals of the server: what was asked, the status that is right, and the answer.
-    var refusals: [Refusal] = []
+    var refusals: [ExaminedRefusal] = []
 
     /// A stream without compression.
     var plainStream: StreamSample?
@@ -63,7 +63,7 @@ struct Measurements: Sendable {
 }
 
 /// A request that the server refuses.
-struct Refusal: Sendable {
+struct ExaminedRefusal: Sendable {
     var request: String
     var status: Int
     var exchange: Attempt

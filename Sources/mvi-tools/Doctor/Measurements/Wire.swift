@@ -17,7 +17,7 @@ struct HealthDocument: Decodable {
     var status: String?
 }
 
-struct NewSession: Decodable {
+struct CreatedSession: Decodable {
     var token: String?
 }
 

@@ -32,7 +32,7 @@ extension Examination {
             note { measured in
                 measured.longKey = long
                 measured.refusals.append(
-                    Refusal(request: "POST of no intent", status: 422, exchange: plain))
+                    ExaminedRefusal(request: "POST of no intent", status: 422, exchange: plain))
             }
             await measureTags(session, feature)
         }

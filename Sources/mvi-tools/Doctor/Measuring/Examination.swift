@@ -103,7 +103,8 @@ final class Examination: Sendable {
             note { measured in
                 if number == 0 {
                     measured.refusals.append(
-                        Refusal(request: "GET /sessions/current without a credential", status: 401, exchange: exchange))
+                        ExaminedRefusal(
+                            request: "GET /sessions/current without a credential", status: 401, exchange: exchange))
                 }
                 guard let answer = exchange.answer else { return }
                 measured.roundTrips.append(answer.took)
@@ -115,7 +116,7 @@ final class Examination: Sendable {
         for (method, target, status) in [("GET", "/mvi-doctor", 404), ("DELETE", "/features", 405)] {
             let exchange = await link.send(method, target)
             note {
-                $0.refusals.append(Refusal(request: "\(method) \(target)", status: status, exchange: exchange))
+                $0.refusals.append(ExaminedRefusal(request: "\(method) \(target)", status: status, exchange: exchange))
             }
         }
     }

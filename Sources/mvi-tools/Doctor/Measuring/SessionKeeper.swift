@@ -24,7 +24,7 @@ final class SessionKeeper: Sendable {
     func make() async -> (session: Session?, exchange: Attempt) {
         let exchange = await create("bearer")
         guard let answer = exchange.answer, 200...201 ~= answer.status,
-            let token = Wire.read(NewSession.self, answer.body)?.token, Self.isSendable(token)
+            let token = Wire.read(CreatedSession.self, answer.body)?.token, Self.isSendable(token)
         else { return (nil, exchange) }
         return (keep("Authorization", "Bearer \(token)"), exchange)
     }

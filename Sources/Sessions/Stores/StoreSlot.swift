@@ -95,7 +95,7 @@ struct StoreSlot {
     /// When it was last asked for, on the monotonic clock.
     var lastUse: Duration
     /// Requests that wait for the view state to change.
-    var waiters: [StateWaiter] = []
+    var waiters: [VersionWaiter] = []
 
     /// A store that is kept and not in memory.
     init(_ summary: StoreSummary, now: Duration) {
@@ -142,7 +142,7 @@ struct StoreSlot {
 }
 
 /// A request that waits for a view state to change.
-struct StateWaiter {
+struct VersionWaiter {
     let number: UInt64
     let resume: @Sendable () -> Void
 }
