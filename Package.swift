@@ -191,6 +191,10 @@ package.targets.removeAll { target in
     let folder = target.path ?? "\(target.type == .test ? "Tests" : "Sources")/\(target.name)"
     return !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(folder)")
 }
+// The program as script/new names it.
+if package.targets.contains(where: { $0.name == "NewServer" }) {
+    package.products.append(.executable(name: "new-server", targets: ["NewServer"]))
+}
 // Swift 6 mode (the tools version's default), no warnings, `any` written out.
 for target in package.targets where target.type != .system {
     target.swiftSettings = [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")]
