@@ -49,7 +49,7 @@ let package = Package(
         .library(name: "MVIServer", targets: ["MVIServer"]),
         .library(name: "MVIServerTesting", targets: ["MVIServerTesting"]),
         .library(name: "MVIClient", targets: ["MVIClient"]),
-        // Options of a server. Whoever does not name them does not build them.
+        // Options of a server: who does not name them does not build them.
         .library(name: "JWTAuthentication", targets: ["JWTAuthentication"]),
         .library(name: "PostgresServer", targets: ["PostgresServer"]),
         .library(name: "PrometheusMetrics", targets: ["PrometheusMetrics"]),
@@ -151,8 +151,7 @@ let package = Package(
         library("JournalConformance", "Locking", "MVI", "SessionJournal", in: "Tests/JournalConformance"),
         library("CFaultyDisk", "CSQLite", in: "Tests/CFaultyDisk"),
         program("swift-client-driver", "Locking", "MVIClient", "WireJSON", in: "Tests/MVIClientDriver"),
-
-        // They name what stands at the top; what that is made of comes with it.
+        // They name the top of their dependencies.
         tests("MVITests", "MVITesting", "TestSupport"),
         tests("FormatTests", "EventStream", "JSONDelta", "MVI", "Schema", "WireJSON"),
         tests("BorderTests", "LibCrypto", "LibCurl", "SQLite", "TestSupport"),
