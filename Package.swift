@@ -187,7 +187,7 @@ if Context.environment["MVI_DOCS"] != nil {
 
 // Where only a server is built, as in the Dockerfile, tests and examples are not there.
 package.targets.removeAll { target in
-    let folder = target.path ?? "\(target.type == .test ? "Tests" : "Sources")/\(target.name)"
+    guard let folder = target.path ?? (target.type == .test ? "Tests/\(target.name)" : nil) else { return false }
     return !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\(folder)")
 }
 // The program as script/new names it.
