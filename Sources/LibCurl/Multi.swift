@@ -18,6 +18,7 @@ final class Multi: @unchecked Sendable {
 
     private let handle: UnsafeMutableRawPointer?
     private let idleSeconds: Int
+    private var isShared = false
     private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
 
     init(connections: Int, idleTime: Duration) {
@@ -63,6 +64,10 @@ final class Multi: @unchecked Sendable {
     func perform() {
         var count: Int32 = 0
         curl_multi_perform(handle, &count)
+        // Over HTTP/2 one connection to a server, as browsers have it (RFC 9113 section 9.1).
+        guard !isShared, transfers.values.contains(where: \.sharesConnection) else { return }
+        isShared = true
+        _ = mvi_curl_multi_set_number(handle, CURLMOPT_MAX_HOST_CONNECTIONS, 1)
     }
 
     /// The next request that is over, with its failure.

@@ -20,6 +20,7 @@ final class Transfer: @unchecked Sendable, Hashable {
     private var head = CurlHead()
     private var headBytes = 0
     private var hasHead = false
+    private var bodyBytes = 0
     private var wasSent = false
     /// Why a callback ended the request.
     private var ended: CurlFailure.Reason?
@@ -38,7 +39,8 @@ final class Transfer: @unchecked Sendable, Hashable {
 
     /// What libcurl's result says; nil for a whole answer.
     func failure(_ code: CURLcode) -> CurlFailure? {
-        if code == CURLE_OK { return hasHead ? nil : failure(.broken, "no head of an answer came") }
+        // A server that refuses a body resets its stream once its answer is there (RFC 9113 section 8.1).
+        if code == CURLE_OK || isWhole { return hasHead ? nil : failure(.broken, "no head of an answer came") }
         let reason: CurlFailure.Reason =
             switch code {
             case CURLE_COULDNT_RESOLVE_HOST: .unknownHost
@@ -57,6 +59,15 @@ final class Transfer: @unchecked Sendable, Hashable {
                 ? "the server's certificate is not one that this machine trusts"
                 : String(cString: curl_easy_strerror(code)))
     }
+
+    /// Whether the body has as many bytes as the head says, and none was refused.
+    private var isWhole: Bool {
+        let length = head.fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) }
+        return hasHead && ended == nil && length == bodyBytes
+    }
+
+    /// Whether further requests to the server have room on the same connection.
+    var sharesConnection: Bool { hasHead && head.version.hasPrefix("2") }
 
     /// Writes the request into libcurl's handle; what is returned is why it cannot be.
     func prepare(_ easy: UnsafeMutableRawPointer, idleSeconds: Int) -> CurlFailure? {
@@ -80,6 +91,9 @@ final class Transfer: @unchecked Sendable, Hashable {
             mvi_curl_set_number(
                 easy, CURLOPT_HTTP_VERSION,
                 request.version == .http1 ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS),
+            // Where a connection may turn out to be one for many, it is waited for.
+            mvi_curl_set_number(
+                easy, CURLOPT_PIPEWAIT, request.version == .newest && request.url.hasPrefix("https:") ? 1 : 0),
             mvi_curl_set_fields(easy, lines),
             mvi_curl_set_sinks(easy, headSink, bodySink, context),
             mvi_curl_set_check(easy, sendCheck, context),
@@ -145,8 +159,7 @@ final class Transfer: @unchecked Sendable, Hashable {
     fileprivate func takeLine(_ bytes: UnsafeRawBufferPointer) -> Bool {
         headBytes += bytes.count
         guard headBytes <= Self.longestHead else {
-            ended = .tooLong
-            return false
+            return refuse()
         }
         guard !hasHead else { return true }
         let line = String(decoding: bytes, as: UTF8.self).trimmed { $0.isNewline }
@@ -157,7 +170,7 @@ final class Transfer: @unchecked Sendable, Hashable {
         } else if line.isEmpty {
             guard head.status >= 200 else { return true }
             hasHead = true
-            return give(.head(head))
+            return receive(.head(head)) || refuse()
         } else if let colon = line.firstIndex(of: ":") {
             let value = line[line.index(after: colon)...].trimmed { $0 == " " || $0 == "\t" }
             head.fields.append((String(line[..<colon]), String(value)))
@@ -165,12 +178,14 @@ final class Transfer: @unchecked Sendable, Hashable {
         return true
     }
 
-    fileprivate func give(_ part: CurlPart) -> Bool {
-        guard receive(part) else {
-            ended = .tooLong
-            return false
-        }
-        return true
+    fileprivate func takeBody(_ bytes: [UInt8]) -> Bool {
+        bodyBytes += bytes.count
+        return receive(.bytes(bytes)) || refuse()
+    }
+
+    private func refuse() -> Bool {
+        ended = .tooLong
+        return false
     }
 }
 
@@ -200,7 +215,7 @@ private let headSink: mvi_curl_sink = { bytes, size, count, context in
 
 private let bodySink: mvi_curl_sink = { bytes, size, count, context in
     let part = [UInt8](UnsafeRawBufferPointer(start: bytes, count: size * count))
-    return transfer(context)?.give(.bytes(part)) == true ? size * count : 0
+    return transfer(context)?.takeBody(part) == true ? size * count : 0
 }
 
 private let sendCheck: mvi_curl_check = { context, _, _, _, _ in
