@@ -77,8 +77,12 @@ extension Examination {
             guard exchange.answer?.problem != nil else { continue }
             if bytes == Measurements.usualBodyLimit {
                 // One that is larger than the server takes may be cut off in the middle, which says nothing.
-                let more = await sendNoIntent(session, name, bytes: bytes + 1)
-                if more.answer != nil { note { $0.bodies.append((bytes + 1, more)) } }
+                for _ in 0..<3 {
+                    let more = await sendNoIntent(session, name, bytes: bytes + 1)
+                    guard more.answer != nil else { continue }
+                    note { $0.bodies.append((bytes + 1, more)) }
+                    break
+                }
             }
             break
         }
