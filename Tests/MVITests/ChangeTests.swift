@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What a feature does when its state has changed", .timeLimit(.minutes(10)))
 struct ChangeTests {
-    @Test func `14: what follows from a change is part of its turn, also what follows from that`() async {
+    @Test func `77: what follows from a change is part of its turn, also what follows from that`() async {
         let store = TestStore(Purse())
         await store.send(.put(cents: 60))
         await store.receive(.added(60)) { $0.coins = [60] }
@@ -21,7 +21,7 @@ struct ChangeTests {
         await store.finish()
     }
 
-    @Test func `14: changes of bootstrap, actions, launched work and of a failure's turn are followed, too`() async {
+    @Test func `77: changes of bootstrap, actions, launched work and of a failure's turn are followed, too`() async {
         let store = TestStore(Purse(), state: Purse.State(coins: [1]))
         await store.receive(.added(2)) { $0.coins = [1, 2] }
         await store.receive(.summed(3)) { $0.total = 3 }
@@ -37,7 +37,7 @@ struct ChangeTests {
         await store.finish()
     }
 
-    @Test func `14: a turn without messages changes nothing, so nothing follows`() async {
+    @Test func `77: a turn without messages changes nothing, so nothing follows`() async {
         let store = TestStore(Purse())
         await store.send(.look)
         #expect(store.feature.seen.all.isEmpty)

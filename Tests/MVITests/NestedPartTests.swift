@@ -161,7 +161,7 @@ private struct Office: Feature {
     }
 }
 
-@Suite("11, 34: parts in parts", .timeLimit(.minutes(10)))
+@Suite("34, 76: parts in parts", .timeLimit(.minutes(10)))
 struct NestedPartTests {
     @Test func `a part in a part dispatches messages of the feature, and its work has steps of its own`() async {
         let office = Office()

@@ -118,7 +118,7 @@ private struct Desk: Feature {
     }
 }
 
-@Suite("11, 34: parts that a state may be without", .timeLimit(.minutes(10)))
+@Suite("34, 76: parts that a state may be without", .timeLimit(.minutes(10)))
 struct OptionalPartTests {
     @Test func `code of an optional part runs while the part is there, else it is counted as for a row that is gone`()
         async

@@ -111,7 +111,7 @@ private struct Form: Feature {
 
 @Suite(.timeLimit(.minutes(10)))
 struct PartTurnTests {
-    @Test("11: code of a part runs in a feature's turn: its messages are the feature's, its work has steps of its own")
+    @Test("76: code of a part runs in a feature's turn: its messages are the feature's, its work has steps of its own")
     func section() async {
         let form = Form()
         let store = TestStore(form)
@@ -147,7 +147,7 @@ struct PartTurnTests {
         await store.finish()
     }
 
-    @Test("11: a part that is gone is left alone: what is meant for it is not run but counted, its work is cancelled")
+    @Test("76: a part that is gone is left alone: what is meant for it is not run but counted, its work is cancelled")
     func gone() async {
         let form = Form()
         let store = TestStore(form, exhaustive: false)

@@ -58,7 +58,7 @@ import WireJSON
         #expect(rows.ids == [2])
     }
 
-    @Test("11: a message reaches the part of its id, and one whose part is gone does nothing")
+    @Test("76: a message reaches the part of its id, and one whose part is gone does nothing")
     func reduce() {
         var rows = list((1, "a"), (2, "b"))
         let isThere = [2, 3].map { rows.reduce($0, .renamed("c")) }
