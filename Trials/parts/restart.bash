@@ -5,13 +5,12 @@
 
 # The page's configuration with the ports of this run, without TLS, and with every file in a folder of its own.
 write_proxy_settings() {
-    awk '/^```nginx$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$root/docs/proxies.md" \
-        | awk '
-            # The server that leads to https has no place here.
-            /^    server \{$/ { held = $0; holding = 1; next }
-            holding { held = held "\n" $0 }
-            holding && /^    }$/ { if (held !~ /return 308/) print held; holding = 0; next }
-            !holding { print }' \
+    awk '
+        # The server that leads to https has no place here.
+        /^    server \{$/ { held = $0; holding = 1; next }
+        holding { held = held "\n" $0 }
+        holding && /^    }$/ { if (held !~ /return 308/) print held; holding = 0; next }
+        !holding { print }' "$root/deploy/proxies/nginx.conf" \
         | sed -E -e "s|listen 443 ssl http2;|listen 127.0.0.1:$proxy_port;|" -e '/listen \[::\]|ssl_/d' \
             -e "s|server 127.0.0.1:8080;|server 127.0.0.1:$port;|" \
             -e "s|/run/nginx.pid|$work/proxy/pid|; s|/var/log/nginx|$work/proxy|" \

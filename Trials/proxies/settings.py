@@ -1,11 +1,13 @@
-"""The proxies' settings as docs/proxies.md has them, with the ports, paths and users of a trial."""
+"""The proxies' settings in deploy/proxies, with the ports, paths and users of a trial."""
 
 import os
 import pathlib
 import re
 import resource
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "proxies.md"
+_ROOT = pathlib.Path(__file__).parents[2]
+PAGE = _ROOT / "docs" / "proxies.md"
+_FILES = {"nginx": "nginx.conf", "haproxy": "haproxy.cfg", "apache": "apache.conf"}
 # What Debian's apache2 enables when it is installed.
 _ENABLED = (
     "mpm_event", "access_compat", "alias", "auth_basic", "authn_core", "authn_file", "authz_core", "authz_host",
@@ -14,12 +16,12 @@ _ENABLED = (
 
 
 def settings(kind, *, server, port, away, folder, certificate, timeout=None, changes=()):
-    """The page's settings for a proxy in front of the server's port, with TLS on `port`.
+    """The settings for a proxy in front of the server's port, with TLS on `port`.
 
-    `away` is a port for what answers while the server is away. `timeout`, in seconds, replaces the page's 75 s. `changes`
-    are patterns of the page's lines, and what stands there instead.
+    `away` is a port for what answers while the server is away. `timeout`, in seconds, replaces the file's 75 s. `changes`
+    are patterns of the file's lines, and what stands there instead.
     """
-    text = _block(kind)
+    text = _file(kind)
     if kind == "nginx":
         needed = _nginx(server, port, folder, certificate)
     elif kind == "haproxy":
@@ -28,17 +30,15 @@ def settings(kind, *, server, port, away, folder, certificate, timeout=None, cha
         needed = _apache(server, port, away, folder, certificate)
     for pattern, replacement in [*needed, *changes]:
         text, count = re.subn(pattern, replacement, text, flags=re.MULTILINE)
-        assert count, f"{PAGE.name} has nothing like {pattern!r} for {kind}"
+        assert count, f"{_FILES[kind]} has nothing like {pattern!r} for {kind}"
     if timeout:
         text, count = re.subn(r"\b75(s?)\b", rf"{timeout}\1", text)
-        assert count, f"{PAGE.name} has no timeout of 75 s for {kind}"
+        assert count, f"{_FILES[kind]} has no timeout of 75 s for {kind}"
     return text
 
 
-def _block(language):
-    found = re.findall(rf"^```{language}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    assert len(found) == 1, f"{PAGE.name} has {len(found)} blocks of {language}"
-    return found[0]
+def _file(kind):
+    return (_ROOT / "deploy" / "proxies" / _FILES[kind]).read_text(encoding="utf-8")
 
 
 def _nginx(server, port, folder, certificate):
