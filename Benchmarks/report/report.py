@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes Benchmarks/REPORT.md and its plots from the results of script/bench.
+"""Writes Benchmarks/report.txt (not in git) and its plots from the results of script/bench.
 
     report.py RESULTS BENCHMARKS
 """
@@ -337,8 +337,8 @@ def main():
         closed_section, steady_section, fanout_section, idle_section, storm_section, size_section, multiplex_section,
     ):
         lines += section(results, "plots")
-    (target / "REPORT.md").write_text("\n".join(lines).rstrip() + "\n")
-    print(f"wrote {target / 'REPORT.md'}")
+    (target / "report.txt").write_text("\n".join(lines).rstrip() + "\n")
+    print(f"wrote {target / 'report.txt'}")
 
 
 if __name__ == "__main__":
