@@ -52,9 +52,6 @@ struct PageCommandTests {
             "script/new": .other("NewPackageTests"), "cd ": .other("script/trial new"),
             "swift run": .other("script/trial new"),
         ],
-        "Sources/MVIServer/MVIServer.docc/DeployingAServer.md": ["docker ": .notHere("a Docker engine")],
-        "Sources/MVIServer/MVIServer.docc/SharingPostgreSQL.md": ["MVI_JOURNAL=": .other("PostgresJournalTests")],
-        "Sources/MVIServer/MVIServer.docc/SigningInWithJWTs.md": ["curl ": .other("ShopReadmeTests")],
         "Examples/Minimal/README.md": ["": .session], "Examples/Migration/README.md": ["": .session],
         "Examples/Shop/README.md": ["": .session], "Examples/Template/README.md": ["": .session],
         "Clients/Conformance/README.md": [
