@@ -9,9 +9,9 @@ process.env.NODE_PATH = [process.env.NODE_PATH, "/usr/share/nodejs"].filter(Bool
 Module._initPaths();
 const load = createRequire(import.meta.url);
 
-/** The hooks as the README has them. */
+/** The hooks as docs/javascript-client.md has them. */
 async function hooks() {
-  const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+  const readme = await readFile(new URL("../../../docs/javascript-client.md", import.meta.url), "utf8");
   const [, code] = /<!-- hook: begin -->\n```jsx\n([^]*?)```\n<!-- hook: end -->/.exec(readme);
   const names = [...code.matchAll(/export function (\w+)/g)].map(([, name]) => name);
   const body = code.replace(/import (\{[^}]*\}) from "react";/, "const $1 = React;").replaceAll("export function", "function");
