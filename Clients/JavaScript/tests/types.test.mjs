@@ -40,10 +40,10 @@ const features = `
     [key: \`order-detail:\${string}\`]: { state: { id: string }; intent: { type: "refresh" }; label: never };
   }`;
 
-const readme = await readFile(join(folder, "README.md"), "utf8");
+const readme = await readFile(join(folder, "../../docs/javascript-client.md"), "utf8");
 const [, example] = /```ts\n([^]*?)```/.exec(readme);
 
-test("states, intents and labels have the types of their feature, as the README says", async () => {
+test("states, intents and labels have the types of their feature, as the manual says", async () => {
   assert.equal(await compile(`${example}
     client.store("counter").send({ type: "add", amount: 1 }, { until: "shown" });
     client.store("counter").onLabel((label, info) => { const n: number = label.count; const r: boolean = info.replay; });
