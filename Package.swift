@@ -159,7 +159,7 @@ let package = Package(
         tests("SessionsTests", "MVITesting", "TestSupport"),
         tests("MVIClientTests", "MVIClient", "MVIServer", "MVITesting", "TestSupport"),
         tests(
-            "JournalTests", "CFaultyDisk", "JournalConformance", "SQLiteJournal", "TestSupport",
+            "JournalTests", "CFaultyDisk", "JournalConformance", "MVITesting", "SQLiteJournal", "TestSupport",
             not: ["SQLite/schema-1.sql", "SQLite/schema-3.sql"]),
         tests("PostgresJournalTests", "JournalConformance", "TestSupport", "mvi-server"),
         tests(

@@ -3,8 +3,8 @@ import MVI
 import SessionJournal
 
 /// A test's journal: another one, in memory for a test store, with appends that fail while the test wants it so.
-package final class TestJournal: Journal {
-    private let kept: any Journal
+package final class TestJournal: InterposedJournal {
+    package let base: any Journal
     private let failure = Lock<StoreError?>(nil)
     private let counts = Lock(Counts())
     private let signal = Signal()
@@ -15,7 +15,7 @@ package final class TestJournal: Journal {
         var open = 0
     }
 
-    package init(_ kept: any Journal = MemoryJournal()) { self.kept = kept }
+    package init(_ base: any Journal = MemoryJournal()) { self.base = base }
 
     /// Every append fails from now on; nil for no more.
     package func fail(_ error: StoreError?) { failure.withLock { $0 = error } }
@@ -31,9 +31,12 @@ package final class TestJournal: Journal {
         await signal.wait(atMost: limit) { self.counts.withLock { $0.open == 0 } }
     }
 
-    private func counted<Value>(_ done: @escaping Done<Value>) -> Done<Value> {
+    package func perform<Value: Sendable>(
+        _ operation: JournalOperation, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (@escaping Done<Value>) -> Void
+    ) {
         begin()
-        return { result in
+        body { result in
             done(result)
             self.end()
         }
@@ -51,78 +54,19 @@ package final class TestJournal: Journal {
         signal.send()
     }
 
-    package var trouble: StoreError? { failure.withLock { $0 } ?? kept.trouble }
+    package var trouble: StoreError? { failure.withLock { $0 } ?? base.trouble }
 
     package func append(_ batch: JournalBatch, done: @escaping @Sendable (AppendResult) -> Void) -> AppendResult? {
         counts.withLock { $0.appends += 1 }
         if let failure = failure.withLock({ $0 }) { return .failed(failure) }
         begin()
-        let result = kept.append(batch) { result in
+        let result = base.append(batch) { result in
             done(result)
             self.end()
         }
         if result != nil { end() }
         return result
     }
-
-    package func secret(done: @escaping Done<JournalSecret>) { kept.secret(done: counted(done)) }
-
-    package func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
-        kept.create(session, credential: credential, done: counted(done))
-    }
-
-    package func change(_ change: CredentialChange, done: @escaping Done<Void>) {
-        kept.change(change, done: counted(done))
-    }
-
-    package func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
-        kept.bury(token, until: until, done: counted(done))
-    }
-
-    package func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
-        kept.remove(session, tombstoneUntil: tombstoneUntil, done: counted(done))
-    }
-
-    package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
-        kept.touch(touches, done: counted(done))
-    }
-
-    package func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
-    ) {
-        kept.expire(
-            lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: counted(done))
-    }
-
-    package func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
-        kept.load(token, now: now, done: counted(done))
-    }
-
-    package func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
-        kept.load(session, since: since, done: counted(done))
-    }
-
-    package func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
-    ) {
-        kept.loadStores(features, of: session, named: token, done: counted(done))
-    }
-
-    package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
-        kept.find(query, limit: limit, done: counted(done))
-    }
-
-    package func list(of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>) {
-        kept.list(of: subject, before: before, limit: limit, done: counted(done))
-    }
-
-    package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
-        kept.alarms(after: after, limit: limit, done: counted(done))
-    }
-
-    package func export(_ id: String, done: @escaping Done<SessionExport?>) { kept.export(id, done: counted(done)) }
-
-    package func close() async { await kept.close() }
 }
 
 extension Journal {
@@ -155,7 +99,7 @@ extension TestJournal {
             let batch = JournalBatch(
                 session: session, expecting: stored.head, head: head, time: time, stores: [change])
             // Work of the session that was resumed elsewhere may have been faster.
-            switch kept.append(batch, done: { _ in }) {
+            switch base.append(batch, done: { _ in }) {
             case .committed?: return true
             case .conflict?: continue
             case .failed(let error)?, .unknown(let error)?: throw error

@@ -4,7 +4,7 @@ import MVITesting
 import SessionJournal
 
 /// A journal in memory whose appends and loads a test holds, lets through, or fails.
-package final class HeldJournal: Journal {
+package final class HeldJournal: InterposedJournal {
     private struct Held {
         let append: JournalBatch
         let done: @Sendable (AppendResult) -> Void
@@ -28,6 +28,7 @@ package final class HeldJournal: Journal {
         var beforeBury: (@Sendable () -> Void)?
     }
 
+    package var base: any Journal { kept }
     private let kept: MemoryJournal
     private let answer: @Sendable (HeldJournal, JournalBatch) -> AppendResult?
     private let arrived: @Sendable (JournalBatch) -> Void
@@ -246,11 +247,17 @@ package final class HeldJournal: Journal {
         for done in held { kept.secret(done: done) }
     }
 
-    package func create(
-        _ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>
+    package func perform<Value: Sendable>(
+        _ operation: JournalOperation, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (@escaping Done<Value>) -> Void
     ) {
-        if let trouble { return done(.failure(trouble)) }
-        kept.create(session, credential: credential, done: done)
+        switch operation {
+        case .load, .news, .find, .list, .alarms: load(done, body)
+        case .stores: load(isOfStores: true, done, body)
+        case .export: body(done)
+        case .secret, .create, .change, .bury, .remove, .touch, .expire, .reclaim:
+            if let trouble { done(.failure(trouble)) } else { body(done) }
+        }
     }
 
     package func change(_ change: CredentialChange, done: @escaping Done<Void>) {
@@ -274,73 +281,4 @@ package final class HeldJournal: Journal {
         state.withLock { $0.beforeBury.take() }?()
         if let trouble { done(.failure(trouble)) } else { kept.bury(token, until: until, done: done) }
     }
-
-    package func remove(
-        _ session: SessionKey, tombstoneUntil: Duration,
-        done: @escaping @Sendable (Result<Void, StoreError>) -> Void
-    ) {
-        if let trouble { return done(.failure(trouble)) }
-        kept.remove(session, tombstoneUntil: tombstoneUntil, done: done)
-    }
-
-    package func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
-        if let trouble { done(.failure(trouble)) } else { kept.touch(touches, done: done) }
-    }
-
-    package func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, StoreError>) -> Void
-    ) {
-        if let trouble { return done(.failure(trouble)) }
-        kept.expire(
-            lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
-    }
-
-    package func reclaim(
-        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
-    ) {
-        if let trouble { return done(.failure(trouble)) }
-        kept.reclaim(
-            lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
-    }
-
-    package func load(
-        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
-    ) {
-        load(done) { [kept] in kept.load(token, now: now, done: $0) }
-    }
-
-    package func load(
-        _ session: SessionKey, since head: SessionHead,
-        done: @escaping @Sendable (Result<StoredSession?, StoreError>) -> Void
-    ) {
-        load(done) { [kept] in kept.load(session, since: head, done: $0) }
-    }
-
-    package func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash,
-        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
-    ) {
-        load(isOfStores: true, done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
-    }
-
-    package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
-        load(done) { [kept] in kept.find(query, limit: limit, done: $0) }
-    }
-
-    package func list(
-        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
-    ) {
-        load(done) { [kept] in kept.list(of: subject, before: before, limit: limit, done: $0) }
-    }
-
-    package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
-        load(done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
-    }
-
-    package func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
-        kept.export(id, done: done)
-    }
-
-    package func close() async { await kept.close() }
 }

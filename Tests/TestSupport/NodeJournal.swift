@@ -1,9 +1,10 @@
 import Locking
 import MVI
+import MVITesting
 import SessionJournal
 
 /// One node's way to a journal that other nodes use as well: all of them in one process.
-package final class NodeJournal: SharedJournal {
+package final class NodeJournal: SharedJournal, InterposedJournal {
     /// What passes news from each node to the others, and keeps what only nodes need.
     package final class Cluster: Sendable {
         fileprivate struct State {
@@ -52,6 +53,7 @@ package final class NodeJournal: SharedJournal {
         public func interrupt() { for listener in listeners.withLock({ $0 }) { listener.heard(.interrupted) } }
     }
 
+    package var base: any Journal { kept }
     private let kept: MemoryJournal
     private let cluster: Cluster
     /// The journal's clock: since 1970. Nil for none of its own.
@@ -86,6 +88,13 @@ package final class NodeJournal: SharedJournal {
     /// Does what `body` does where the journal is reached; else `done` is told that it is not.
     private func reach<Value>(_ done: Done<Value>, _ body: () -> Void) {
         if isCutOff.withLock({ $0 }) { done(.failure(.cutOff)) } else { body() }
+    }
+
+    package func perform<Value: Sendable>(
+        _ operation: JournalOperation, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (@escaping Done<Value>) -> Void
+    ) {
+        reach(done) { body(done) }
     }
 
     package func listen(_ heard: @escaping @Sendable (JournalNews) -> Void) {
@@ -209,35 +218,6 @@ package final class NodeJournal: SharedJournal {
         }
     }
 
-    package func secret(done: @escaping Done<JournalSecret>) { reach(done) { kept.secret(done: done) } }
-
-    package func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
-        reach(done) { kept.touch(touches, done: done) }
-    }
-
-    package func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
-    ) {
-        reach(done) {
-            kept.expire(
-                lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: done)
-        }
-    }
-
-    package func reclaim(
-        lastSeenBefore: Duration, usedFor: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
-    ) {
-        reach(done) {
-            kept.reclaim(
-                lastSeenBefore: lastSeenBefore, usedFor: usedFor, tombstoneUntil: tombstoneUntil, limit: limit,
-                done: done)
-        }
-    }
-
-    package func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
-        reach(done) { kept.load(token, now: now, done: done) }
-    }
-
     package func load(_ session: SessionKey, since: SessionHead, done: @escaping Done<StoredSession?>) {
         reach(done) {
             kept.load(named(session), since: since) { [heldLoads] result in
@@ -266,24 +246,6 @@ package final class NodeJournal: SharedJournal {
                 }
             }
         }
-    }
-
-    package func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
-        reach(done) { kept.find(query, limit: limit, done: done) }
-    }
-
-    package func list(
-        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
-    ) {
-        reach(done) { kept.list(of: subject, before: before, limit: limit, done: done) }
-    }
-
-    package func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
-        reach(done) { kept.alarms(after: after, limit: limit, done: done) }
-    }
-
-    package func export(_ id: String, done: @escaping Done<SessionExport?>) {
-        reach(done) { kept.export(id, done: done) }
     }
 
     package var trouble: StoreError? { isCutOff.withLock { $0 } ? .cutOff : nil }

@@ -1,11 +1,12 @@
 import Locking
 import MVI
+import MVITesting
 import SessionJournal
 import TestSupport
 
 /// One node's way to the journal of all: what is asked for arrives in order but when the simulation wants it, answers come
 /// in any order, and either may be lost.
-final class NodeWay: SharedJournal {
+final class NodeWay: SharedJournal, InterposedJournal {
     /// What does not get through.
     enum Cut: Sendable {
         case nothing, requests, answers
@@ -30,7 +31,7 @@ final class NodeWay: SharedJournal {
         var heard: (@Sendable (JournalNews) -> Void)?
         var isCrashed = false
         var troubles = 0
-        /// How often each thing was asked for.
+        /// The number of requests by operation.
         var calls: [String: Int] = [:]
     }
 
@@ -41,6 +42,7 @@ final class NodeWay: SharedJournal {
         var later: (@Sendable () -> Void)?
     }
 
+    var base: any Journal { kept }
     private let kept: NodeJournal
     private let log: CommitLog
     private let state: Lock<State>
@@ -167,6 +169,13 @@ final class NodeWay: SharedJournal {
 
     // MARK: What the node asks for
 
+    func perform<Value: Sendable>(
+        _ operation: JournalOperation, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (@escaping Done<Value>) -> Void
+    ) {
+        ask(done, name: "\(operation)", body)
+    }
+
     private func ask<Value: Sendable>(
         _ done: @escaping Done<Value>, name: String = #function,
         _ operation: @escaping @Sendable (@escaping Done<Value>) -> Void
@@ -216,69 +225,6 @@ final class NodeWay: SharedJournal {
                 ))
         }
         return nil
-    }
-
-    func secret(done: @escaping Done<JournalSecret>) { ask(done) { [kept] in kept.secret(done: $0) } }
-
-    func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
-        ask(done) { [kept] in kept.create(session, credential: credential, done: $0) }
-    }
-
-    func change(_ change: CredentialChange, done: @escaping Done<Void>) {
-        ask(done) { [kept] in kept.change(change, done: $0) }
-    }
-
-    func bury(_ token: TokenHash, until: Duration, done: @escaping Done<Void>) {
-        ask(done) { [kept] in kept.bury(token, until: until, done: $0) }
-    }
-
-    func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
-        ask(done) { [kept] in kept.remove(session, tombstoneUntil: tombstoneUntil, done: $0) }
-    }
-
-    func touch(_ touches: [SessionTouch], done: @escaping Done<Void>) {
-        ask(done) { [kept] in kept.touch(touches, done: $0) }
-    }
-
-    func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int, done: @escaping Done<Int>
-    ) {
-        ask(done) { [kept] in
-            kept.expire(
-                lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: $0)
-        }
-    }
-
-    func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {
-        ask(done) { [kept] in kept.load(token, now: now, done: $0) }
-    }
-
-    func load(_ session: SessionKey, since head: SessionHead, done: @escaping Done<StoredSession?>) {
-        ask(done) { [kept] in kept.load(session, since: head, done: $0) }
-    }
-
-    func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash, done: @escaping Done<[StoredStore]>
-    ) {
-        ask(done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
-    }
-
-    func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
-        ask(done) { [kept] in kept.find(query, limit: limit, done: $0) }
-    }
-
-    func list(
-        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
-    ) {
-        ask(done) { [kept] in kept.list(of: subject, before: before, limit: limit, done: $0) }
-    }
-
-    func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
-        ask(done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
-    }
-
-    func export(_ id: String, done: @escaping Done<SessionExport?>) {
-        ask(done) { [kept] in kept.export(id, done: $0) }
     }
 
     var trouble: StoreError? { nil }

@@ -1,10 +1,11 @@
 import Locking
 import MVI
+import MVITesting
 import SessionJournal
 
 /// One process's way to a journal that others may use as well: what is asked for is done in order but when the
 /// simulation wants it, results come in any order, and anything may fail, or be done and not be heard of.
-final class SimulatedJournal: Journal {
+final class SimulatedJournal: InterposedJournal {
     /// What may go wrong, each with so many chances in a thousand.
     struct Trouble {
         var failure: UInt64 = 0
@@ -53,6 +54,8 @@ final class SimulatedJournal: Journal {
     private let kept: MemoryJournal
     private let witness: Witness?
     private let state: Lock<State>
+
+    var base: any Journal { kept }
 
     init(_ kept: MemoryJournal, seed: UInt64, trouble: Trouble, witness: Witness? = nil) {
         (self.kept, self.witness) = (kept, witness)
@@ -119,9 +122,9 @@ final class SimulatedJournal: Journal {
         return next != nil
     }
 
-    private func ask<Value: Sendable>(
-        isRead: Bool = false, _ done: @escaping @Sendable (Result<Value, StoreError>) -> Void,
-        _ operation: @escaping @Sendable (@escaping @Sendable (Result<Value, StoreError>) -> Void) -> Void
+    func perform<Value: Sendable>(
+        _ operation: JournalOperation, _ done: @escaping Done<Value>,
+        _ body: @escaping @Sendable (@escaping Done<Value>) -> Void
     ) {
         let refuse: @Sendable () -> Void = { done(.failure(.journalClosed)) }
         let isClosed = state.withLock { state in
@@ -134,10 +137,10 @@ final class SimulatedJournal: Journal {
                     return { done(.failure(StoreError(.unavailable, "The simulation wants it."))) }
                 }
                 let result = Box<Result<Value, StoreError>>()
-                operation { result.set($0) }
+                body { result.set($0) }
                 return { if let value = result.value { done(value) } }
             }
-            state.asked.append(Question(work: work, refuse: refuse, isRead: isRead))
+            state.asked.append(Question(work: work, refuse: refuse, isRead: operation.isRead))
             return false
         }
         if isClosed { refuse() }
@@ -190,16 +193,8 @@ final class SimulatedJournal: Journal {
 
     var trouble: StoreError? { nil }
 
-    func secret(done: @escaping @Sendable (Result<JournalSecret, StoreError>) -> Void) {
-        ask(isRead: true, done) { [kept] in kept.secret(done: $0) }
-    }
-
-    func create(_ session: SessionRecord, credential: StoredCredential?, done: @escaping Done<SessionKey>) {
-        ask(done) { [kept] in kept.create(session, credential: credential, done: $0) }
-    }
-
     func change(_ change: CredentialChange, done: @escaping Done<Void>) {
-        ask(done) { [kept, witness] done in
+        perform(.change, done) { [kept, witness] done in
             kept.change(change) { result in
                 if case .success = result { witness?.changed(change) }
                 done(result)
@@ -207,17 +202,8 @@ final class SimulatedJournal: Journal {
         }
     }
 
-    func bury(
-        _ token: TokenHash, until: Duration, done: @escaping @Sendable (Result<Void, StoreError>) -> Void
-    ) {
-        ask(done) { [kept] in kept.bury(token, until: until, done: $0) }
-    }
-
-    func remove(
-        _ session: SessionKey, tombstoneUntil: Duration,
-        done: @escaping @Sendable (Result<Void, StoreError>) -> Void
-    ) {
-        ask(done) { [kept, witness] done in
+    func remove(_ session: SessionKey, tombstoneUntil: Duration, done: @escaping Done<Void>) {
+        perform(.remove, done) { [kept, witness] done in
             kept.remove(session, tombstoneUntil: tombstoneUntil) { result in
                 witness?.removed(session)
                 done(result)
@@ -225,59 +211,11 @@ final class SimulatedJournal: Journal {
         }
     }
 
-    func touch(_ touches: [SessionTouch], done: @escaping @Sendable (Result<Void, StoreError>) -> Void) {
-        ask(done) { [kept] in kept.touch(touches, done: $0) }
-    }
-
-    func expire(
-        lastSeenBefore: Duration, now: Duration, tombstoneUntil: Duration, limit: Int,
-        done: @escaping @Sendable (Result<Int, StoreError>) -> Void
-    ) {
-        ask(done) { [kept] in
-            kept.expire(
-                lastSeenBefore: lastSeenBefore, now: now, tombstoneUntil: tombstoneUntil, limit: limit, done: $0)
-        }
-    }
-
-    func load(
-        _ token: TokenHash, now: Duration, done: @escaping @Sendable (Result<SessionLoad, StoreError>) -> Void
-    ) {
-        ask(isRead: true, done) { [kept] in kept.load(token, now: now, done: $0) }
-    }
-
-    func load(
-        _ session: SessionKey, since head: SessionHead,
-        done: @escaping @Sendable (Result<StoredSession?, StoreError>) -> Void
-    ) {
+    func load(_ session: SessionKey, since head: SessionHead, done: @escaping Done<StoredSession?>) {
         let isDamaged = state.withLock { $0.isDamaged }
-        ask(isRead: true, done) { [kept] done in
+        perform(.news, done) { [kept] done in
             kept.load(session, since: head) { done(isDamaged ? $0.map { $0.map(\.damaged) } : $0) }
         }
-    }
-
-    func loadStores(
-        _ features: [FeatureID], of session: SessionKey, named token: TokenHash,
-        done: @escaping @Sendable (Result<[StoredStore], StoreError>) -> Void
-    ) {
-        ask(isRead: true, done) { [kept] in kept.loadStores(features, of: session, named: token, done: $0) }
-    }
-
-    func find(_ query: SessionQuery, limit: Int, done: @escaping Done<[SessionRecord]>) {
-        ask(isRead: true, done) { [kept] in kept.find(query, limit: limit, done: $0) }
-    }
-
-    func list(
-        of subject: Subject?, before: SessionKey?, limit: Int, done: @escaping Done<[SessionOverview]>
-    ) {
-        ask(isRead: true, done) { [kept] in kept.list(of: subject, before: before, limit: limit, done: $0) }
-    }
-
-    func alarms(after: Alarm?, limit: Int, done: @escaping Done<[Alarm]>) {
-        ask(isRead: true, done) { [kept] in kept.alarms(after: after, limit: limit, done: $0) }
-    }
-
-    func export(_ id: String, done: @escaping @Sendable (Result<SessionExport?, StoreError>) -> Void) {
-        ask(isRead: true, done) { [kept] in kept.export(id, done: $0) }
     }
 
     func close() async {}
