@@ -10,7 +10,7 @@ final class Family {
     var buckets: [Double]?
     var series: [LabelSet: any Series] = [:]
 
-    /// What is written of it; nil if it has no series.
+    /// The output of the family; nil if it has no series.
     var snapshot: Snapshot? {
         guard !series.isEmpty else { return nil }
         return Snapshot(kind: kind, help: help, series: series.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 })

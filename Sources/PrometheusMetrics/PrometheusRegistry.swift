@@ -10,7 +10,7 @@ import Locking
 ///
 /// All of it may be used from any thread; to change a series takes no lock.
 public final class PrometheusRegistry: MetricsFactory {
-    /// What `text` is, for `Content-Type`.
+    /// The `Content-Type` of `text`.
     public static let mediaType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// Upper bounds of a timer's buckets unless it is described otherwise, in seconds: from 100 µs to 10 s.

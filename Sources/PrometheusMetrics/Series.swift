@@ -51,7 +51,7 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     }
 }
 
-/// How many values there were up to each of some bounds. A timer's are in seconds.
+/// The numbers of values up to each bound. A timer's values are in seconds.
 ///
 /// A reader may see a value's bucket before its sum; the count is always that of the buckets.
 final class HistogramSeries: Series, TimerHandler, RecorderHandler {

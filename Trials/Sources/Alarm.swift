@@ -1,7 +1,7 @@
 import MVI
 import Synchronization
 
-/// How many reminders have fired and are committed, for the trial to ask.
+/// The number of reminders that have fired and are committed.
 final class Fired: Sendable {
     let count = Atomic<Int>(0)
 }

@@ -26,7 +26,7 @@ struct Card: Codable, Equatable, Sendable {
     var rows = (1...3).map { Row(id: $0, title: "Court \($0)", price: $0 == 2 ? nil : 12, isSelected: $0 == 1) }
 }
 
-/// What a turn's store lies in, without a session.
+/// The host of a turn's store without a session.
 final class Alone: TurnHost {
     func check(_ effects: [Effect], after earlier: [Effect]) throws {}
     func isRunning(_ id: WorkID, after earlier: [Effect], _ effects: [Effect]) -> Bool { false }

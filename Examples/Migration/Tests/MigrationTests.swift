@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The wallet's migration")
 struct MigrationTests {
-    /// What `mvi-server export` says of a session with one wallet.
+    /// The export of a session with one wallet.
     private func export(version: Int, _ state: String) throws -> Fixture {
         try Fixture(
             Array(

@@ -1,6 +1,6 @@
 import MVI
 
-/// What somebody wants to buy in one shop, signed in or not. The devices of a shared session have one cart.
+/// The cart of one shop, signed in or not. The devices of a shared session have one cart.
 struct Cart: Feature {
     struct State: Codable, Equatable, Sendable {
         var lines = Line.List()

@@ -1,7 +1,7 @@
 import MVI
 import MVIServer
 
-/// What a payment's provider says: an order was paid.
+/// An event of the payment's provider: an order was paid.
 struct Payment: Codable, Sendable {
     /// The provider's id for the event: it sends an event again until it gets an answer.
     let id: String
@@ -13,8 +13,7 @@ struct Payment: Codable, Sendable {
         try await sessions.perform(.paid(order: order), on: Checkout.self, key: shop, session: session, once: id)
     }
 
-    /// How far from now the time of a signature may be. Receipts of events are kept for longer, so an event that somebody
-    /// recorded and sends again is either too old or answered without being performed.
+    /// The accepted age of a signature. Receipts live longer, so a replayed event is either too old or has no effect.
     private static let tolerance: Duration = .seconds(300)
 
     /// Takes payments that the provider has signed.

@@ -16,7 +16,7 @@ struct Coupon: Codable, Equatable, Sendable {
     let expires: Timestamp
 }
 
-/// What the features ask of other programs: a test or another company gives them others.
+/// The services of the features; tests replace them.
 struct Services: Sendable {
     /// The products by their ids, by shop. Known without waiting.
     var shops: [String: [String: Product]]

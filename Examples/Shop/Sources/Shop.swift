@@ -2,11 +2,11 @@ import FoundationEssentials
 import MVI
 import MVIServer
 
-/// What the shop serves.
+/// The content of the shop's server.
 struct Shop: Sendable {
     var services = Services.demo
     var reservation: Duration = .seconds(600)
-    /// What the payment's provider signs its events with.
+    /// The secret of the payment provider's signatures.
     var paymentSecret: String
     /// The time by which signatures are too old.
     var now: @Sendable () -> Timestamp = { Timestamp(sinceEpoch: .seconds(Date().timeIntervalSince1970)) }

@@ -56,7 +56,7 @@ extension TestClient {
 }
 
 extension Collected<Analytics.Entry> {
-    /// How often somebody did something that begins so, once it was done.
+    /// Returns the number of actions with this prefix, after at least one has happened.
     func count(of action: String) async -> Int {
         await until { $0.contains { $0.what.hasPrefix(action) } }.count { $0.what.hasPrefix(action) }
     }

@@ -30,7 +30,7 @@ extension FuzzTarget {
         (try? WireJSON.decode(JSONText.self, from: text))?.bytes == text
     }
 
-    /// Whatever is not refused must be JSON.
+    /// Fails if a result that was not refused is not JSON.
     private static func isJSON(_ result: Result<[UInt8], DeltaError>) throws(BrokenProperty) {
         guard let text = try? result.get() else { return }
         _ = try succeed("a patched document is no JSON") {

@@ -19,7 +19,7 @@ extension FuzzTarget {
         try write(stream)
     }
 
-    /// What a parser made of a stream.
+    /// The result of parsing a stream.
     private struct Reading: Equatable {
         var events: [ParsedEvent] = []
         var failure: EventParsingError?

@@ -8,8 +8,8 @@ package struct FuzzTarget: Sendable {
     /// Every target, in the order in which `script/fuzz` runs them.
     package static let all = [json, delta, events, cursor, paths, fields, requests, rows, columns]
 
-    /// Whether an input begins with `TRAP`. Nested, so that each right byte reaches a new branch: a fuzzer that is guided by
-    /// coverage finds it within seconds, one that is not never does.
+    /// Returns true if an input begins with `TRAP`. It is nested, so that each right byte reaches a new branch: a
+    /// fuzzer guided by coverage finds it within seconds, an unguided one never does.
     @inline(never)
     package static func isTrap(_ input: [UInt8]) -> Bool {
         if input.count >= 4, input[0] == UInt8(ascii: "T") {
@@ -23,7 +23,7 @@ package struct FuzzTarget: Sendable {
     }
 }
 
-/// What a target found.
+/// A violated property.
 package struct BrokenProperty: Error, CustomStringConvertible {
     package let description: String
 

@@ -72,7 +72,7 @@ struct Rows {
         (Int64(bitPattern: left.number), left.index) < (Int64(bitPattern: right.number), right.index)
     }
 
-    /// What a journal gives; `since` leaves out what is older, as the journal does.
+    /// Returns the session as a journal does; `since` leaves out older rows.
     func session(_ token: TokenHash, since head: SessionHead? = nil) -> StoredSession {
         var record = record
         record.tokenHash = token

@@ -4,12 +4,12 @@ import SessionJournal
 
 /// A journal of one session, which gives the rows of an input and holds every append against what a journal may be asked.
 final class RowsJournal: Journal {
-    /// How the first append ends.
+    /// The result of the first append.
     enum Trouble: Sendable { case none, conflict, unknown, failure }
 
     private struct State {
         var rows: Rows
-        /// What is read after the session was loaded.
+        /// The rows that are read after the session was loaded.
         let later: Rows
         var trouble: Trouble
         var head: SessionHead?
@@ -23,7 +23,7 @@ final class RowsJournal: Journal {
         state = Lock(State(rows: rows, later: later, trouble: trouble))
     }
 
-    /// What was wrong with an append; nil if nothing was.
+    /// The fault of an append; nil if there was none.
     var fault: String? { state.withLock { $0.fault } }
 
     func load(_ token: TokenHash, now: Duration, done: @escaping Done<SessionLoad>) {

@@ -3,9 +3,9 @@ import SessionJournal
 import Sessions
 
 extension FuzzTarget {
-    /// What a journal gives back, as a disk or a person may have changed it (`Rows` has the lines), and what a client asks
-    /// of that session then: `open|CURSOR` and `send|FEATURE|KEY|BODY`. Behind a line `later` are the rows that are read
-    /// once more after the first append, which `conflict`, `unknown` or `failure` make one that did not succeed.
+    /// The rows of a journal, possibly damaged (`Rows` has the lines), and the requests of a client: `open|CURSOR`
+    /// and `send|FEATURE|KEY|BODY`. Lines after `later` are read after the first append, which `conflict`, `unknown`
+    /// or `failure` makes fail.
     static let rows = FuzzTarget(name: "rows") { input throws(BrokenProperty) in
         var (rows, later) = (Rows(), Rows?.none)
         var trouble = RowsJournal.Trouble.none

@@ -1,8 +1,8 @@
 import Locking
 
-/// How slow and how unreliable the demo's services pretend to be, so that a person sees loading and error states.
+/// The simulated latency and failures of the demo's services, which show loading and error states.
 package struct DemoConditions: Sendable {
-    /// Which calls fail.
+    /// The calls that fail.
     package enum Failures: Sendable, Equatable {
         /// None.
         case none

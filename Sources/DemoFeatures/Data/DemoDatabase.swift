@@ -6,8 +6,7 @@ struct DemoDatabase: Sendable {
     private let thread: DatabaseThread
     private let conditions: DemoConditions
     private let logger: Logger
-    /// What is there to be asked for, so that a key can be refused without waiting. The demo adds no lessons or
-    /// orders, so it never changes.
+    /// The existing ids, so that a key can be refused without waiting. The demo adds none, so they never change.
     let lessonIDs: Set<String>
     let orderIDs: Set<String>
 

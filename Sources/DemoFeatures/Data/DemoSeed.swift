@@ -1,6 +1,7 @@
 import SQLite
 
-/// What a new database holds. People and places are made up; lessons and appointments lie ahead of the first start.
+/// The content of a new database. People and places are fictional; lessons and appointments are after the first
+/// start.
 enum DemoSeed {
     static func fill(_ connection: inout Connection) throws {
         for value in [42, 7, 128, 19, 230, 64, 3, 85, 511, 36] {

@@ -11,7 +11,7 @@ protocol NumberRepository: Sendable {
 protocol VideoRepository: Sendable {
     /// All of them, in the order of the programme.
     func all() async throws -> [Video]
-    /// How often they were opened, all together.
+    /// The total number of views.
     func views() async throws -> Int
     /// Counts one more view of a video and returns `views()` after it; nil if there is no such video.
     func recordView(of id: Int) async throws -> Int?
@@ -29,13 +29,13 @@ protocol LessonRepository: Sendable {
 
 /// Orders, section by section: each comes from another system in real life.
 protocol OrderRepository: Sendable {
-    /// How far the order is.
+    /// Returns the order's status.
     func status(of id: String) async throws -> OrderStatus
-    /// Whom and what it is for.
+    /// Returns the order's customer and subject.
     func info(of id: String) async throws -> OrderInfo
-    /// What it costs.
+    /// Returns the order's fee.
     func fee(of id: String) async throws -> OrderFee
-    /// When it is done, and by whom.
+    /// Returns the order's date and staff.
     func scheduling(of id: String) async throws -> OrderScheduling
     /// Takes a step in the order's life and returns the status after it.
     ///
@@ -43,7 +43,7 @@ protocol OrderRepository: Sendable {
     func take(_ step: OrderStep, in id: String) async throws -> OrderStatus
 }
 
-/// Who is signed in.
+/// Provides the user.
 protocol UserRepository: Sendable {
     /// The user.
     func current() async throws -> User
@@ -70,7 +70,7 @@ struct Lesson: Codable, Equatable, Sendable {
     var isEnrolled: Bool
 }
 
-/// Where lessons are given.
+/// The place of a lesson.
 struct Venue: Codable, Equatable, Sendable {
     var name: String
     var address: String
@@ -78,7 +78,7 @@ struct Venue: Codable, Equatable, Sendable {
     var longitude: Double
 }
 
-/// Where an order stands.
+/// The status of an order.
 enum OrderStatus: String, Codable, Sendable, CaseIterable {
     case received, accepted, onSite, done, cancelled
 }
@@ -87,7 +87,7 @@ enum OrderStatus: String, Codable, Sendable, CaseIterable {
 enum OrderStep: String, Codable, Sendable, CaseIterable {
     case accept, arrive, complete, cancel, reopen
 
-    /// What the step leads to from `status`; nil where it cannot be taken.
+    /// Returns the status after this step; nil if the step is impossible.
     func target(from status: OrderStatus) -> OrderStatus? {
         switch (self, status) {
         case (.accept, .received): .accepted
@@ -102,11 +102,11 @@ enum OrderStep: String, Codable, Sendable, CaseIterable {
 
 /// The status changed before the step was taken.
 struct OrderStepRefused: Error, Equatable {
-    /// What it is now.
+    /// The current status.
     let status: OrderStatus
 }
 
-/// Whom and what an order is for.
+/// The customer and subject of an order.
 struct OrderInfo: Codable, Equatable, Sendable {
     var customer: String
     var phone: String
@@ -115,7 +115,7 @@ struct OrderInfo: Codable, Equatable, Sendable {
     var notes: String?
 }
 
-/// What an order costs.
+/// The fee of an order.
 struct OrderFee: Codable, Equatable, Sendable {
     struct Line: Codable, Equatable, Sendable {
         var text: String
@@ -125,7 +125,7 @@ struct OrderFee: Codable, Equatable, Sendable {
     var lines: [Line]
 }
 
-/// When an order is done, and by whom.
+/// The date and staff of an order.
 struct OrderScheduling: Codable, Equatable, Sendable {
     var from: LocalTime
     var to: LocalTime

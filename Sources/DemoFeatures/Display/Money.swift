@@ -1,4 +1,4 @@
-/// What a view shows of something that is loaded.
+/// The display state of loaded content.
 enum LoadStatus: String, Codable, Sendable {
     /// Nothing has been loaded.
     case empty

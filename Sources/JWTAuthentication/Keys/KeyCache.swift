@@ -6,7 +6,7 @@ import MVIServer
 actor KeyCache {
     private struct Held {
         let keys: KeySet
-        /// When the source was last asked and still gave these.
+        /// The time at which the source last confirmed these keys.
         var confirmed: Duration
     }
 
@@ -16,7 +16,7 @@ actor KeyCache {
     private var log: KeyLog
 
     private var held: Held?
-    /// Why the last read failed; nil if it did not.
+    /// The reason of the last failed read; nil if it succeeded.
     private(set) var failure: String?
     private var lastRead: Duration?
     private var lastReadForUnknownID: Duration?
@@ -82,7 +82,7 @@ actor KeyCache {
         return now - lastRead >= pause
     }
 
-    /// Whether to read for a `kid` that is not in the set; notes that it is done. A read under way is waited for.
+    /// Returns true if the set may be read for an unknown `kid`, and records it. A read in progress is awaited.
     private func mayReadForUnknownID() -> Bool {
         if reading != nil { return true }
         let now = uptime()

@@ -10,7 +10,7 @@ import Locking
 
 /// A file with a key set. It is read again when it was replaced or changed.
 final class KeyFile: Sendable {
-    /// What changes with a file's content.
+    /// The attributes that change with a file's content.
     private struct Stamp: Equatable {
         let device: UInt64
         let node: UInt64

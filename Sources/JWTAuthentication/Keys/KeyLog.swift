@@ -1,6 +1,6 @@
 import Logging
 
-/// What an operator sees of a key set: each change once, a failure that lasts every few minutes.
+/// The log of a key set: each change once, a lasting failure every few minutes.
 struct KeyLog {
     private static let repetition: Duration = .seconds(300)
 

@@ -7,7 +7,7 @@ struct KeySet: Sendable {
         let verifiers: [SignatureAlgorithm: SignatureVerifier]
     }
 
-    /// What a look-up finds.
+    /// The result of a lookup.
     enum Match {
         case one(SignatureVerifier)
         /// No key has that `kid`: a newer set may.
@@ -19,7 +19,7 @@ struct KeySet: Sendable {
     }
 
     let keys: [Key]
-    /// Whether a token's `kid` counts; not for a secret, which is the only key that there is.
+    /// True if a token's `kid` matters; false for a secret, which is the only key.
     let comparesIDs: Bool
 
     init(keys: [Key]) { (self.keys, comparesIDs) = (keys, true) }

@@ -3,7 +3,7 @@ import WireJSON
 
 /// A key set as it was published (RFC 7517 section 5), read.
 struct KeySetDocument {
-    /// Why a document is not taken at all.
+    /// The reason for rejecting a whole document.
     struct Unusable: Error, CustomStringConvertible {
         let description: String
 

@@ -1,12 +1,12 @@
-/// Where a key set comes from, as the cache sees it.
+/// The source of a key set, as the cache sees it.
 struct KeySource: Sendable {
     enum Content: Sendable {
-        /// What was read last is still there.
+        /// The content has not changed since the last read.
         case unchanged
         case document([UInt8])
     }
 
-    /// How often the source is asked.
+    /// The intervals of reading the source.
     struct Pace: Sendable {
         /// Keys of this age are read anew before they are used.
         var refresh: Duration
@@ -16,7 +16,7 @@ struct KeySource: Sendable {
         var retryWithoutKeys: Duration
         /// The time from a read for an unknown `kid` to the next for one.
         var unknownID: Duration
-        /// How long keys are used after the last read that did not fail.
+        /// The time for which keys are used after the last successful read.
         var keep: Duration = .seconds(24 * 3600)
 
         /// A server elsewhere.
@@ -34,7 +34,7 @@ struct KeySource: Sendable {
     let read: @Sendable (_ afterFailure: Bool) async throws(KeyReadError) -> Content
 }
 
-/// Why a key set could not be read.
+/// The reason for which a key set could not be read.
 struct KeyReadError: Error, CustomStringConvertible {
     let description: String
 

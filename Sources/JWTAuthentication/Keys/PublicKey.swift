@@ -7,7 +7,7 @@ struct PublicKey {
     /// The algorithms that fit its type and its curve.
     let algorithms: [SignatureAlgorithm]
 
-    /// Why a key cannot be used.
+    /// The reason for which a key cannot be used.
     struct Unusable: Error {
         let reason: String
 

@@ -5,7 +5,7 @@ enum SignatureVerifier: Sendable {
     case secret(HMACKey)
     case publicKey(VerificationKey, SignatureScheme)
 
-    /// Whether the signature over those bytes was made with that key.
+    /// Returns true if the signature over those bytes was made with this key.
     func isGood(_ signature: [UInt8], of bytes: ArraySlice<UInt8>) -> Bool {
         switch self {
         case .secret(let key): key.isCode(signature, for: Array(bytes))

@@ -1,13 +1,13 @@
 import MVIServer
 
-/// Where the issuer's public keys are: a JSON Web Key Set (RFC 7517 section 5).
+/// The location of the issuer's public keys: a JSON Web Key Set (RFC 7517 section 5).
 public enum JWKSLocation: Sendable, Hashable, CustomStringConvertible {
     /// The path of a file, which is read again when it changes.
     case file(String)
     /// An `https` address, or an `http` one of this machine.
     case url(String)
 
-    /// What can be given.
+    /// The accepted values.
     static let expected =
         "the path of a file with a JWKS, or its address: https://… (http:// only for localhost, 127.0.0.1 or [::1]), "
         + "without a user's name or password"

@@ -9,7 +9,7 @@ public struct JWTSecret: Sendable, Equatable, CustomStringConvertible, CustomDeb
     /// A secret of its bytes.
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// How many bytes it has.
+    /// The number of bytes.
     public var count: Int { bytes.count }
 
     /// `(hidden)`.

@@ -6,7 +6,7 @@ extension JWTSettings {
         Set(algorithms ?? (secret == nil ? SignatureAlgorithm.asymmetric : [.hs256]))
     }
 
-    /// Whether none of them is set.
+    /// True if no setting is given.
     package var isEmpty: Bool {
         issuer == nil && audiences.isEmpty && algorithms == nil && types == nil && keys == nil && secret == nil
     }

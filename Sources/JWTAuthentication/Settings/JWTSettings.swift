@@ -1,6 +1,6 @@
 import MVIServer
 
-/// What a JWT must be for its bearer to be signed in.
+/// The requirements of a JWT that signs its bearer in.
 public struct JWTSettings: Sendable, Equatable {
     /// The `iss` of the tokens, character by character.
     @Setting(
@@ -27,7 +27,7 @@ public struct JWTSettings: Sendable, Equatable {
         "The 'typ' of JWTs, such as at+jwt, with commas between them; one of them must be there. Without it any type is "
             + "taken.", valueName: "types", prefix: "MVI")
     public var types: [String]?
-    /// Where the issuer's public keys are; nil with a secret.
+    /// The location of the issuer's public keys; nil with a secret.
     @Setting(
         "jwt-keys", .keySet, "The issuer's public keys: a file with a JWKS, or its https address.",
         valueName: "file or url", prefix: "MVI")
@@ -38,8 +38,8 @@ public struct JWTSettings: Sendable, Equatable {
         "The secret that the issuer signs with, at least 32 bytes. Other users of the machine see flags: use "
             + "--jwt-secret-file, or the variable.", valueName: "text", prefix: "MVI")
     public var secret: JWTSecret?
-    /// How far the issuer's clock and the server's may be apart: `exp`, `nbf` and `iat` are judged that leniently, and a
-    /// principal expires so much after its token's `exp`. Five minutes at most.
+    /// The tolerated difference between the issuer's clock and the server's, for `exp`, `nbf` and `iat`. A principal
+    /// expires this much after its token's `exp`. Five minutes at most.
     public var leeway: Duration = .seconds(30)
 
     /// Settings to be filled in.

@@ -39,7 +39,7 @@ extension SettingFormat where Value == JWTSecret {
 }
 
 extension String {
-    /// What is between its commas, without spaces around.
+    /// The comma-separated parts, trimmed.
     fileprivate var parts: [String] {
         split(separator: ",", omittingEmptySubsequences: false).map { part in
             let head = part.drop { $0 == " " }

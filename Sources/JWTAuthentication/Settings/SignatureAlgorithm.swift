@@ -1,4 +1,4 @@
-/// How a JWT is signed, by the names of RFC 7518 section 3.1 and RFC 8037 section 3.1. `none` is not among them.
+/// A signature algorithm of JWTs, by the names of RFC 7518 section 3.1 and RFC 8037 section 3.1, without `none`.
 public enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     case hs256 = "HS256"
     case hs384 = "HS384"
@@ -14,7 +14,7 @@ public enum SignatureAlgorithm: String, Sendable, Hashable, CaseIterable {
     case es512 = "ES512"
     case edDSA = "EdDSA"
 
-    /// Whether issuer and server share a secret; otherwise the server has the issuer's public key only.
+    /// True if issuer and server share a secret; otherwise the server has the issuer's public key only.
     public var isSymmetric: Bool { shortestSecret != nil }
 
     /// The fewest bytes of its secret (RFC 7518 section 3.2: as many as the hash has); nil for one with public keys.

@@ -1,7 +1,7 @@
 import MVI
 import MVIServer
 
-/// What the claims of a token must be whose signature is good (RFC 7519 section 4.1).
+/// The rules for the claims of a token with a valid signature (RFC 7519 section 4.1).
 struct ClaimRules: Sendable {
     let issuer: String
     let audiences: [String]
@@ -12,7 +12,7 @@ struct ClaimRules: Sendable {
         self.leeway = min(max(leeway, .zero), .seconds(300))
     }
 
-    /// Whom the claims are about.
+    /// Returns the principal of valid claims.
     func principal(_ claims: [ClaimName: ClaimValue], now: Timestamp) throws(AuthenticationError) -> Principal {
         guard let issuer = claims["iss"]?.string, same(issuer, self.issuer) else {
             throw AuthenticationError(.rejected, "The JWT's 'iss' is not the issuer that this server trusts.")

@@ -9,7 +9,7 @@ struct CompactToken {
 
     /// The header's members.
     let header: [ClaimName: ClaimValue]
-    /// What the signature is over: header and payload as they were sent.
+    /// The signed bytes: header and payload as sent.
     let signedBytes: ArraySlice<UInt8>
     let signature: [UInt8]
     /// The payload as it was sent.
@@ -69,8 +69,8 @@ struct CompactToken {
 }
 
 extension ClaimValue {
-    /// Whether an object in it has two names that are one to readers which compare by Unicode's rules, as types of an
-    /// author's do that have members by `String`.
+    /// True if an object in it has two names that are equal by Unicode's rules, by which types with `String` members
+    /// compare.
     fileprivate var hasEquivalentNames: Bool {
         switch self {
         case .object(let members):

@@ -1,8 +1,8 @@
 import MVI
 import MVIServer
 
-/// What a token's header says of its signature (RFC 7515 section 4.1). Not proven: it may choose among the server's own
-/// keys and algorithms, and nothing else.
+/// The header of a token (RFC 7515 section 4.1). It is unverified: it may only choose among the server's own keys and
+/// algorithms.
 struct TokenHeader {
     let algorithm: SignatureAlgorithm
     /// The `kid`; nil if there is none.

@@ -8,7 +8,7 @@ struct Wallet: Feature {
         /// New: how often something was paid in.
         var payments = 0
     }
-    /// What is read of the states that version 1 kept.
+    /// The members of a state of version 1.
     struct StateV1: Decodable {
         var euros: Double
     }

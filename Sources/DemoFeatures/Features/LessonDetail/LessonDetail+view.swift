@@ -1,5 +1,5 @@
 extension LessonDetail {
-    /// What the screen shows, ready to be put on it.
+    /// The screen's content, ready for display.
     struct ViewState: Codable, Equatable, Sendable {
         struct Content: Codable, Equatable, Sendable {
             var title: String
@@ -20,7 +20,7 @@ extension LessonDetail {
 
         var status: LoadStatus
         var lesson: Content?
-        /// What is under way: "Cancelling your place…"
+        /// The operation in progress: "Cancelling your place…"
         var progress: String?
         var error: String?
     }

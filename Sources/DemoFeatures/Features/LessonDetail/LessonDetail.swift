@@ -12,7 +12,7 @@ struct LessonDetail: Feature {
         var lesson: Lesson?
         var isLoading = false
         var hasFailed = false
-        /// What is under way.
+        /// The operation in progress.
         var change: Change?
     }
 

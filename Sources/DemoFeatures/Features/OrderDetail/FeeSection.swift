@@ -1,6 +1,6 @@
 import MVI
 
-/// What the order costs.
+/// The section with the order's fee.
 struct FeeSection: Part {
     struct Content: Codable, Equatable, Sendable {
         struct Line: Codable, Equatable, Sendable {

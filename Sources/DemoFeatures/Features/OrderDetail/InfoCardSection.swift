@@ -1,6 +1,6 @@
 import MVI
 
-/// Whom and what the order is for.
+/// The section with the order's customer and subject.
 struct InfoCardSection: Part {
     struct Content: Codable, Equatable, Sendable {
         var customer: String

@@ -2,7 +2,7 @@ import MVI
 
 /// Something that is loaded, perhaps again, perhaps in vain. What was loaded last stays.
 struct Loadable<Content: Codable & Equatable & Sendable>: Part {
-    /// What can happen to it.
+    /// An event of loading.
     enum Message: Codable, Equatable, Sendable {
         case started
         case loaded(Content)
@@ -13,7 +13,7 @@ struct Loadable<Content: Codable & Equatable & Sendable>: Part {
     var isLoading = false
     var hasFailed = false
 
-    /// Whether it is still to come: on its way, or never asked for.
+    /// True if the content is loading or was never requested.
     var isOwed: Bool { isLoading || (content == nil && !hasFailed) }
 
     mutating func reduce(_ message: Message) {
@@ -22,7 +22,7 @@ struct Loadable<Content: Codable & Equatable & Sendable>: Part {
         if case .loaded(let content) = message { self.content = content }
     }
 
-    /// What a view sees of it: `error` where loading failed, and the content prepared by `prepare`.
+    /// Returns the display state: `error` if loading failed, else the content mapped by `prepare`.
     func view<Prepared>(error: String, _ prepare: (Content) -> Prepared) -> SectionView<Prepared> {
         SectionView(
             status: LoadStatus(isLoading: isLoading, hasFailed: hasFailed, isEmpty: content == nil),

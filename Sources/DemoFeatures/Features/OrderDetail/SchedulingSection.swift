@@ -1,6 +1,6 @@
 import MVI
 
-/// When the order is done, and by whom.
+/// The section with the order's date and staff.
 struct SchedulingSection: Part {
     struct Content: Codable, Equatable, Sendable {
         var date: String

@@ -1,6 +1,6 @@
 import MVI
 
-/// Where the order stands, with buttons for the steps that can be taken from there.
+/// The section with the order's status and buttons for possible steps.
 struct StatusSection: Part {
     enum Message: Codable, Equatable, Sendable {
         case load(Loadable<OrderStatus>.Message)
@@ -11,7 +11,7 @@ struct StatusSection: Part {
 
     struct Content: Codable, Equatable, Sendable {
         struct Button: Codable, Equatable, Sendable {
-            /// What `statusButton` is sent with.
+            /// The value of `statusButton`.
             var actionId: String
             var title: String
             var isEnabled: Bool
@@ -20,7 +20,7 @@ struct StatusSection: Part {
         var title: String
         var detail: String
         var buttons: [Button]
-        /// What is under way: "Accepting…"
+        /// The operation in progress: "Accepting…"
         var progress: String?
     }
 
@@ -28,7 +28,7 @@ struct StatusSection: Part {
     /// The step that is being taken.
     var step: OrderStep?
 
-    /// Whether a step may be started now.
+    /// True if a step can start now.
     var isIdle: Bool { step == nil && !status.isLoading }
 
     mutating func reduce(_ message: Message) {

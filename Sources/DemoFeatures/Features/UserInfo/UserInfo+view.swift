@@ -1,5 +1,5 @@
 extension UserInfo {
-    /// What the screen shows, ready to be put on it.
+    /// The screen's content, ready for display.
     struct ViewState: Codable, Equatable, Sendable {
         enum Status: String, Codable, Sendable { case loading, content, error }
 

@@ -1,6 +1,6 @@
 import MVI
 
-/// Who is signed in, loaded as soon as the store starts.
+/// The signed-in user, loaded when the store starts.
 ///
 /// Every part of the flow is its own: bootstrap sends an action, the action launches work, the work dispatches
 /// messages, and the domain state is mapped to what a view sees.

@@ -1,5 +1,5 @@
 extension VideoList {
-    /// What the screen shows, ready to be put on it.
+    /// The screen's content, ready for display.
     struct ViewState: Codable, Equatable, Sendable {
         struct Row: Codable, Equatable, Sendable {
             var id: Int

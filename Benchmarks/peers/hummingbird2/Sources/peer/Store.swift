@@ -1,5 +1,5 @@
-/// What a feature instance keeps. `counter` counts; `sized:<bytes>-<name>` does too, with text that makes its state
-/// about so large.
+/// The state of a feature instance. `counter` counts; `sized:<bytes>-<name>` counts, too, and has text of about that
+/// size.
 struct Store {
     let feature: String
     var count = 0
